@@ -1,0 +1,145 @@
+"""The base heap: a fresh context with kernel, web APIs and the plugins' guest sources in it.
+
+Made once per set of sources, then copied into every new realm. It depends on nothing but code,
+so it is the same in every process, and images can be stored as differences from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import threading
+from collections.abc import Sequence
+
+import attrs
+
+from interpstack import EngineFailure, GuestSource
+from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
+from interpstack_quickjs.compiled import read_cached, write_cached
+from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, guest_runtime
+
+__all__ = ["Base", "BaseHeaps"]
+
+#: Length of the kernel's `recorder`.
+_RECORDER_UNITS = 8192
+
+
+@attrs.frozen
+class Base:
+    """A base heap and the handles of the kernel's functions in it.
+
+    Attributes:
+        id: The same exactly where the heap is the same.
+        heap: What new realms start from.
+        dispatch: Handle of `dispatch`, likewise the others; see `kernel.js`.
+    """
+
+    id: str
+    heap: Heap
+    dispatch: int
+    track: int
+    reject: int
+    recorder: int
+
+    def recorded(self, guest: Guest) -> str:
+        """Console output that the kernel noted in memory; readable when the guest cannot run."""
+        (units,) = struct.unpack("<H", guest.read(self.recorder, 2))
+        length = min(units, _RECORDER_UNITS - 1)
+        data = guest.read(self.recorder + 2, 2 * length)
+        return data.decode("utf-16-le", "replace").removesuffix("\n")
+
+
+class BaseHeaps:
+    """The base heaps of one engine, by guest sources."""
+
+    def __init__(self) -> None:
+        self._bases: dict[tuple[str, ...], Base] = {}
+        self._lock = threading.Lock()
+
+    def get(self, sources: Sequence[GuestSource]) -> Base:
+        """The base heap with these sources installed, in order."""
+        key = tuple(source.source for source in sources)
+        base = self._bases.get(key)
+        if base is None:
+            with self._lock:
+                base = self._bases.get(key)
+                if base is None:
+                    base = self._bases[key] = _load(sources)
+        return base
+
+
+def _load(sources: Sequence[GuestSource]) -> Base:
+    parts = [guest_runtime().compiled.source_hash, kernel_source(), web_source()]
+    parts += [f"{source.name}\0{source.source}" for source in sources]
+    key = hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
+    name = f"base-{key[:32]}.bin"
+    data = read_cached(name)
+    base = None if data is None else _parse(data)
+    if base is None:
+        base = _build(sources)
+        write_cached(name, _dump(base))
+    return base
+
+
+def _build(sources: Sequence[GuestSource]) -> Base:
+    guest = Guest(None)
+    try:
+        install = _function(guest, kernel_source(), KERNEL_NAME)
+        kernel = _call(guest, install)
+        api = guest.get(kernel, "api")
+        web = GuestSource("javascript", "interpstack:web", web_source())
+        for source in (web, *sources):
+            _call(guest, _function(guest, source.source, source.name), api)
+        _call(guest, guest.get(kernel, "seal"))
+        handles = [guest.get(kernel, name) for name in ("dispatch", "track", "reject")]
+        guest.run_jobs()
+        guest.call("run_gc")
+        heap = guest.heap()
+    finally:
+        guest.close()
+    handles.append(_find_recorder(heap))
+    return Base(_id(heap, handles), heap, *handles)
+
+
+def _find_recorder(heap: Heap) -> int:
+    """Address of the kernel's `recorder`, by the pattern it is made with."""
+    pattern = struct.pack("<64H", *((i * 40503 + 12345) & 65535 for i in range(64)))
+    address = bytes(heap.memory).find(pattern)
+    if address < 0:
+        raise EngineFailure("the kernel's recorder is not in the guest's memory")
+    return address
+
+
+def _function(guest: Guest, source: str, name: str) -> int:
+    return guest.evaluate_module(f"export default {source}", name)
+
+
+def _call(guest: Guest, function: int, *args: int) -> int:
+    status, handle = guest.invoke(function, *args)
+    if status != STATUS_OK:
+        parts = [guest.string(guest.get(handle, key)) for key in ("message", "stack")]
+        raise EngineFailure("a guest source failed: " + "\n".join(p for p in parts if p))
+    return handle
+
+
+def _id(heap: Heap, handles: Sequence[int]) -> str:
+    digest = hashlib.sha256(heap.memory)
+    digest.update(json.dumps([heap.stack_pointer, *handles]).encode())
+    return digest.hexdigest()[:32]
+
+
+_HEADER = struct.Struct("<5i")
+
+
+def _dump(base: Base) -> bytes:
+    numbers = (base.dispatch, base.track, base.reject, base.recorder)
+    return _HEADER.pack(base.heap.stack_pointer, *numbers) + bytes(base.heap.memory)
+
+
+def _parse(data: bytes) -> Base | None:
+    if len(data) < _HEADER.size + 65536:
+        return None
+    stack, *handles = _HEADER.unpack_from(data)
+    heap = Heap(data[_HEADER.size :], stack)
+    return Base(_id(heap, handles), heap, *handles)

@@ -1,0 +1,135 @@
+"""Compiled WebAssembly, kept across processes.
+
+Compiling takes seconds, loading a compiled module milliseconds. Loading runs the file's machine
+code, so a file is only trusted in a private directory: owned by this user, writable by nobody
+else, no symbolic link. Whatever is wrong with the cache costs a warning and the time to compile.
+
+The directory is `$INTERPSTACK_CACHE_DIR`, or `interpstack` below the user's cache directory; an
+empty value turns the cache off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+import attrs
+import wasmtime
+
+__all__ = ["CacheWarning", "Compiled", "cache_directory", "load_module", "read_cached", "write_cached"]
+
+
+class CacheWarning(UserWarning):
+    """The cache of compiled guests cannot be used; everything works, but starts slowly."""
+
+
+@attrs.frozen
+class Compiled:
+    """A module, and the SHA-256 of the file it was compiled from."""
+
+    module: wasmtime.Module
+    source_hash: str
+
+
+def load_module(engine: wasmtime.Engine, path: Path) -> Compiled:
+    """A compiled module, from the cache if it is there."""
+    source = path.read_bytes()
+    source_hash = hashlib.sha256(source).hexdigest()
+    name = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}.bin"
+    data = read_cached(name)
+    if data is not None:
+        try:
+            return Compiled(wasmtime.Module.deserialize(engine, data), source_hash)
+        except wasmtime.WasmtimeError as error:
+            _warn(f"{name} is not usable and is compiled again ({str(error).splitlines()[0]})")
+    module = wasmtime.Module(engine, source)
+    write_cached(name, bytes(module.serialize()))
+    return Compiled(module, source_hash)
+
+
+def cache_directory() -> Path | None:
+    """Where compiled guests are kept; `None` when the cache is turned off."""
+    given = os.environ.get("INTERPSTACK_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return Path(base) / "interpstack" if base else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "interpstack"
+    except RuntimeError:  # no home directory
+        return None
+
+
+def read_cached(name: str) -> bytes | None:
+    """The content of a cache file with a right checksum, or `None`."""
+    directory = cache_directory()
+    if directory is None:
+        return None
+    path = directory / name
+    try:
+        if not path.exists():
+            return None
+        problem = _distrust(directory) or _distrust(path)
+        if problem:
+            _warn(problem)
+            return None
+        data = path.read_bytes()
+    except OSError as error:
+        _warn(f"it cannot be read: {error}")
+        return None
+    digest, content = data[:32], data[32:]
+    if hashlib.sha256(content).digest() != digest:
+        _warn(f"{name} is damaged and is made again")
+        return None
+    return content
+
+
+def write_cached(name: str, content: bytes) -> None:
+    """Keep something in the cache; other processes see all of it or nothing."""
+    directory = cache_directory()
+    if directory is None:
+        return
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = _distrust(directory)
+        if problem:
+            _warn(problem)
+            return
+        handle, temporary = tempfile.mkstemp(dir=directory)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, directory / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        _warn(f"it cannot be written: {error}")
+
+
+def _distrust(path: Path) -> str | None:
+    """Why a file or directory must not be trusted, or `None`."""
+    if sys.platform == "win32":
+        return None  # the user's local application data is private by default
+    info = path.lstat()
+    if stat.S_ISLNK(info.st_mode):
+        return f"{path.name} is a symbolic link"
+    if info.st_uid != os.geteuid():
+        return f"{path.name} belongs to another user"
+    if info.st_mode & 0o022:
+        return f"{path.name} can be written by other users"
+    return None
+
+
+def _warn(problem: str) -> None:
+    warnings.warn(
+        f"interpstack's cache of compiled guests is not used: {problem}", CacheWarning, stacklevel=3
+    )

@@ -1,0 +1,444 @@
+"""The WebAssembly guest of quickjs-rs, driven through wasmtime.
+
+quickjs-rs ships QuickJS compiled to WebAssembly, with a set of exported functions. This is the
+only module that knows them; `tests/plugins/quickjs/test_guest_contract.py` names what breaks if
+they change. Its own Python layer is not used: it marshals values one property at a time, shares
+its wasmtime engine with every other user in the process, and gives the guest a system interface.
+
+Here the guest has no system interface at all. The functions of WASI it imports are stubs that
+fail, but for clock and random, which are constant: so an instance's memory depends on nothing
+but the code that ran in it, and time and chance come from the host through the kernel.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import wasmtime
+
+from interpstack import EngineFailure
+from interpstack_quickjs.compiled import Compiled, load_module
+
+__all__ = ["Guest", "Heap", "JobsPending", "Trapped", "guest_path", "guest_runtime"]
+
+STATUS_OK: Final = 0
+STATUS_JS_ERROR: Final = 1
+
+#: Jobs that one `execute_pending_jobs` runs at most.
+_JOBS_PER_CALL: Final = 100_000
+#: Seconds between ticks of the clock that stops code which polls for no interrupt.
+_TICK_SECONDS: Final = 0.1
+#: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
+_GRACE_SECONDS: Final = 1.0
+
+
+class Trapped(Exception):
+    """The instance was stopped in the middle; its heap can no longer be trusted.
+
+    Attributes:
+        code: wasmtime's reason, `None` if it gave none.
+    """
+
+    def __init__(self, trap: wasmtime.Trap | wasmtime.WasmtimeError) -> None:
+        self.code = trap.trap_code if isinstance(trap, wasmtime.Trap) else None
+        super().__init__(str(trap).partition("\n")[0])
+
+    @property
+    def by_recursion(self) -> bool:
+        """Whether a stack ran over: the call stack, or the guest's own below address 0."""
+        code = wasmtime.TrapCode
+        return self.code in (code.STACK_OVERFLOW, code.MEMORY_OUT_OF_BOUNDS)
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether the guest overran its CPU limit inside a builtin."""
+        return self.code is wasmtime.TrapCode.INTERRUPT
+
+
+class JobsPending(Exception):
+    """The CPU limit was reached between two promise jobs; more of them are waiting."""
+
+
+@attrs.frozen
+class Heap:
+    """An instance's memory and what is needed to run it again.
+
+    Attributes:
+        memory: All of the linear memory.
+        stack_pointer: The guest's own stack pointer.
+    """
+
+    memory: bytes | bytearray = attrs.field(repr=False)
+    stack_pointer: int
+
+
+class _Ticker:
+    """Raises the epoch of a wasmtime engine while guests run, in one thread."""
+
+    def __init__(self, engine: wasmtime.Engine) -> None:
+        self._engine = engine
+        self._running = 0
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        with self._wake:
+            self._running += 1
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._tick, name="interpstack-quickjs-clock", daemon=True
+                )
+                self._thread.start()
+            elif self._running == 1:
+                self._wake.notify()
+
+    def __exit__(self, *exc: object) -> None:
+        with self._wake:
+            self._running -= 1
+
+    def _tick(self) -> None:
+        while True:
+            with self._wake:
+                while not self._running:
+                    self._wake.wait()
+            time.sleep(_TICK_SECONDS)
+            self._engine.increment_epoch()
+
+
+@attrs.frozen
+class GuestRuntime:
+    """What all instances of the process share."""
+
+    engine: wasmtime.Engine
+    compiled: Compiled
+    linker: wasmtime.Linker
+    ticker: _Ticker
+
+
+_current = threading.local()
+
+
+@cache
+def guest_path(name: str = "_guest.wasm") -> Path:
+    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
+
+    Raises:
+        EngineFailure: quickjs-rs is missing or has no such file.
+    """
+    spec = find_spec("quickjs_rs")
+    if spec is None or not spec.origin:
+        raise EngineFailure("quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'")
+    path = Path(spec.origin).with_name(name)
+    if not path.is_file():
+        found = version("quickjs-rs")
+        raise EngineFailure(
+            f"quickjs-rs {found} has no {name}; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
+        )
+    return path
+
+
+_runtime: GuestRuntime | None = None
+_runtime_lock = threading.Lock()
+
+
+def guest_runtime() -> GuestRuntime:
+    """The shared compiled guest; compiled on first use, or loaded from the cache."""
+    global _runtime
+    if _runtime is None:
+        with _runtime_lock:
+            if _runtime is None:
+                _runtime = _make_runtime()
+    return _runtime
+
+
+def _make_runtime() -> GuestRuntime:
+    config = wasmtime.Config()
+    config.epoch_interruption = True
+    engine = wasmtime.Engine(config)
+    compiled = load_module(engine, guest_path())
+    return GuestRuntime(engine, compiled, _make_linker(engine), _Ticker(engine))
+
+
+def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
+    linker = wasmtime.Linker(engine)
+    i32, i64 = wasmtime.ValType.i32, wasmtime.ValType.i64
+
+    def define(module: str, name: str, params: list[Any], function: Callable[..., Any]) -> None:
+        results = [] if name == "proc_exit" else [i32()]
+        linker.define_func(module, name, wasmtime.FuncType([p() for p in params], results), function)
+
+    define("env", "host_interrupt", [], lambda: 1 if _current.guest.poll_interrupt() else 0)
+    define("env", "host_call", [i32] * 5, lambda *_: -1)  # "failed": the kernel never uses it
+    define("env", "host_module_normalize", [i32] * 5, lambda *_: 0)
+    define("env", "host_module_load", [i32] * 3, lambda *_: 0)
+    for name, params in {
+        "fd_close": [i32],
+        "fd_fdstat_get": [i32, i32],
+        "fd_seek": [i32, i64, i32, i32],
+        "fd_write": [i32] * 4,
+    }.items():
+        define("wasi_snapshot_preview1", name, params, lambda *_: 8)  # EBADF
+    define("wasi_snapshot_preview1", "environ_get", [i32, i32], lambda *_: 0)
+    define("wasi_snapshot_preview1", "environ_sizes_get", [i32, i32], _zero_words(2))
+    define("wasi_snapshot_preview1", "clock_time_get", [i32, i64, i32], _zero_clock)
+    define("wasi_snapshot_preview1", "random_get", [i32, i32], _zero_random)
+    define("wasi_snapshot_preview1", "proc_exit", [i32], _refuse_exit)
+    return linker
+
+
+def _zero_words(count: int) -> Callable[..., int]:
+    def write(*pointers: int) -> int:
+        for pointer in pointers[:count]:
+            _current.guest.write(bytes(4), pointer)
+        return 0
+
+    return write
+
+
+def _zero_clock(clock: int, precision: int, pointer: int) -> int:
+    _current.guest.write(bytes(8), pointer)
+    return 0
+
+
+def _zero_random(pointer: int, length: int) -> int:
+    _current.guest.write(bytes(length), pointer)
+    return 0
+
+
+def _refuse_exit(code: int) -> None:
+    raise wasmtime.WasmtimeError(f"the guest tried to exit with status {code}")
+
+
+class Guest:
+    """One instance: a QuickJS runtime with one context in its own linear memory.
+
+    Args:
+        memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
+    """
+
+    def __init__(self, memory_bytes: int | None) -> None:
+        self.runtime = guest_runtime()
+        self._store = wasmtime.Store(self.runtime.engine)
+        if memory_bytes is not None:
+            self._store.set_limits(memory_size=memory_bytes)
+        self._deadline: float | None = None
+        self._interrupt = False
+        self.interrupted = False
+        self._store.set_epoch_deadline(10**9)
+        previous, _current.guest = getattr(_current, "guest", None), self
+        try:
+            instance = self.runtime.linker.instantiate(self._store, self.runtime.compiled.module)
+        except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
+            raise EngineFailure(f"the guest cannot be started: {error}") from error
+        finally:
+            _current.guest = previous
+        exports = instance.exports(self._store)
+        self._exports: dict[str, Any] = {}
+        self._lookup = exports
+        self._memory: wasmtime.Memory = exports["memory"]
+        self._stack_pointer: wasmtime.Global = exports["__stack_pointer"]
+        self._closed = False
+
+    # -- memory ----------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        return 0 if self._closed else int(self._memory.data_len(self._store))
+
+    def write(self, data: bytes, address: int) -> None:
+        self._memory.write(self._store, data, address)
+
+    def read(self, address: int, length: int) -> bytearray:
+        """A copy of some memory.
+
+        Raises:
+            EngineFailure: It is not all there.
+        """
+        if address < 0 or length < 0 or address + length > self.memory_bytes:
+            raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
+        return self._memory.read(self._store, address, address + length)
+
+    def heap(self) -> Heap:
+        """A copy of the whole state."""
+        memory = self._memory.read(self._store, 0, self.memory_bytes)
+        return Heap(memory, self._stack_pointer.value(self._store))
+
+    def load(self, heap: Heap) -> None:
+        """Replace the whole state of a *fresh* instance.
+
+        Raises:
+            EngineFailure: The heap does not fit the memory limit.
+        """
+        missing = len(heap.memory) - self.memory_bytes
+        if missing > 0:
+            try:
+                self._memory.grow(self._store, -(-missing // 65536))
+            except wasmtime.WasmtimeError as error:
+                raise EngineFailure(
+                    f"the state needs {len(heap.memory)} bytes, more than the memory limit"
+                ) from error
+        self.write(heap.memory, 0)  # type: ignore[arg-type]
+        self._stack_pointer.set_value(self._store, heap.stack_pointer)
+
+    # -- limits ----------------------------------------------------------------------------
+
+    def set_time(self, cpu_seconds: float | None) -> None:
+        """Start the clock: guest code may compute this long from now on in this thread."""
+        self.interrupted = False
+        self._interrupt = False
+        if cpu_seconds is None:
+            self._deadline = None
+            self._store.set_epoch_deadline(10**9)
+            return
+        self._deadline = time.thread_time() + cpu_seconds
+        # Wall time, unlike the deadline; doubled, for machines that are busy elsewhere.
+        ticks = (2 * cpu_seconds + _GRACE_SECONDS) / _TICK_SECONDS
+        self._store.set_epoch_deadline(int(ticks) + 1)
+
+    def interrupt(self) -> None:
+        """Stop guest code that runs in another thread, as if its time were up."""
+        self._interrupt = True
+
+    def poll_interrupt(self) -> bool:
+        """Called by the guest every ten thousand steps or so."""
+        if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
+            self.interrupted = True
+        return self.interrupted
+
+    # -- calls -----------------------------------------------------------------------------
+
+    def call(self, name: str, *args: int) -> int:
+        """Call an export.
+
+        Raises:
+            Trapped: The instance was stopped; load a heap into a new one.
+        """
+        function = self._exports.get(name)
+        if function is None:
+            function = self._exports[name] = self._lookup[name]
+        previous, _current.guest = getattr(_current, "guest", None), self
+        stack = self._stack_pointer.value(self._store)
+        try:
+            return function(self._store, *args) or 0
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            self._stack_pointer.set_value(self._store, stack)
+            raise Trapped(error) from None
+        finally:
+            _current.guest = previous
+
+    def evaluate(self, source: str, export: str = "eval_code") -> tuple[int, int]:
+        """Run a script; status and handle of its value, or of the thrown value."""
+        data = source.encode()
+        address = self._put(data)
+        out = self.call("qjs_alloc", 4)
+        try:
+            status = self.call(export, address, len(data), out)
+            if status == STATUS_JS_ERROR:
+                self.call("last_exception", out)
+            return status, self._word(out)
+        finally:
+            self.call("qjs_free", out, 4)
+            self.call("qjs_free", address, len(data) + 1)
+
+    def evaluate_module(self, source: str, name: str) -> int:
+        """Run a module under a name of its own; the handle of its default export."""
+        data, label = source.encode(), name.encode()
+        address, name_address = self._put(data), self._put(label)
+        out = self.call("qjs_alloc", 4)
+        status = self.call("eval_module", address, len(data), name_address, len(label), out)
+        if status != STATUS_OK:
+            raise EngineFailure(f"{name} does not evaluate: {self.thrown_text()}")
+        self.run_jobs()
+        return self.get(self._word(out), "default")
+
+    def invoke(self, function: int, *args: int) -> tuple[int, int]:
+        """Call a guest function with handles; status and handle of its value or exception."""
+        argv = self.call("qjs_alloc", 4 * len(args) + 4)
+        this = self.call("new_undefined")
+        try:
+            self.write(struct.pack(f"<{len(args)}i", *args), argv + 4)
+            status = self.call("call_function", function, this, argv + 4, len(args), argv)
+            if status == STATUS_JS_ERROR:
+                self.call("last_exception", argv)
+            return status, self._word(argv)
+        finally:
+            self.call("free_value", this)
+            self.call("qjs_free", argv, 4 * len(args) + 4)
+
+    def run_jobs(self) -> None:
+        """Run promise jobs until none is left.
+
+        Raises:
+            JobsPending: The time is up.
+        """
+        while self.call("execute_pending_jobs"):
+            if self.poll_interrupt():
+                raise JobsPending
+
+    # -- values ----------------------------------------------------------------------------
+
+    def new_string(self, text: str) -> int:
+        data = text.encode()
+        address = self._put(data)
+        try:
+            return self.call("new_string", address, len(data))
+        finally:
+            self.call("qjs_free", address, len(data) + 1)
+
+    def string(self, handle: int) -> str | None:
+        """The text of a string; `None` for any other value."""
+        if self.call("get_string", handle) != STATUS_OK:
+            return None
+        length = self.call("qjs_last_len")
+        data = self.read(self.call("qjs_last_ptr"), length) if length else b""
+        self.call("qjs_result_free")
+        return data.decode("utf-8", "replace")
+
+    def get(self, handle: int, key: str) -> int:
+        """Handle of a property."""
+        data = key.encode()
+        address, out = self._put(data), self.call("qjs_alloc", 4)
+        try:
+            status = self.call("get_prop", handle, address, len(data), out)
+            if status != STATUS_OK:
+                raise EngineFailure(f"the guest has no {key!r}")
+            return self._word(out)
+        finally:
+            self.call("qjs_free", out, 4)
+            self.call("qjs_free", address, len(data) + 1)
+
+    def free(self, handle: int) -> None:
+        self.call("free_value", handle)
+
+    def thrown_text(self) -> str:
+        """The pending exception, for messages about our own code."""
+        out = self.call("qjs_alloc", 4)
+        self.call("last_exception", out)
+        handle = self._word(out)
+        parts = [self.string(self.get(handle, key)) for key in ("name", "message", "stack")]
+        return ": ".join(part for part in parts if part)
+
+    def _put(self, data: bytes) -> int:
+        """Copy into guest memory, with a NUL behind; freed by the caller, one byte longer."""
+        address = self.call("qjs_alloc", len(data) + 1)
+        if address == 0:
+            raise EngineFailure(f"the guest has no room for {len(data)} bytes")
+        self.write(data + b"\0", address)
+        return address
+
+    def _word(self, address: int) -> int:
+        return int(struct.unpack("<i", self.read(address, 4))[0])
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._store.close()

@@ -1,0 +1,84 @@
+"""Strips TypeScript with the OXC transform that quickjs-rs ships as WebAssembly.
+
+Each source gets an instance of its own, as untrusted as the guest it is for: it has a memory
+limit and a clock, and is thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+import wasmtime
+
+from interpstack_quickjs.compiled import Compiled, load_module
+from interpstack_quickjs.guest import guest_path, guest_runtime
+
+__all__ = ["TypeScriptError", "strip_types"]
+
+_SOURCE_TS: Final = 1 << 0
+_STRIP: Final = 1 << 8
+_UNCHANGED: Final = 1
+_MEMORY_BYTES: Final = 256 * 2**20
+_TICKS: Final = 50  # of a tenth of a second
+
+_lock = threading.Lock()
+_compiled: Compiled | None = None
+
+
+class TypeScriptError(Exception):
+    """The source is no TypeScript; the message tells why."""
+
+
+def strip_types(source: str, name: str = "cell.ts") -> str:
+    """TypeScript as JavaScript.
+
+    Raises:
+        TypeScriptError: It does not parse, or takes too much time or memory.
+    """
+    runtime = guest_runtime()
+    store = wasmtime.Store(runtime.engine)
+    store.set_limits(memory_size=_MEMORY_BYTES)
+    store.set_epoch_deadline(_TICKS)
+    store.set_wasi(wasmtime.WasiConfig())
+    linker = wasmtime.Linker(runtime.engine)
+    linker.define_wasi()
+    try:
+        with runtime.ticker:
+            exports = linker.instantiate(store, _module().module).exports(store)
+            return _transform(store, exports, source.encode("utf-8", "replace"), name.encode())
+    except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+        raise TypeScriptError("the source is too large or too deeply nested to be parsed") from error
+    finally:
+        store.close()
+
+
+def _module() -> Compiled:
+    global _compiled
+    with _lock:
+        if _compiled is None:
+            _compiled = load_module(guest_runtime().engine, guest_path("_transform.wasm"))
+        return _compiled
+
+
+def _transform(store: wasmtime.Store, exports: Any, source: bytes, name: bytes) -> str:
+    memory = exports["memory"]
+
+    def put(data: bytes) -> int:
+        address = int(exports["qjst_alloc"](store, len(data)))
+        memory.write(store, data, address)
+        return address
+
+    def take(kind: str) -> str:
+        length = exports[f"qjst_{kind}_len"](store)
+        address = exports[f"qjst_{kind}_ptr"](store)
+        return bytes(memory.read(store, address, address + length)).decode("utf-8", "replace")
+
+    status = exports["qjst_transform"](
+        store, put(name), len(name), put(source), len(source), _SOURCE_TS | _STRIP
+    )
+    if status == _UNCHANGED:
+        return source.decode()
+    if status != 0:
+        raise TypeScriptError(take("error") or f"the transform failed with status {status}")
+    return take("result")

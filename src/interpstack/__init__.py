@@ -1,0 +1,93 @@
+"""The interpreter framework for LLM agents: a thin core, everything else a plugin."""
+
+from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
+from interpstack.driver import GuestException
+from interpstack.engine import (
+    Call,
+    Capability,
+    Cell,
+    Completion,
+    Engine,
+    Execution,
+    GuestError,
+    Image,
+    Isolation,
+    Progress,
+    Realm,
+    Request,
+    Settlement,
+)
+from interpstack.errors import (
+    BridgeError,
+    BridgeNameClash,
+    ConfigurationError,
+    EngineFailure,
+    ImageError,
+    InterpstackError,
+    PluginLoadError,
+    SessionClosed,
+    UnknownEngine,
+    UnknownPlugin,
+    UnsupportedValue,
+)
+from interpstack.hookspecs import hookimpl
+from interpstack.limits import Limits
+from interpstack.outcome import CellContext, Outcome, Usage
+from interpstack.plugins import PluginInfo, installed
+from interpstack.render import render
+from interpstack.sessions import Session
+from interpstack.stack import InterpreterStack
+from interpstack.turns import HostTool, Turn
+from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
+
+__all__ = [
+    "UNDEFINED",
+    "BigInt",
+    "Bridge",
+    "BridgeError",
+    "BridgeNameClash",
+    "BridgeRegistry",
+    "BridgeSet",
+    "Call",
+    "Capability",
+    "Cell",
+    "CellContext",
+    "Completion",
+    "ConfigurationError",
+    "Engine",
+    "EngineFailure",
+    "ErrorValue",
+    "Execution",
+    "GuestError",
+    "GuestException",
+    "GuestSource",
+    "HostTool",
+    "Image",
+    "ImageError",
+    "InterpreterStack",
+    "InterpstackError",
+    "Isolation",
+    "Limits",
+    "MapValue",
+    "Outcome",
+    "PluginInfo",
+    "PluginLoadError",
+    "Progress",
+    "Realm",
+    "Request",
+    "Session",
+    "SessionClosed",
+    "SetValue",
+    "Settlement",
+    "Turn",
+    "UnknownEngine",
+    "UnknownPlugin",
+    "UnsupportedValue",
+    "Usage",
+    "bridge",
+    "decode",
+    "encode",
+    "hookimpl",
+    "installed",
+    "render",
+]

@@ -1,0 +1,185 @@
+"""Checks a guest's input object against a function's annotations.
+
+The core depends on no validation library, so this covers what a bridge's signature says in
+plain types: scalars, `None`, `Any`, unions, `Literal`, enums, lists, tuples, dicts and
+`TypedDict`. Any other annotation accepts every value. Bridges with richer input validate it
+themselves (`Bridge(raw=True)`) or use a library of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin
+
+import attrs
+
+from interpstack.errors import BridgeError
+from interpstack.values import UNDEFINED
+
+__all__ = ["Signature"]
+
+_SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a string"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    bytes: ((bytes,), "bytes"),
+    datetime: ((datetime,), "a Date"),
+    type(None): ((type(None),), "null"),
+}
+
+
+class _Mismatch(Exception):
+    """What stands at `path` does not fit; turned into a `TypeError` by `Signature.bind`."""
+
+
+@attrs.frozen
+class Signature:
+    """The keyword parameters of one bridge."""
+
+    name: str
+    parameters: Mapping[str, tuple[Any, bool]]  #: annotation, and whether it is required
+    accepts_any: bool  #: the function has `**kwargs`
+    skipped: bool  #: the function has the parameter that the host fills in
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], name: str, skip: str) -> Signature:
+        """Read a function's signature, leaving out the parameter named `skip`.
+
+        Raises:
+            BridgeError: A parameter cannot be passed by keyword.
+        """
+        try:
+            signature = inspect.signature(function)
+            hints = typing.get_type_hints(getattr(function, "__wrapped__", function))
+        except (TypeError, ValueError, NameError) as error:
+            raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
+        parameters: dict[str, tuple[Any, bool]] = {}
+        accepts_any = skipped = False
+        for parameter in signature.parameters.values():
+            if parameter.name == skip:
+                skipped = True
+                continue
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+                raise BridgeError(
+                    f"bridge {name!r}: parameter {parameter.name!r} cannot be passed by name; "
+                    "guests pass one object of named fields"
+                )
+            if parameter.kind is parameter.VAR_KEYWORD:
+                accepts_any = True
+                continue
+            required = parameter.default is parameter.empty
+            parameters[parameter.name] = (hints.get(parameter.name, Any), required)
+        return cls(name, parameters, accepts_any, skipped)
+
+    def bind(self, value: Any) -> dict[str, Any]:
+        """Keyword arguments from a guest's input.
+
+        Fields that are `undefined` are dropped, so that defaults apply.
+
+        Raises:
+            TypeError: Not an object, an unknown or missing field, or a field of a wrong type.
+        """
+        if value is None or value is UNDEFINED:
+            value = {}
+        if not isinstance(value, dict):
+            raise TypeError(f"{self.name} takes one object with the fields {self._fields()}")
+        given = {key: item for key, item in value.items() if item is not UNDEFINED}
+        unknown = [key for key in given if key not in self.parameters]
+        if unknown and not self.accepts_any:
+            raise TypeError(
+                f"{self.name} has no field {str(unknown[0])[:100]!r}; it takes {self._fields()}"
+            )
+        missing = [key for key, (_, req) in self.parameters.items() if req and key not in given]
+        if missing:
+            raise TypeError(f"{self.name} needs the field {missing[0]!r}; it takes {self._fields()}")
+        return {key: self._field(key, item) for key, item in given.items()}
+
+    def _field(self, key: str, item: Any) -> Any:
+        if key not in self.parameters:
+            return item
+        try:
+            return _check(item, self.parameters[key][0], key)
+        except _Mismatch as error:
+            raise TypeError(f"{self.name}: {error}") from None
+
+    def _fields(self) -> str:
+        listed = [key if req else f"{key}?" for key, (_, req) in self.parameters.items()]
+        return "{" + ", ".join(listed) + "}"
+
+
+def _check(value: Any, annotation: Any, path: str) -> Any:
+    origin = get_origin(annotation)
+    if annotation in _SCALARS:
+        return _check_scalar(value, annotation, path)
+    if origin in (Union, types.UnionType):
+        return _check_union(value, annotation, path)
+    if origin is Literal:
+        return _expect(value in get_args(annotation), value, annotation, path)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        accepted = [member.value for member in annotation]
+        _expect(value in accepted, value, f"one of {accepted}", path)
+        return annotation(value)
+    if typing.is_typeddict(annotation):
+        return _check_typed_dict(value, annotation, path)
+    base = origin or annotation
+    if base in (list, Sequence, tuple, set):
+        return _check_list(value, base, get_args(annotation), path)
+    if base in (dict, Mapping):
+        _expect(isinstance(value, dict), value, "an object", path)
+        item = (get_args(annotation) or (Any, Any))[1]
+        return {k: _check(v, item, f"{path}.{k}") for k, v in value.items()}
+    return value
+
+
+def _check_scalar(value: Any, annotation: Any, path: str) -> Any:
+    accepted, text = _SCALARS[annotation]
+    is_bool = isinstance(value, bool)
+    if annotation is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    _expect(isinstance(value, accepted) and is_bool == (annotation is bool), value, text, path)
+    return value
+
+
+def _check_union(value: Any, annotation: Any, path: str) -> Any:
+    for option in get_args(annotation):
+        try:
+            return _check(value, option, path)
+        except _Mismatch:
+            continue
+    return _expect(False, value, annotation, path)
+
+
+def _check_list(value: Any, base: Any, args: tuple[Any, ...], path: str) -> Any:
+    _expect(isinstance(value, list), value, "an array", path)
+    fixed = base is tuple and args and args[-1] is not Ellipsis
+    if fixed:
+        _expect(len(value) == len(args), value, f"an array of {len(args)}", path)
+    kinds = args if fixed else (args[0] if args else Any,) * len(value)
+    items = [_check(v, k, f"{path}[{i}]") for i, (v, k) in enumerate(zip(value, kinds))]
+    return items if base in (list, Sequence) else base(items)
+
+
+def _check_typed_dict(value: Any, annotation: Any, path: str) -> Any:
+    _expect(isinstance(value, dict), value, "an object", path)
+    hints = typing.get_type_hints(annotation)
+    for key in annotation.__required_keys__:
+        _expect(key in value, value, f"an object with the field {key!r}", path)
+    return {k: _check(v, hints.get(k, Any), f"{path}.{k}") for k, v in value.items()}
+
+
+def _expect(fits: bool, value: Any, accepted: Any, path: str) -> Any:
+    if fits:
+        return value
+    if get_origin(accepted) is Literal:
+        accepted = f"one of {list(get_args(accepted))}"
+    elif not isinstance(accepted, str):
+        accepted = " or ".join(_SCALARS.get(a, ((), str(a)))[1] for a in get_args(accepted))
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    raise _Mismatch(f"field {path!r} takes {accepted}; got {shown}")

@@ -1,0 +1,222 @@
+"""Bridges: host functions offered to the guest under dotted names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar, overload
+
+import attrs
+
+from interpstack.arguments import Signature
+from interpstack.errors import BridgeError, BridgeNameClash
+
+__all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestSource", "bridge"]
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
+#: Names a guest language owns; a bridge rooted there would break the guest.
+_TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@attrs.frozen(kw_only=True)
+class Bridge:
+    """One host function offered to the guest.
+
+    Attributes:
+        name: Dotted, as in `weather.today`; each part an identifier.
+        handler: Called with the guest's decoded input: keyword arguments, or one positional
+            value when `raw`. A parameter named `context` gets the `CellContext`. Sync
+            handlers run in a worker thread, async ones on the loop.
+        owner: Who offers it, for messages.
+        raw: Pass the input as it is instead of validating it against the annotations.
+        awaited: False for a fire-and-forget call: the guest gets `undefined` at once.
+        concurrency: Requests to this bridge that may run at once; `None` for no own limit.
+        budget: Requests one cell may make to this bridge; `None` for no own limit.
+        passes: Exceptions that are the host's own business: raised by the handler, they end
+            the cell and come out of `Session.eval`; the guest never sees them.
+    """
+
+    name: str
+    handler: Callable[..., Any]
+    owner: str = "host"
+    raw: bool = False
+    awaited: bool = True
+    concurrency: int | None = None
+    budget: int | None = None
+    passes: tuple[type[BaseException], ...] = ()
+    takes_context: bool = attrs.field(init=False, repr=False)
+    signature: Signature | None = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise BridgeError(
+                f"{self.name!r} is no bridge name; use identifiers joined by dots, "
+                "as in 'weather.today'"
+            )
+        if self.name.partition(".")[0] in _TAKEN:
+            raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
+        if not callable(self.handler):
+            raise BridgeError(f"bridge {self.name!r}: the handler {self.handler!r} is no function")
+        for field in ("concurrency", "budget"):
+            value = getattr(self, field)
+            if value is not None and (type(value) is not int or value < 1):
+                raise BridgeError(f"bridge {self.name!r}: {field} takes a whole number above 0")
+        signature = Signature.of(self.handler, self.name, skip="context")
+        object.__setattr__(self, "takes_context", signature.skipped)
+        object.__setattr__(self, "signature", None if self.raw else signature)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the handler is a coroutine function."""
+        call = getattr(self.handler, "__call__", None)
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
+
+    def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments for the handler.
+
+        Raises:
+            TypeError: The input does not fit the handler's annotations.
+        """
+        if self.signature is None:
+            return (value,), {}
+        return (), self.signature.bind(value)
+
+
+@overload
+def bridge(name: _F, /) -> Bridge: ...
+@overload
+def bridge(
+    name: str | None = None,
+    /,
+    *,
+    awaited: bool = True,
+    concurrency: int | None = None,
+    budget: int | None = None,
+) -> Callable[[Callable[..., Any]], Bridge]: ...
+def bridge(
+    name: Any = None,
+    /,
+    *,
+    awaited: bool = True,
+    concurrency: int | None = None,
+    budget: int | None = None,
+) -> Any:
+    """Turn a function into a bridge.
+
+    ```python
+    @bridge("weather.today")
+    async def today(city: str, days: int = 1) -> dict: ...
+    ```
+
+    The guest calls `await weather.today({city: "Oslo"})`. Fields are checked against the
+    annotations; the returned value or the raised error reaches the guest.
+
+    Args:
+        name: Dotted name; the function's own name if left out.
+        awaited: See `Bridge.awaited`.
+        concurrency: See `Bridge.concurrency`.
+        budget: See `Bridge.budget`.
+
+    Raises:
+        BridgeError: The name or the function cannot be offered.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Bridge:
+        return Bridge(
+            name=name if isinstance(name, str) else function.__name__,
+            handler=function,
+            owner=f"{function.__module__}.{function.__qualname__}",
+            awaited=awaited,
+            concurrency=concurrency,
+            budget=budget,
+        )
+
+    return decorate(name) if callable(name) else decorate
+
+
+@attrs.frozen
+class GuestSource:
+    """Code that an engine of `language` runs in every new realm, before any cell.
+
+    For JavaScript the source is one function expression that gets the kernel's interface
+    (see `docs/how-to/write-a-bridge.md`).
+    """
+
+    language: str
+    name: str
+    source: str = attrs.field(repr=False)
+    owner: str = "host"
+
+
+@attrs.frozen
+class BridgeSet:
+    """Everything one session offers to its guest, fixed.
+
+    Attributes:
+        bridges: By dotted name, in order of registration.
+        sources: Guest sources, in order of registration.
+    """
+
+    bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=MappingProxyType)
+    sources: tuple[GuestSource, ...] = ()
+
+    def __iter__(self) -> Iterator[Bridge]:
+        return iter(self.bridges.values())
+
+    def get(self, name: str) -> Bridge | None:
+        return self.bridges.get(name)
+
+    def sources_for(self, language: str) -> tuple[GuestSource, ...]:
+        """The guest sources in one language."""
+        return tuple(s for s in self.sources if s.language == language)
+
+
+class BridgeRegistry:
+    """Collects bridges and guest sources; passed to hooks as `register`."""
+
+    def __init__(self, bridges: Iterable[Bridge] = ()) -> None:
+        self._bridges: dict[str, Bridge] = {}
+        self._sources: dict[tuple[str, str], GuestSource] = {}
+        for item in bridges:
+            self.bridge(item)
+
+    def bridge(self, item: Bridge, *, clobber: bool = False) -> None:
+        """Offer a bridge.
+
+        Args:
+            item: What `@bridge` made.
+            clobber: Replace a bridge of the same name instead of refusing.
+
+        Raises:
+            BridgeNameClash: The name is taken, or lies inside or around another bridge's name.
+        """
+        if not isinstance(item, Bridge):
+            raise BridgeError(f"{item!r} is no bridge; decorate the function with @bridge")
+        for other in self._bridges.values():
+            same = other.name == item.name
+            nested = other.name.startswith(item.name + ".") or item.name.startswith(
+                other.name + "."
+            )
+            if nested or (same and not clobber):
+                raise BridgeNameClash(item.name, other.name, (other.owner, item.owner))
+        self._bridges[item.name] = item
+
+    def source(self, item: GuestSource) -> None:
+        """Run `item` in every new realm of its language.
+
+        Raises:
+            BridgeNameClash: A source of this name and language is there already.
+        """
+        key = (item.language, item.name)
+        if key in self._sources:
+            raise BridgeNameClash(item.name, item.name, (self._sources[key].owner, item.owner))
+        self._sources[key] = item
+
+    def freeze(self) -> BridgeSet:
+        """What was registered so far, fixed."""
+        return BridgeSet(dict(self._bridges), tuple(self._sources.values()))
+

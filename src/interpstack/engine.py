@@ -1,0 +1,293 @@
+"""The engine protocol: what makes realms, runs cells in them and hands out their requests.
+
+An engine does no host work. Guest code queues what it wants; the host drains the queue with
+`Execution.poll`, does the work, and answers with `Execution.settle`. Both take everything at
+once, so a hundred parallel tool calls cost two crossings.
+
+All methods are synchronous and may be called from any thread, but never from two at once for
+one realm. What a guest does wrong is data in the returned `Progress`; an exception out of these
+methods means that the engine itself is broken (`EngineFailure`) or was used wrongly.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+if TYPE_CHECKING:
+    from interpstack.bridges import BridgeSet
+    from interpstack.limits import Limits
+
+__all__ = [
+    "Call",
+    "Capability",
+    "Cell",
+    "Completion",
+    "Engine",
+    "Execution",
+    "GuestError",
+    "Image",
+    "Isolation",
+    "Progress",
+    "Realm",
+    "Request",
+    "Settlement",
+]
+
+
+class Isolation(Enum):
+    """What stands between guest code and the host."""
+
+    NONE = "none"  #: guest and host share memory; for trusted code and tests
+    ISOLATE = "isolate"  #: a language VM's own heap inside the host process
+    WASM = "wasm"  #: a WebAssembly sandbox inside the host process
+    PROCESS = "process"  #: a process of its own
+    REMOTE = "remote"  #: another machine
+
+
+class Capability(Enum):
+    """What an engine can do beyond running cells; declared, then held to by the kit."""
+
+    CPU_LIMIT = "cpu-limit"  #: stops guest code that computes too long
+    MEMORY_LIMIT = "memory-limit"  #: ends a cell that wants too much memory, not the host
+    IMAGES = "images"  #: `Realm.image` and `Engine.open(image=…)`
+    SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
+    VALUES = "values"  #: `Realm.values` and `Realm.load`
+    TYPESCRIPT = "typescript"  #: cells marked as TypeScript
+    DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
+
+
+@attrs.frozen(kw_only=True)
+class Cell:
+    """One piece of source to run.
+
+    Attributes:
+        source: The text.
+        name: Shown in stack traces instead of a file name.
+        language: The guest language, or `None` for the engine's own.
+        seed: Seed of the guest's random numbers; `None` lets the host draw one.
+    """
+
+    source: str = attrs.field(validator=attrs.validators.instance_of(str))
+    name: str = "cell"
+    language: str | None = None
+    seed: int | None = None
+
+
+@attrs.frozen
+class GuestError:
+    """An error as it crosses: raised by the guest, or thrown into it by a settlement.
+
+    Attributes:
+        name: As in `TypeError`.
+        message: One or more lines, without the name.
+        stack: The guest's stack trace, without host paths; may be empty.
+        data: Extra properties for the guest's error object; plain JSON values.
+    """
+
+    name: str
+    message: str
+    stack: str = ""
+    data: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Call:
+    """What guest code emitted without waiting: a wire tree for the bridge `bridge`."""
+
+    bridge: str
+    wire: Any
+
+
+@attrs.frozen
+class Request:
+    """What guest code awaits.
+
+    Attributes:
+        id: Unique in its execution, rising in the order of the requests.
+        bridge: The bridge's dotted name, as the guest gave it.
+        wire: The input as a wire tree.
+    """
+
+    id: int
+    bridge: str
+    wire: Any
+
+
+@attrs.frozen
+class Settlement:
+    """The answer to one request: a wire tree as JSON text, or an error."""
+
+    id: int
+    text: str = "null"
+    error: GuestError | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Completion:
+    """How a cell ended, as the guest tells it.
+
+    Attributes:
+        text: The value of the last expression, rendered in the guest.
+        omitted_chars: Characters of `text` that were cut in the guest.
+        omitted_exact: Whether that count is exact or only a lower bound.
+        handle: Whether the value has no data form (a function, a symbol).
+        error: Set when the cell threw; the other fields then hold their defaults.
+    """
+
+    text: str = ""
+    omitted_chars: int = 0
+    omitted_exact: bool = True
+    handle: bool = False
+    error: GuestError | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Progress:
+    """Everything a guest queued since the last poll, in order.
+
+    Attributes:
+        calls: Un-awaited calls.
+        requests: Requests that want a settlement.
+        cancelled: Ids of requests the guest no longer waits for (cleared timers).
+        completion: Set once, when the cell has ended.
+        cpu_seconds: Guest time that this poll used.
+        exhausted: The guest was stopped because its CPU time was used up.
+        failure: Set when the engine had to give up this cell: what happened, and what became
+            of the guest's state. The realm is usable again.
+    """
+
+    calls: Sequence[Call] = ()
+    requests: Sequence[Request] = ()
+    cancelled: Sequence[int] = ()
+    completion: Completion | None = None
+    cpu_seconds: float = 0.0
+    exhausted: bool = False
+    failure: GuestError | None = None
+
+
+@attrs.frozen
+class Image:
+    """A realm's whole state in a form only its engine understands.
+
+    Attributes:
+        engine: Name of the engine.
+        base: Identifies the engine build the image belongs to.
+        data: The bytes.
+    """
+
+    engine: str
+    base: str
+    data: bytes = attrs.field(repr=lambda data: f"<{len(data)} bytes>")
+
+
+class Execution(abc.ABC):
+    """The resumable run of one cell."""
+
+    @abc.abstractmethod
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        """Run the guest until it is idle, has ended, or is out of CPU time.
+
+        Args:
+            now: The host's time in seconds since 1970; the guest's clock shows it until the
+                next poll.
+            cpu_seconds: Guest time left for this cell; `None` for no limit.
+
+        Returns:
+            Everything queued since the last poll. After a progress with `completion`,
+            `exhausted` or `failure` the execution has ended; only `abort` may follow.
+
+        Raises:
+            EngineFailure: The engine broke; the realm must be closed.
+        """
+
+    @abc.abstractmethod
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        """Answer any number of open requests. Runs no guest code; the next poll does.
+
+        An id that is not open is ignored: the guest may have given up on it.
+        """
+
+    @abc.abstractmethod
+    def abort(self, reason: str) -> Progress:
+        """End the run now; open requests are forgotten, later answers to them ignored.
+
+        Returns:
+            Calls that were still queued, so that no output is lost. Aborting an execution
+            that has ended only does that.
+        """
+
+    def interrupt(self) -> None:
+        """Make a poll that is running in another thread return soon, as if out of CPU time.
+
+        The one method that may be called while another runs. Effectively nothing by default:
+        the poll then ends when its CPU time does.
+        """
+
+
+class Realm(abc.ABC):
+    """One live guest global scope."""
+
+    @abc.abstractmethod
+    def bind(self, bridges: BridgeSet) -> None:
+        """Offer exactly these bridges from now on. Never called while a cell runs."""
+
+    @abc.abstractmethod
+    def start(self, cell: Cell) -> Execution:
+        """Prepare a cell; its code runs in the first poll. One execution at a time."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Free everything. Closing twice is allowed."""
+
+    @property
+    def weight_bytes(self) -> int:
+        """Memory this realm holds; effectively 0, then ignored by the pool."""
+        return 0
+
+    def image(self) -> Image:
+        """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell."""
+        raise NotImplementedError(f"{type(self).__name__} has no images")
+
+    def resume(self) -> Execution:
+        """The execution that was running when this realm's image was taken."""
+        raise NotImplementedError(f"{type(self).__name__} cannot suspend")
+
+    def values(self) -> Mapping[str, Any]:
+        """The guest's own globals as wire trees, `{"$": "lost", "v": reason}` for the rest."""
+        raise NotImplementedError(f"{type(self).__name__} has no portable values")
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        """Define globals from `values()`; what was lost throws when it is used."""
+        raise NotImplementedError(f"{type(self).__name__} has no portable values")
+
+    def names(self) -> Sequence[str]:
+        """Names of the guest's own globals; effectively the keys of `values()`."""
+        return tuple(self.values())
+
+
+class Engine(abc.ABC):
+    """Makes realms of one guest language. One instance serves a whole stack."""
+
+    #: Registered name, as in `InterpreterStack(engine="quickjs")`.
+    name: ClassVar[str]
+    #: The guest language, as in `javascript`.
+    language: ClassVar[str]
+    isolation: ClassVar[Isolation]
+    capabilities: ClassVar[frozenset[Capability]]
+
+    @abc.abstractmethod
+    def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
+        """Make a realm, new or from an image.
+
+        Raises:
+            ImageError: The image is damaged or of another build. Nothing was opened.
+            EngineFailure: No realm can be made on this machine.
+        """
+
+    def close(self) -> None:
+        """Free what all realms share. Effectively nothing by default."""

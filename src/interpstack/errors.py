@@ -1,0 +1,158 @@
+"""Every exception that interpstack raises into *host* code.
+
+What goes wrong inside a guest never surfaces as one of these: it ends as the
+`error` of an `Outcome`. The tree:
+
+```text
+InterpstackError
+├── ConfigurationError            an option, limit or name given by the host is wrong
+│   ├── UnknownEngine
+│   ├── UnknownPlugin
+│   └── PluginLoadError           known, but its code or a package it needs cannot be imported
+├── BridgeError                   a bridge cannot be offered
+│   └── BridgeNameClash
+├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
+├── EngineFailure                 an engine broke; the guest's state may be gone
+├── ImageError                    an image cannot be opened by this engine
+└── SessionClosed                 the session was closed by its owner
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = [
+    "BridgeError",
+    "BridgeNameClash",
+    "ConfigurationError",
+    "EngineFailure",
+    "ImageError",
+    "InterpstackError",
+    "PluginLoadError",
+    "SessionClosed",
+    "UnknownEngine",
+    "UnknownPlugin",
+    "UnsupportedValue",
+]
+
+
+class InterpstackError(Exception):
+    """Base class of everything interpstack raises."""
+
+
+class ConfigurationError(InterpstackError, ValueError):
+    """An option given by the host is wrong; the message says what is accepted."""
+
+
+class UnknownEngine(ConfigurationError):
+    """No installed plugin registers an engine of this name.
+
+    Attributes:
+        name: What was asked for.
+        known: Names that are registered, sorted.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(_unknown("engine", name, self.known))
+
+
+class UnknownPlugin(ConfigurationError):
+    """No entry point in the group `interpstack` has this name.
+
+    Attributes:
+        name: What was asked for.
+        known: Names that are installed, sorted.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(_unknown("plugin", name, self.known))
+
+
+class PluginLoadError(ConfigurationError):
+    """A plugin is installed but cannot be imported.
+
+    Attributes:
+        name: The plugin's entry-point name.
+    """
+
+    def __init__(self, name: str, cause: BaseException) -> None:
+        self.name = name
+        message = f"plugin {name!r} is installed but cannot be loaded: {cause}"
+        missing = getattr(cause, "name", None)
+        if isinstance(cause, ModuleNotFoundError) and missing:
+            message += f"; install what it needs with: {install_command(name)}"
+        super().__init__(message)
+
+
+class BridgeError(InterpstackError, ValueError):
+    """A bridge cannot be offered to a guest."""
+
+
+class BridgeNameClash(BridgeError):
+    """Two owners offer bridges under names that cannot stand side by side.
+
+    Attributes:
+        name: The name offered second.
+        other: The name that was there.
+        owners: Who offered the first and who the second.
+    """
+
+    def __init__(self, name: str, other: str, owners: tuple[str, str]) -> None:
+        self.name = name
+        self.other = other
+        self.owners = owners
+        what = "is already offered" if name == other else f"clashes with {other!r}, offered"
+        super().__init__(
+            f"bridge {name!r} (from {owners[1]}) {what} by {owners[0]}; rename one, "
+            "or register the second with clobber=True to replace the first"
+        )
+
+
+class UnsupportedValue(InterpstackError, TypeError):
+    """A host value has no form in the guest.
+
+    Attributes:
+        path: Where it stands, as in `$.rows[3].when`.
+    """
+
+    def __init__(self, message: str, path: str = "$") -> None:
+        self.path = path
+        super().__init__(f"{message} (at {path})")
+
+
+class EngineFailure(InterpstackError, RuntimeError):
+    """An engine broke while it ran guest code or opened a realm."""
+
+
+class ImageError(InterpstackError, ValueError):
+    """An image is damaged, or was made by another engine build."""
+
+
+class SessionClosed(InterpstackError, RuntimeError):
+    """The session was closed; open it again with `stack.session(key)`."""
+
+
+#: Extras of the distribution that carry a plugin of this project.
+_EXTRAS: dict[str, str] = {"v8": "v8", "monty": "monty", "node": "node", "process": "process"}
+
+
+def install_command(name: str) -> str:
+    """The command that most likely installs the plugin `name`."""
+    if name in _EXTRAS:
+        return f"pip install 'interpstack[{_EXTRAS[name]}]'"
+    if name in ("quickjs", "console", "ptc", "langchain"):
+        return "pip install --force-reinstall interpstack"
+    return f"pip install interpstack-{name.replace('_', '-')}"
+
+
+def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
+    listed = ", ".join(known) or "none are installed"
+    return (
+        f"unknown {kind} {name!r}; known: {listed}. If a package provides it, install that "
+        f"package first, for example: {install_command(name)}"
+    )

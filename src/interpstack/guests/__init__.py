@@ -1,0 +1,1 @@
+"""Code that engines run inside guests, by guest language."""

@@ -1,0 +1,887 @@
+// The guest's side of the engine protocol, for every JavaScript engine.
+//
+// Evaluates to a function; calling it once installs the kernel and returns
+//   dispatch(text) -> text   host commands, see `commands` below
+//   track(promise)           watch the promise of the running cell; it resolves to {value}
+//   reject(reason)           the cell could not even be started
+//   api                      what guest sources (console, web APIs) build upon
+//   seal()                   called once when all guest sources are installed
+//
+// Untrusted code runs in the same realm afterwards. So nothing here looks up a property that
+// such code could have replaced: intrinsics are captured first; no spread, no for-of, no array
+// destructuring, no method calls on values; own lists and tables have no prototype.
+() => {
+  "use strict";
+  const globals = globalThis;
+  const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor,
+    getPrototypeOf, ownKeys } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const getter = (object, key) => {
+    const found = getOwnPropertyDescriptor(object, key);
+    return found === undefined ? undefined : found.get;
+  };
+  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
+  const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
+  const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
+  const { isArray } = Array;
+  const { keys, freeze, preventExtensions, setPrototypeOf } = Object;
+  const { parse, stringify } = JSON;
+  const { floor } = Math;
+  const { isView } = ArrayBuffer;
+  const promiseThen = Promise.prototype.then;
+  const objectToString = Object.prototype.toString;
+  const objectPrototype = Object.prototype, arrayPrototype = Array.prototype;
+  const isPrototypeOf = Object.prototype.isPrototypeOf;
+  const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
+  const functionToString = uncurry(Function.prototype.toString);
+  const slice = uncurry(String.prototype.slice);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const charCode = uncurry(String.prototype.charCodeAt);
+  const join = uncurry(Array.prototype.join);
+  const symbolToString = uncurry(Symbol.prototype.toString);
+  const dateTime = uncurry(Date.prototype.getTime);
+  const dateISO = uncurry(Date.prototype.toISOString);
+  const dateText = uncurry(Date.prototype.toString);
+  const mapForEach = uncurry(Map.prototype.forEach), mapSet = uncurry(Map.prototype.set);
+  const setForEach = uncurry(Set.prototype.forEach), setAdd = uncurry(Set.prototype.add);
+  const mapSize = uncurry(getter(Map.prototype, "size"));
+  const setSize = uncurry(getter(Set.prototype, "size"));
+  const bigintText = uncurry(BigInt.prototype.toString);
+  const regexpText = uncurry(RegExp.prototype.toString);
+  const regexpSource = uncurry(getter(RegExp.prototype, "source"));
+  const bufferLength = uncurry(getter(ArrayBuffer.prototype, "byteLength"));
+  const typedPrototype = getPrototypeOf(Uint8Array.prototype);
+  const typedTag = uncurry(getter(typedPrototype, Symbol.toStringTag));
+  const typedLength = uncurry(getter(typedPrototype, "length"));
+  const typedBuffer = uncurry(getter(typedPrototype, "buffer"));
+  const typedOffset = uncurry(getter(typedPrototype, "byteOffset"));
+  const typedBytes = uncurry(getter(typedPrototype, "byteLength"));
+  const weakMapHas = uncurry(WeakMap.prototype.has), weakSetHas = uncurry(WeakSet.prototype.has);
+  const weakRefDeref = uncurry(WeakRef.prototype.deref);
+  const valueOfNumber = uncurry(Number.prototype.valueOf);
+  const valueOfString = uncurry(String.prototype.valueOf);
+  const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
+  const symbolToStringTag = Symbol.toStringTag;
+  const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+  function list() { return setPrototypeOf([], null); }
+  function table() { return { __proto__: null }; }
+  function define(target, key, value, enumerable) {
+    defineProperty(target, key,
+      { __proto__: null, value, writable: true, enumerable: enumerable === true, configurable: true });
+    return target;
+  }
+  function attempt(action, value) {
+    try { return action(value); } catch { return undefined; }
+  }
+  function hasBrand(action, value) {
+    try { action(value); return true; } catch { return false; }
+  }
+
+  // -- state of the realm and of the running cell ------------------------------------------
+
+  const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000 };
+  const roots = table();      // first parts of bridge names -> what the guest sees there
+  const builtin = table();    // names of globals that are not the guest's own
+  let clock = 0;              // host time in ms as of the last poll
+  let origin = 0;             // host time when the cell began
+  let active = false;         // a cell runs; requests are accepted
+  let nextId = 1;
+  let pending = table();      // request id -> {resolve, reject, site} or {callback}
+  let openTimers = 0;
+  let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
+  let completion = "";        // JSON text, once the cell has ended
+  let lines = list(), lineChars = 0, lineOmitted = 0;        // console output
+  let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
+  let cell = 0;               // number of the running cell; what belongs to earlier ones is stale
+
+  // -- chance and time come from the host --------------------------------------------------
+
+  let s0 = 1, s1 = 2, s2 = 3, s3 = 4;
+  function random() { // sfc32 by Chris Doty-Humphrey, public domain
+    const t = (((s0 + s1) | 0) + s3) | 0;
+    s3 = (s3 + 1) | 0;
+    s0 = s1 ^ (s1 >>> 9);
+    s1 = (s2 + (s2 << 3)) | 0;
+    s2 = (s2 << 21) | (s2 >>> 11);
+    s2 = (s2 + t) | 0;
+    return (t >>> 0) / 4294967296;
+  }
+  function seed(a, b, c, d) {
+    s0 = a | 0; s1 = b | 0; s2 = c | 0; s3 = d | 0;
+    for (let i = 0; i < 12; i++) random();
+  }
+  const now = () => clock;
+  const HostDate = function Date() {
+    if (new.target === undefined) return dateText(new DateClass(floor(clock)));
+    return construct(DateClass, arguments.length === 0 ? [floor(clock)] : arguments, new.target);
+  };
+  defineProperty(HostDate, "length", { __proto__: null, value: 7 });
+  defineProperty(HostDate, "prototype", { __proto__: null, value: DateClass.prototype, writable: false });
+  define(HostDate, "now", { now() { return floor(clock); } }.now);
+  define(HostDate, "parse", DateClass.parse);
+  define(HostDate, "UTC", DateClass.UTC);
+  define(DateClass.prototype, "constructor", HostDate);
+  define(globals, "Date", HostDate);
+  // 53 bits, like the function it stands for.
+  define(Math, "random", { random() { return (floor(random() * 67108864) * 134217728 + floor(random() * 134217728)) / 9007199254740992; } }.random);
+
+  // -- values: guest to wire ---------------------------------------------------------------
+
+  let encodedChars = 0;
+  const trail = list(); // keys from the root to the value being encoded, for messages
+  function encodeValue(value) {
+    encodedChars = 0;
+    return encode(value, 0);
+  }
+  function refuse(what, depth) {
+    let path = "$";
+    for (let i = 0; i < depth && path.length < 200; i++)
+      path += typeof trail[i] === "number" ? "[" + trail[i] + "]" : "." + trail[i];
+    throw new TypeErrorClass(what + " (at " + slice(path, 0, 200) + ")");
+  }
+  function bounded(text) {
+    encodedChars += text.length;
+    if (encodedChars > limits.valueChars)
+      throw new RangeErrorClass("the value is too large to pass to the host: more than " + limits.valueChars + " bytes as JSON");
+    return text;
+  }
+  function encode(value, depth) {
+    switch (typeof value) {
+      case "string": return bounded(stringify(value));
+      case "number":
+        if (value !== value || value === Infinity || value === -Infinity || (value === 0 && 1 / value < 0))
+          return bounded('{"$":"number","v":"' + (value === 0 ? "-0" : value) + '"}');
+        return bounded("" + value);
+      case "boolean": return bounded(value ? "true" : "false");
+      case "undefined": return bounded('{"$":"undefined"}');
+      case "bigint": return bounded('{"$":"bigint","v":"' + bigintText(value, 16) + '"}');
+      case "symbol": return refuse("a symbol cannot be passed to the host", depth);
+      case "function": return refuse("a function cannot be passed to the host", depth);
+    }
+    if (value === null) return bounded("null");
+    if (depth > 190) refuse("the value is nested too deep, or contains itself", depth);
+    if (isArray(value)) return encodeList(value, value.length, depth);
+    const prototype = getPrototypeOf(value);
+    if (prototype !== objectPrototype && prototype !== null) return encodeSpecial(value, depth);
+    return encodeObject(value, depth);
+  }
+  function encodeAt(value, key, depth) {
+    trail[depth] = key;
+    return encode(value, depth + 1);
+  }
+  function encodeList(value, length, depth) {
+    let text = "[";
+    for (let i = 0; i < length; i++) text += (i === 0 ? "" : ",") + encodeAt(value[i], i, depth);
+    bounded("[]");
+    return text + "]";
+  }
+  function encodeObject(value, depth) {
+    const names = keys(value);
+    let text = "", tagged = false;
+    for (let i = 0; i < names.length; i++) if (names[i] === "$") tagged = true;
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i], separator = i === 0 ? "" : ",", name = bounded(stringify(key));
+      const item = encodeAt(value[key], key, depth);
+      text += tagged ? separator + "[" + name + "," + item + "]" : separator + name + ":" + item;
+    }
+    bounded("{}");
+    return tagged ? '{"$":"object","v":[' + text + "]}" : "{" + text + "}";
+  }
+  function encodeSpecial(value, depth) {
+    const time = attempt(dateTime, value);
+    if (time !== undefined) return bounded('{"$":"date","v":' + (time === time ? time : "null") + "}");
+    if (hasBrand(mapSize, value)) {
+      let text = "";
+      mapForEach(value, (item, key) => {
+        text += (text === "" ? "[" : ",[") + encodeAt(key, "<key>", depth) + "," + encodeAt(item, "<value>", depth) + "]";
+      });
+      return '{"$":"map","v":[' + text + "]}";
+    }
+    if (hasBrand(setSize, value)) {
+      let text = "";
+      setForEach(value, (item) => { text += (text === "" ? "" : ",") + encodeAt(item, "<item>", depth); });
+      return '{"$":"set","v":[' + text + "]}";
+    }
+    const bytes = bytesOf(value);
+    if (bytes !== undefined) return bounded('{"$":"bytes","v":"' + toBase64(bytes) + '"}');
+    if (isError(value)) return bounded('{"$":"error","v":' + errorText(value) + "}");
+    if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth);
+    const boxed = unbox(value);
+    if (boxed !== undefined) return encode(boxed.value, depth + 1);
+    const toJSON = value.toJSON;
+    if (typeof toJSON === "function") return encode(apply(toJSON, value, [""]), depth + 1);
+    return encodeObject(value, depth);
+  }
+  function isError(value) {
+    return attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true;
+  }
+  function isPromise(value) {
+    return attempt((v) => apply(isPrototypeOf, PromiseClass.prototype, [v]), value) === true;
+  }
+  function unbox(value) {
+    if (hasBrand(valueOfNumber, value)) return { value: valueOfNumber(value), kind: "Number" };
+    if (hasBrand(valueOfString, value)) return { value: valueOfString(value), kind: "String" };
+    if (hasBrand(valueOfBoolean, value)) return { value: valueOfBoolean(value), kind: "Boolean" };
+    return undefined;
+  }
+  function bytesOf(value) {
+    if (hasBrand(bufferLength, value)) return new Bytes(value);
+    if (!isView(value)) return undefined;
+    if (typedTag(value) === undefined) return undefined; // a DataView
+    return new Bytes(typedBuffer(value), typedOffset(value), typedBytes(value));
+  }
+  function toBase64(bytes) {
+    let text = "";
+    const length = typedLength(bytes);
+    if (length > limits.valueChars) bounded({ length, __proto__: null });
+    for (let i = 0; i < length; i += 3) {
+      const b = i + 1 < length ? bytes[i + 1] : 0, c = i + 2 < length ? bytes[i + 2] : 0;
+      text += base64[bytes[i] >> 2] + base64[((bytes[i] & 3) << 4) | (b >> 4)]
+        + (i + 1 < length ? base64[((b & 15) << 2) | (c >> 6)] : "=") + (i + 2 < length ? base64[c & 63] : "=");
+    }
+    return text;
+  }
+
+  // -- values: wire to guest ---------------------------------------------------------------
+
+  function revive(node) {
+    if (typeof node !== "object" || node === null) return node;
+    if (isArray(node)) {
+      for (let i = 0; i < node.length; i++) define(node, i, revive(node[i]), true);
+      return node;
+    }
+    const names = keys(node);
+    for (let i = 0; i < names.length; i++) if (names[i] === "$") return untag(node.$, node.v);
+    for (let i = 0; i < names.length; i++) define(node, names[i], revive(node[names[i]]), true);
+    return node;
+  }
+  function untag(kind, body) {
+    switch (kind) {
+      case "undefined": return undefined;
+      case "number": return body === "-0" ? -0 : body === "NaN" ? NaN : body === "Infinity" ? Infinity : -Infinity;
+      case "bigint": return body[0] === "-" ? -BigIntClass("0x" + slice(body, 1)) : BigIntClass("0x" + body);
+      case "date": return new DateClass(body === null ? NaN : body);
+      case "bytes": return fromBase64(body);
+      case "map": {
+        const map = new MapClass();
+        for (let i = 0; i < body.length; i++) mapSet(map, revive(body[i][0]), revive(body[i][1]));
+        return map;
+      }
+      case "set": {
+        const set = new SetClass();
+        for (let i = 0; i < body.length; i++) setAdd(set, revive(body[i]));
+        return set;
+      }
+      case "object": {
+        const object = {};
+        for (let i = 0; i < body.length; i++) define(object, body[i][0], revive(body[i][1]), true);
+        return object;
+      }
+      case "error": return makeError(new ErrorClass(), body.name, body.message, table());
+    }
+    throw new TypeErrorClass("unknown kind of value from the host");
+  }
+  const base64Codes = new Bytes(128);
+  for (let i = 0; i < 64; i++) base64Codes[charCode(base64, i)] = i;
+  function fromBase64(text) {
+    const padding = text[text.length - 1] !== "=" ? 0 : text[text.length - 2] !== "=" ? 1 : 2;
+    const bytes = new Bytes((text.length / 4) * 3 - padding);
+    for (let i = 0, at = 0; i < text.length; i += 4) {
+      const bits = (base64Codes[charCode(text, i)] << 18) | (base64Codes[charCode(text, i + 1)] << 12)
+        | (base64Codes[charCode(text, i + 2)] << 6) | base64Codes[charCode(text, i + 3)];
+      bytes[at++] = bits >> 16; // writes past the end of a typed array do nothing
+      bytes[at++] = (bits >> 8) & 255;
+      bytes[at++] = bits & 255;
+    }
+    return bytes;
+  }
+  function makeError(error, name, message, data) {
+    const names = keys(data);
+    for (let i = 0; i < names.length; i++) define(error, names[i], data[names[i]], true);
+    define(error, "message", message);
+    return define(error, "name", name);
+  }
+
+  // -- rendering, in the notation of Node's inspector --------------------------------------
+
+  // Options: chars, the size at which to stop; depth, the levels to show.
+  function inspect(value, options) {
+    const chars = options && options.chars || limits.renderChars;
+    const view = { __proto__: null, left: chars, depth: options && options.depth || 50, path: list(), cut: false };
+    const text = show(value, view, 0);
+    if (options) options.cut = view.cut;
+    return text;
+  }
+  function spend(view, text) {
+    view.left -= text.length;
+    return text;
+  }
+  function quote(text, view) {
+    if (text.length > view.left) {
+      view.cut = true;
+      text = slice(text, 0, view.left > 0 ? view.left : 0);
+    }
+    return spend(view, stringify(text));
+  }
+  function show(value, view, level) {
+    switch (typeof value) {
+      case "string": return quote(value, view);
+      case "number": return spend(view, value === 0 && 1 / value < 0 ? "-0" : "" + value);
+      case "bigint": return spend(view, showBigint(value));
+      case "symbol": return spend(view, symbolToString(value));
+      case "object": case "function": break;
+      default: return spend(view, "" + value); // undefined, booleans
+    }
+    if (value === null) return spend(view, "null");
+    for (let i = 0; i < view.path.length; i++) if (view.path[i] === value) return spend(view, "[Circular]");
+    if (view.left <= 0) {
+      view.cut = true;
+      return "…";
+    }
+    const at = view.path.length;
+    view.path[at] = value;
+    try {
+      return showObject(value, view, level);
+    } catch (error) {
+      return spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
+    } finally {
+      view.path.length = at;
+    }
+  }
+  function showBigint(value) {
+    // Decimal digits cost quadratic time that no engine interrupts.
+    const hex = bigintText(value, 16);
+    return hex.length > 20000 ? (hex[0] === "-" ? "-0x" + slice(hex, 1) : "0x" + hex) + "n" : bigintText(value) + "n";
+  }
+  function showObject(value, view, level) {
+    if (typeof value === "function") return withMembers(showFunction(value), value, view, level);
+    const array = isArray(value);
+    const prototype = getPrototypeOf(value);
+    if (!array && prototype === objectPrototype && getOwnPropertyDescriptor(value, symbolToStringTag) === undefined
+      && !isArguments(value)) {
+      if (level >= view.depth) return spend(view, "[Object]");
+      return "{" + members(value, view, level, list(), 0) + "}";
+    }
+    if (array) {
+      const name = prototype === arrayPrototype ? "" : className(value, prototype, "Array") + "(" + value.length + ") ";
+      if (level >= view.depth) return spend(view, "[Array]");
+      return name + "[" + items(value, view, level, true) + "]";
+    }
+    return showSpecial(value, prototype, view, level);
+  }
+  function isArguments(value) {
+    return apply(objectToString, value, []) === "[object Arguments]"
+      && getOwnPropertyDescriptor(value, "callee") !== undefined;
+  }
+  function showSpecial(value, prototype, view, level) {
+    const time = attempt(dateTime, value);
+    if (time !== undefined) return spend(view, time === time ? dateISO(value) : "Invalid Date");
+    if (isError(value)) return showError(value, view, level);
+    if (hasBrand(regexpSource, value) && value !== RegExp.prototype) {
+      const text = attempt(regexpText, value);
+      if (typeof text === "string") return withMembers(text, value, view, level);
+    }
+    if (level >= view.depth) return spend(view, "[" + className(value, prototype, "Object") + "]");
+    const size = attempt(mapSize, value);
+    if (size !== undefined) {
+      const parts = list();
+      mapForEach(value, (item, key) => {
+        if (more(view, parts.length, size)) parts[parts.length] = show(key, view, level + 1) + " => " + show(item, view, level + 1);
+      });
+      return className(value, prototype, "Map") + "(" + size + ") {" + members(value, view, level, parts, 0) + "}";
+    }
+    const count = attempt(setSize, value);
+    if (count !== undefined) {
+      const parts = list();
+      setForEach(value, (item) => {
+        if (more(view, parts.length, count)) parts[parts.length] = show(item, view, level + 1);
+      });
+      return className(value, prototype, "Set") + "(" + count + ") {" + members(value, view, level, parts, 0) + "}";
+    }
+    if (isView(value) && typedTag(value) !== undefined)
+      return className(value, prototype, typedTag(value)) + "(" + typedLength(value) + ") [" + typedItems(value, view) + "]";
+    const buffer = attempt(bufferLength, value);
+    if (buffer !== undefined) return spend(view, className(value, prototype, "ArrayBuffer") + " {byteLength: " + buffer + "}");
+    const boxed = unbox(value);
+    if (boxed !== undefined) return "[" + boxed.kind + ": " + show(boxed.value, view, level + 1) + "]";
+    if (isPromise(value)) return spend(view, className(value, prototype, "Promise") + " {…}");
+    if (hasBrand((v) => weakMapHas(v, view), value)) return spend(view, "WeakMap {<items unknown>}");
+    if (hasBrand((v) => weakSetHas(v, view), value)) return spend(view, "WeakSet {<items unknown>}");
+    if (hasBrand(weakRefDeref, value)) return "WeakRef {" + show(weakRefDeref(value), view, level + 1) + "}";
+    if (isArguments(value)) return "[Arguments] [" + items(value, view, level, false) + "]";
+    const name = prototype === null ? "[Object: null prototype]" : className(value, prototype, "Object");
+    const tag = attempt((v) => v[symbolToStringTag], value);
+    const shown = typeof tag === "string" && tag !== "" && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
+    return spend(view, (shown === "Object" ? "" : shown + " ") + "{") + members(value, view, level, list(), 0) + "}";
+  }
+  function className(value, prototype, fallback) {
+    for (let at = prototype, i = 0; at !== null && i < 20; i++) {
+      const made = getOwnPropertyDescriptor(at, "constructor");
+      if (made !== undefined && typeof made.value === "function") {
+        const name = getOwnPropertyDescriptor(made.value, "name");
+        if (name !== undefined && typeof name.value === "string" && name.value !== "") return slice(name.value, 0, 80);
+      }
+      at = getPrototypeOf(at);
+    }
+    return fallback;
+  }
+  function showFunction(value) {
+    const source = attempt(functionToString, value);
+    const described = getOwnPropertyDescriptor(value, "name");
+    const name = described !== undefined && typeof described.value === "string" ? slice(described.value, 0, 80) : "";
+    if (typeof source === "string" && slice(source, 0, 5) === "class" && !isIdentifier(source[5])) {
+      const base = getPrototypeOf(value);
+      const parent = typeof base === "function" ? getOwnPropertyDescriptor(base, "name") : undefined;
+      const extended = parent !== undefined && typeof parent.value === "string" && parent.value !== ""
+        ? " extends " + slice(parent.value, 0, 80) : "";
+      return "[class " + (name || "(anonymous)") + extended + "]";
+    }
+    const tag = attempt((v) => v[symbolToStringTag], value);
+    const kind = typeof tag === "string" && tag !== "" ? slice(tag, 0, 40) : "Function";
+    return "[" + kind + (name === "" ? " (anonymous)" : ": " + name) + "]";
+  }
+  function showError(value, view, level) {
+    const error = describe(value);
+    const title = error.name + (error.message === "" ? "" : ": " + error.message);
+    const text = error.stack === "" ? (level === 0 ? title : "[" + title + "]") : title + "\n" + trimEnd(error.stack);
+    const own = keys(value), parts = list();
+    for (let i = 0; i < own.length; i++) {
+      const key = own[i];
+      if (key === "name" || key === "message" || key === "stack") continue;
+      if (more(view, i, own.length)) parts[parts.length] = spend(view, keyText(key) + ": ") + show(value[key], view, level + 1);
+    }
+    const cause = getOwnPropertyDescriptor(value, "cause");
+    if (cause !== undefined && cause.enumerable === false) parts[parts.length] = "[cause]: " + show(cause.value, view, level + 1);
+    return spend(view, slice(text, 0, view.left > 0 ? view.left : 0)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
+  }
+  function more(view, done, total) {
+    if (view.left > 0) return true;
+    if (done < total) view.cut = true;
+    return false;
+  }
+  function items(value, view, level, extras) {
+    const parts = list(), length = value.length;
+    let holes = 0, i = 0;
+    for (; i < length && more(view, i, length); i++) {
+      if (getOwnPropertyDescriptor(value, i) === undefined) {
+        // Skip a gap in one step: guests can make arrays of 4 billion holes for nothing.
+        const next = nextIndex(value, i, length);
+        holes = next - i;
+        i = next - 1;
+        parts[parts.length] = spend(view, "<" + holes + " empty item" + (holes === 1 ? "" : "s") + ">");
+        continue;
+      }
+      parts[parts.length] = show(value[i], view, level + 1);
+      view.left -= 2;
+    }
+    return extras ? members(value, view, level, parts, length) : join(parts, ", ");
+  }
+  function nextIndex(value, from, length) {
+    const step = from + 64 < length ? from + 64 : length;
+    for (let i = from + 1; i < step; i++) if (getOwnPropertyDescriptor(value, i) !== undefined) return i;
+    if (step === length) return length;
+    let next = length;
+    const names = ownKeys(value);
+    for (let i = 0; i < names.length; i++) {
+      if (typeof names[i] !== "string") continue;
+      const index = +names[i];
+      if (index > from && index < next) next = index;
+    }
+    return next;
+  }
+  function typedItems(value, view) {
+    const parts = list(), length = typedLength(value);
+    for (let i = 0; i < length && more(view, i, length); i++) {
+      parts[i] = show(value[i], view, 1);
+      view.left -= 2;
+    }
+    return join(parts, ", ");
+  }
+  function members(value, view, level, parts, indices) {
+    const names = ownKeys(value);
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i];
+      if (indices > 0 && typeof key === "string" && isIndex(key)) continue;
+      if (!propertyIsEnumerable(value, key)) continue;
+      if (!more(view, i, names.length)) break;
+      const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(key);
+      spend(view, shown);
+      let text;
+      try {
+        text = show(value[key], view, level + 1);
+      } catch (error) {
+        text = spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
+      }
+      parts[parts.length] = shown + ": " + text;
+      view.left -= 4;
+    }
+    return join(parts, ", ");
+  }
+  function withMembers(text, value, view, level) {
+    spend(view, text);
+    const inner = level >= view.depth ? "" : members(value, view, level, list(), 0);
+    return inner === "" ? text : text + " {" + inner + "}";
+  }
+  function keyText(key) {
+    if (key.length > 0 && key.length < 200 && !isDigit(charCode(key, 0))) {
+      let plain = true;
+      for (let i = 0; i < key.length && plain; i++) plain = isIdentifier(key[i]);
+      if (plain) return key;
+    } else if (isIndex(key)) return key;
+    return stringify(key);
+  }
+  function isDigit(code) { return code >= 48 && code <= 57; }
+  function isIndex(key) {
+    if (key.length === 0 || key.length > 10) return false;
+    for (let i = 0; i < key.length; i++) if (!isDigit(charCode(key, i))) return false;
+    return key === "0" || key[0] !== "0";
+  }
+  function isIdentifier(char) {
+    if (char === undefined) return false;
+    const code = charCode(char, 0);
+    return isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 36;
+  }
+  function trimEnd(text) {
+    let end = text.length;
+    while (end > 0 && (text[end - 1] === "\n" || text[end - 1] === " ")) end--;
+    return slice(text, 0, end);
+  }
+
+  // -- errors ------------------------------------------------------------------------------
+
+  function textOf(value, key, fallback) {
+    try {
+      const found = value[key];
+      if (found === undefined || found === null) return fallback;
+      return slice(typeof found === "string" ? found : inspect(found, { chars: 2000 }), 0, limits.renderChars);
+    } catch {
+      return fallback;
+    }
+  }
+  function describe(error) {
+    let stack = textOf(error, "stack", "");
+    const title = textOf(error, "name", "Error") + ": " + textOf(error, "message", "");
+    if (slice(stack, 0, title.length) === title) stack = slice(stack, title.length + 1); // as V8 writes it
+    stack = guestFrames(stack);
+    return { __proto__: null, name: textOf(error, "name", "Error"), message: textOf(error, "message", ""), stack };
+  }
+  // A stack without frames of the kernel and of builtins, and with the cell's own name.
+  function guestFrames(stack) {
+    let text = "", from = 0;
+    while (from < stack.length) {
+      const found = indexOf(stack, "\n", from), end = found < 0 ? stack.length : found;
+      let line = slice(stack, from, end);
+      from = end + 1;
+      if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0) continue;
+      const at = script === "" ? -1 : indexOf(line, script);
+      if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
+      const whole = indexOf(line, "at <eval>");
+      if (whole >= 0) line = slice(line, 0, whole) + "at <cell>" + slice(line, whole + 9);
+      text += (text === "" ? "" : "\n") + line;
+    }
+    return text;
+  }
+  function thrownText(error) {
+    if (!isError(error)) return typeof error === "string" ? error : inspect(error, { chars: 2000, depth: 5 });
+    const { name, message } = describe(error);
+    return message === "" ? name : name + ": " + message;
+  }
+  function errorText(reason) {
+    const object = typeof reason === "object" && reason !== null && isError(reason);
+    const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
+    return '{"name":' + stringify(error.name) + ',"message":' + stringify(error.message)
+      + ',"stack":' + stringify(error.stack) + "}";
+  }
+
+  // -- requests ----------------------------------------------------------------------------
+
+  function open(name, text) {
+    const id = nextId++;
+    requests[requests.length] = "[" + id + "," + stringify(name) + "," + text + "]";
+    return id;
+  }
+  function request(name, input) {
+    return new PromiseClass((resolve, reject) => {
+      if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
+      const text = encodeValue(input);
+      const site = new ErrorClass();
+      pending[open(name, text)] = { __proto__: null, resolve, reject, site };
+    });
+  }
+  function call(name, input) {
+    if (active) calls[calls.length] = "[" + stringify(name) + "," + encodeValue(input) + "]";
+  }
+  function timer(ms, callback) {
+    if (!active) throw new ErrorClass("a timer was set after its cell had ended");
+    if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
+    openTimers++;
+    const id = open("timer", "" + (ms > 0 && ms < 2147483647 ? +ms : ms > 0 ? 2147483647 : 0));
+    pending[id] = { __proto__: null, callback };
+    return id;
+  }
+  function clearTimer(id) {
+    const entry = pending[id];
+    if (entry === undefined || entry.callback === undefined) return;
+    delete pending[id];
+    openTimers--;
+    cancelled[cancelled.length] = "" + id;
+  }
+  function sleep(ms) {
+    return new PromiseClass((resolve) => { timer(ms, resolve); });
+  }
+  function report(error) {
+    write("Uncaught " + (isError(error) ? inspect(error, { chars: 2000 }) : thrownText(error)));
+  }
+  function write(line) {
+    const room = limits.consoleChars - lineChars;
+    const kept = line.length <= room ? line : slice(line, 0, room > 0 ? room : 0);
+    lineOmitted += line.length - kept.length;
+    record(kept);
+    if (kept.length > 0 || room > 0) {
+      lines[lines.length] = kept;
+      lineChars += kept.length + 1;
+    }
+  }
+  // A copy of the console output at a fixed place, for engines that can look into the memory of
+  // a guest that was stopped in the middle: [length, UTF-16 units…].
+  const recorder = new Uint16Array(8192);
+  for (let i = 0; i < 8192; i++) recorder[i] = (i * 40503 + 12345) & 65535; // found by this pattern
+  function record(line) {
+    let at = recorder[0];
+    for (let i = 0; i < line.length && at < 8190; i++) recorder[++at] = charCode(line, i);
+    if (at < 8190) recorder[++at] = 10;
+    recorder[0] = at;
+  }
+  function settleOne(id, failed, body) {
+    const entry = pending[id];
+    if (entry === undefined) return;
+    delete pending[id];
+    if (entry.callback !== undefined) {
+      openTimers--;
+      try { entry.callback(); } catch (error) { report(error); }
+    } else if (failed) {
+      entry.reject(makeError(entry.site, body.name, body.message, body.data));
+    } else {
+      entry.resolve(body);
+    }
+  }
+
+  // -- what the guest sees of bridges ------------------------------------------------------
+
+  function stub(name, last, awaited) {
+    const made = awaited ? { [last](input) { return request(name, input); } }[last]
+      : { [last](input) { call(name, input); } }[last];
+    return freeze(made);
+  }
+  function bind(offered) {
+    const fresh = table();
+    for (let i = 0; i < offered.length; i++) {
+      const name = offered[i][0];
+      let at = fresh, from = 0, dot;
+      while ((dot = indexOf(name, ".", from)) >= 0) {
+        const part = slice(name, from, dot);
+        at = at[part] === undefined ? (at[part] = table()) : at[part];
+        from = dot + 1;
+      }
+      const last = slice(name, from);
+      at[last] = stub(name, last, offered[i][1]);
+    }
+    const old = keys(roots), names = keys(fresh);
+    for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;
+    for (let i = 0; i < names.length; i++) {
+      const known = names[i] in roots;
+      roots[names[i]] = freezeTree(fresh[names[i]]);
+      if (!known) reserve(names[i]);
+    }
+  }
+  function freezeTree(node) {
+    if (typeof node === "function") return node;
+    const names = keys(node);
+    for (let i = 0; i < names.length; i++) freezeTree(node[names[i]]);
+    return freeze(node);
+  }
+  function reserve(root) {
+    const done = defineProperty(globals, root, {
+      __proto__: null, enumerable: false, configurable: false,
+      get: () => roots[root],
+      set: () => { throw new TypeErrorClass(root + " is reserved by the interpreter; use another name"); },
+    });
+    builtin[root] = true;
+    // The guest had a variable of this name before the host offered it; the host's wins.
+    if (!done) attempt(() => { globals[root] = roots[root]; });
+  }
+
+  // -- the cell ----------------------------------------------------------------------------
+
+  function track(promise) {
+    const mine = cell;
+    // An own `constructor` keeps `then` from looking for a species the guest may have set.
+    defineProperty(promise, "constructor", { __proto__: null, value: undefined });
+    apply(promiseThen, promise, [(box) => {
+      const value = box.value;
+      if (typeof value === "object" && value !== null && isPromise(value)
+        && settled(value, [(inner) => succeed(inner, mine), (reason) => fail(reason, mine)])) return;
+      succeed(value, mine);
+    }, (reason) => fail(reason, mine)]);
+  }
+  // Attach handlers to a promise of the guest; false for what only looks like one.
+  function settled(promise, handlers) {
+    try {
+      apply(promiseThen, promise, handlers);
+      return true;
+    } catch { /* no promise, or the guest has broken how promises find their class */ }
+    try {
+      defineProperty(promise, "constructor", { __proto__: null, value: undefined, configurable: true });
+      apply(promiseThen, promise, handlers);
+      deleteProperty(promise, "constructor");
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  function succeed(value, mine) {
+    if (mine !== cell || !active) return;
+    let text, handle = false, exact = true, omitted = 0;
+    try {
+      if (typeof value === "string") {
+        text = slice(value, 0, limits.renderChars);
+        omitted = value.length - text.length;
+      } else {
+        const options = { chars: limits.renderChars, depth: 50, cut: false };
+        text = inspect(value, options);
+        exact = !options.cut;
+        omitted = options.cut ? 1 : 0;
+        handle = typeof value === "symbol" || typeof value === "function";
+        if (typeof value === "function") text += " arity=" + (attempt((v) => +v.length, value) || 0);
+      }
+    } catch (error) {
+      fail(error, mine);
+      return;
+    }
+    active = false;
+    completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + "}";
+  }
+  function fail(reason, mine) {
+    if (mine !== cell || !active) return;
+    active = false;
+    completion = '{"error":' + errorText(reason) + "}";
+  }
+  function takeConsole() {
+    if (lines.length > 0 || lineOmitted > 0)
+      calls[calls.length] = '["console",{"text":' + stringify(join(lines, "\n")) + ',"omitted":' + lineOmitted + "}]";
+    lines = list(); lineChars = 0; lineOmitted = 0;
+  }
+  function drain(flush) {
+    if (flush || completion !== "") takeConsole();
+    const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(requests, ",") + '],"cancelled":['
+      + join(cancelled, ",") + '],"completion":' + (completion === "" ? "null" : completion) + "}";
+    calls = list(); requests = list(); cancelled = list(); completion = "";
+    return text;
+  }
+  function forget() {
+    active = false;
+    pending = table();
+    openTimers = 0;
+    requests = list(); cancelled = list();
+  }
+  function ownNames() {
+    const names = ownKeys(globals), own = list();
+    for (let i = 0; i < names.length; i++)
+      if (typeof names[i] === "string" && !(names[i] in builtin)) own[own.length] = names[i];
+    return own;
+  }
+  function lostReason(value) {
+    const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
+    return "it is not serializable (type: " + kind + ")";
+  }
+  function exportValues() {
+    const own = ownNames(), parts = list();
+    for (let i = 0; i < own.length; i++) {
+      let text;
+      let value;
+      try {
+        value = globals[own[i]];
+        text = encodeValue(value);
+      } catch (error) {
+        text = '{"$":"lost","v":' + stringify(lostReason(value)) + "}";
+      }
+      parts[parts.length] = stringify(own[i]) + ":" + text;
+    }
+    return "{" + join(parts, ",") + "}";
+  }
+  function importValues(values) {
+    const names = keys(values);
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i], value = values[name];
+      if (typeof value === "object" && value !== null && value.$ === "lost") missing(name, value.v);
+      else define(globals, name, revive(value), true);
+    }
+  }
+  function missing(name, why) {
+    defineProperty(globals, name, {
+      __proto__: null, enumerable: true, configurable: true,
+      get() { throw new ErrorClass("Value for '" + name + "' was not restored because " + why + "."); },
+      set(value) { define(globals, name, value, true); },
+    });
+  }
+
+  const commands = {
+    __proto__: null,
+    // What is offered, and how much of it may be used: [["tools.x", awaited], …], {limits}
+    bind(offered, given) {
+      const names = keys(given);
+      for (let i = 0; i < names.length; i++) limits[names[i]] = given[names[i]];
+      bind(offered);
+    },
+    // A new cell: its seed as four 32-bit integers; the host's time in ms, the engine's name
+    // for scripts in stack traces, the cell's name.
+    begin(words, told) {
+      forget();
+      calls = list(); lines = list(); lineChars = 0; lineOmitted = 0; completion = "";
+      recorder[0] = 0;
+      cell++;
+      active = true;
+      clock = origin = told.now;
+      script = told.script;
+      label = told.label;
+      seed(words[0], words[1], words[2], words[3]);
+    },
+    // Answers: [[id, failed, value or {name, message, data}], …].
+    resume(ms, answers, tagged) {
+      clock = ms;
+      for (let i = 0; i < answers.length; i++) {
+        const answer = answers[i];
+        settleOne(answer[0], answer[1], tagged ? revive(answer[2]) : answer[2]);
+      }
+    },
+    drain: () => drain(false),
+    // The end of a cell, whatever became of it.
+    end() {
+      forget();
+      return drain(true);
+    },
+    names: () => stringify(ownNames()),
+    values: () => exportValues(),
+    load: (values) => importValues(values),
+  };
+  const dispatch = (text) => {
+    const command = parse(text);
+    return apply(commands[command[0]], commands, [command[1], command[2], indexOf(text, '"$":') >= 0]);
+  };
+
+  const api = freeze({
+    __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
+    timeOrigin: () => origin,
+    describe, isError, thrownText,
+    define: (name, value) => { define(globals, name, value); },
+  });
+  const seal = () => {
+    // Nothing may be added where every object would inherit it: `then` on it would hijack
+    // each promise that resolves to an object, a setter `value` the engine's own boxes.
+    preventExtensions(objectPrototype);
+    const names = ownKeys(globals);
+    for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
+  };
+  return { dispatch, track, reject: (reason) => fail(reason, cell), api, seal };
+}

@@ -1,0 +1,107 @@
+"""The hooks a plugin may implement.
+
+A plugin is a module or an object with functions named as below, each decorated with
+`interpstack.hookimpl`. It may leave out arguments it does not need. A stack calls its plugins
+in the order it lists them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from interpstack.bridges import BridgeRegistry
+    from interpstack.driver import RequestWrapper
+    from interpstack.engine import Engine, Request
+    from interpstack.sessions import Session
+    from interpstack.stack import InterpreterStack
+    from interpstack.turns import Turn
+
+__all__ = ["hookimpl"]
+
+hookspec = pluggy.HookspecMarker("interpstack")
+hookimpl = pluggy.HookimplMarker("interpstack")
+
+
+# -------------------------------------------------------------------------
+# Composing a stack
+# -------------------------------------------------------------------------
+
+
+@hookspec
+def interpstack_register_engine() -> type[Engine]:
+    """Return an engine class that a stack may ask for by its `name`.
+
+    Called once, when a stack looks its engine up. The class is instantiated with the options
+    given to the stack for this plugin, as keyword arguments.
+
+    Returns:
+        A concrete subclass of `Engine`. `None` means that the plugin has no engine to offer
+        on this machine.
+    """
+
+
+@hookspec
+def interpstack_register_bridges(
+    register: BridgeRegistry, stack: InterpreterStack, turn: Turn
+) -> None:
+    """Offer bridges and guest sources.
+
+    Called when a session is first bound and again whenever its turn has changed, never while
+    a cell runs. What is not registered again is no longer offered.
+
+    Args:
+        register: Takes `register.bridge(…)` and `register.source(…)`. Guest sources must not
+            depend on the turn: an engine installs them once, when it makes a realm.
+        stack: The stack, for its options, engine and limits.
+        turn: What the host offers for the time being.
+
+    Nothing is returned; a name clash raises and names both owners.
+    """
+
+
+# -------------------------------------------------------------------------
+# Talking to the model
+# -------------------------------------------------------------------------
+
+
+@hookspec
+def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str:
+    """Return text for the system prompt.
+
+    Called once a model turn, in the stack's plugin order; the sections are joined by blank
+    lines.
+
+    Args:
+        stack: The stack, for its engine's language and its limits.
+        turn: What the host offers in this turn.
+
+    Returns:
+        Markdown without outer blank lines. `None` or an empty string adds nothing.
+    """
+
+
+# -------------------------------------------------------------------------
+# Around running code
+# -------------------------------------------------------------------------
+
+
+@hookspec
+def interpstack_wrap_request(session: Session, request: Request) -> RequestWrapper:
+    """Return an async wrapper around one request of the guest.
+
+    Called when there is room for the request to run, before its handler. Budgets, unknown
+    names and timers never get here.
+
+    Args:
+        session: The session whose cell made the request.
+        request: What the guest asked for; its input is an undecoded wire tree.
+
+    Returns:
+        `async def wrapper(answer)`, which awaits `answer()` at most once and returns the
+        value for the guest, or raises what the guest is to catch. The wrapper of the plugin
+        listed first is outermost. `None` leaves the request alone.
+    """
+

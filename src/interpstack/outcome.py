@@ -1,0 +1,120 @@
+"""The normalised end of a cell, and what bridges may add to it while it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from interpstack.engine import GuestError
+
+if TYPE_CHECKING:
+    from interpstack.engine import Cell
+
+__all__ = ["CellContext", "Outcome", "Usage"]
+
+
+@attrs.frozen(kw_only=True)
+class Usage:
+    """What a cell used.
+
+    Attributes:
+        cpu_seconds: Guest time.
+        wall_seconds: From the start of the cell to its answer.
+        requests: Awaited bridge calls, refused ones included, timers not.
+        crossings: Polls of the engine.
+    """
+
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    requests: int = 0
+    crossings: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """How a cell ended. Output so far is always there, whatever the error.
+
+    Attributes:
+        text: The value of the last expression, rendered; empty when there is an error.
+        error: Why the cell failed, or `None`.
+        console: Console output, lines joined by newlines.
+        console_omitted_chars: Characters of console output that were dropped.
+        handle: The value has no data form (a function, a symbol).
+        omitted_chars: Characters of `text` that the guest already left out.
+        omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
+        notices: What the reader must know of the session, such as lost state.
+        attachments: What bridges attached, in order.
+        usage: What the cell used.
+    """
+
+    text: str = ""
+    error: GuestError | None = None
+    console: str = ""
+    console_omitted_chars: int = 0
+    handle: bool = False
+    omitted_chars: int = 0
+    omitted_exact: bool = True
+    notices: tuple[str, ...] = ()
+    attachments: tuple[Any, ...] = ()
+    usage: Usage = attrs.field(factory=Usage)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the cell ended without an error."""
+        return self.error is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data, for logs and `--json`; attachments by their type only."""
+        data = attrs.asdict(self, filter=lambda a, _: a.name not in ("attachments", "error"))
+        data["ok"] = self.ok
+        data["error"] = None if self.error is None else attrs.asdict(self.error)
+        data["attachments"] = [type(item).__name__ for item in self.attachments]
+        return data
+
+
+@attrs.define(eq=False)
+class CellContext:
+    """Passed to bridge handlers that have a parameter named `context`.
+
+    Attributes:
+        session_key: The key given to `stack.session`.
+        cell: The running cell.
+        request_id: The request being answered; 0 for calls.
+        call_key: The same for this call however often the cell is replayed; different for
+            every other call of the session. Tools can use it as an idempotency key.
+    """
+
+    session_key: str
+    cell: Cell
+    request_id: int = 0
+    call_key: str = ""
+    _console: list[str] = attrs.field(factory=list)
+    _attachments: list[Any] = attrs.field(factory=list)
+    _console_omitted: int = 0
+    _root: CellContext | None = None
+
+    def for_request(self, request_id: int, call_key: str) -> CellContext:
+        """The same context, seen from one request."""
+        return attrs.evolve(self, request_id=request_id, call_key=call_key, root=self)
+
+    def write_console(self, text: str, omitted_chars: int = 0) -> None:
+        """Add lines to the cell's console output."""
+        if text:
+            self._console.append(text)
+        (self._root or self)._console_omitted += omitted_chars
+
+    def attach(self, item: Any) -> None:
+        """Hand an object to whoever reads the outcome; it does not go to the guest."""
+        self._attachments.append(item)
+
+    def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
+        """The outcome with what was collected here."""
+        console = "\n".join(self._console)
+        omitted = self._console_omitted + max(0, len(console) - limit_chars)
+        return Outcome(
+            console=console[:limit_chars],
+            console_omitted_chars=omitted,
+            attachments=tuple(self._attachments),
+            **fields,
+        )

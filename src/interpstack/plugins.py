@@ -1,0 +1,180 @@
+"""Finds plugins and keeps the hook calls of one stack.
+
+There is no global manager: each stack has its own, with the plugins it names, in its order.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import attrs
+import pluggy
+
+from interpstack import hookspecs
+from interpstack.engine import Engine
+from interpstack.errors import ConfigurationError, PluginLoadError, UnknownEngine, UnknownPlugin
+
+__all__ = ["GROUP", "PluginInfo", "PluginManager", "installed"]
+
+#: The entry-point group in which plugins register themselves.
+GROUP = "interpstack"
+
+
+@attrs.frozen
+class PluginInfo:
+    """One plugin of a stack.
+
+    Attributes:
+        name: Its entry-point name, or the name of the object that was passed in.
+        version: Version of its distribution; empty for objects passed in.
+        hooks: Names of the hooks it implements.
+        engine: Name of the engine it registers, if any.
+    """
+
+    name: str
+    version: str
+    hooks: tuple[str, ...]
+    engine: str | None = None
+
+
+def installed() -> Mapping[str, EntryPoint]:
+    """Entry points of all installed plugins, by name, sorted; none is imported."""
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise ConfigurationError(
+                f"two distributions install a plugin named {entry.name!r}: {other.value} and "
+                f"{entry.value}; uninstall one"
+            )
+    return found
+
+
+def load(name: str) -> Any:
+    """Import an installed plugin.
+
+    Raises:
+        UnknownPlugin: No entry point has this name.
+        PluginLoadError: It cannot be imported.
+    """
+    entries = installed()
+    if name not in entries:
+        raise UnknownPlugin(name, entries)
+    try:
+        return entries[name].load()
+    except Exception as error:
+        raise PluginLoadError(name, error) from error
+
+
+class PluginManager:
+    """The plugins of one stack."""
+
+    def __init__(self, plugins: Iterable[Any] = ()) -> None:
+        self._manager = pluggy.PluginManager("interpstack")
+        self._manager.add_hookspecs(hookspecs)
+        self._versions: dict[str, str] = {}
+        if os.environ.get("INTERPSTACK_TRACE") == "1":
+            self._manager.trace.root.setwriter(sys.stderr.write)
+            self._manager.enable_tracing()
+        # pluggy calls the plugin registered last first.
+        for plugin in reversed(list(plugins)):
+            self.add(plugin)
+
+    @property
+    def hook(self) -> Any:
+        """Calls hooks; plugins answer in the order in which the stack lists them."""
+        return self._manager.hook
+
+    def add(self, plugin: Any) -> None:
+        """Add an installed plugin by name, or any object with hook implementations.
+
+        Raises:
+            ConfigurationError: It has no hooks, unknown hooks, or is there already.
+        """
+        if isinstance(plugin, str):
+            name, target = plugin, load(plugin)
+            distribution = installed()[name].dist
+            self._versions[name] = distribution.version if distribution else ""
+        else:
+            name, target = getattr(plugin, "name", None) or _name_of(plugin), plugin
+        if self._manager.has_plugin(name):
+            raise ConfigurationError(f"plugin {name!r} is listed twice; list it once")
+        try:
+            self._manager.register(target, name)
+            self._manager.check_pending()
+        except (ValueError, pluggy.PluginValidationError) as error:
+            raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
+        if not self._manager.get_hookcallers(target):
+            raise ConfigurationError(
+                f"plugin {name!r} implements no hook; mark its functions with @hookimpl"
+            )
+
+    def names(self) -> tuple[str, ...]:
+        """Plugin names in the order in which they are called."""
+        return tuple(reversed([name for name, _ in self._manager.list_name_plugin()]))
+
+    def engines(self) -> dict[str, type[Engine]]:
+        """Engine classes the plugins register, by name."""
+        found: dict[str, type[Engine]] = {}
+        for cls in self.hook.interpstack_register_engine():
+            if not (isinstance(cls, type) and issubclass(cls, Engine)):
+                raise ConfigurationError(f"{cls!r} is registered as an engine but is no Engine class")
+            if cls.name in found:
+                raise ConfigurationError(
+                    f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "
+                    f"{_name_of(cls)}; leave one plugin out"
+                )
+            found[cls.name] = cls
+        return found
+
+    def describe(self) -> tuple[PluginInfo, ...]:
+        """All plugins with their hooks."""
+        plugins = reversed(self._manager.list_name_plugin())
+        return tuple(self._describe(name, plugin) for name, plugin in plugins)
+
+    def _describe(self, name: str, plugin: Any) -> PluginInfo:
+        callers = self._manager.get_hookcallers(plugin) or []
+        hooks = tuple(sorted(caller.name for caller in callers))
+        engine = None
+        if "interpstack_register_engine" in hooks:
+            cls = plugin.interpstack_register_engine()
+            engine = cls.name if cls is not None else None
+        return PluginInfo(name, self._versions.get(name, ""), hooks, engine)
+
+
+def find_engine(name: str, manager: PluginManager) -> type[Engine]:
+    """The engine class `name`, from the stack's own plugins or the installed ones.
+
+    A plugin that is added for its engine is called before those the stack lists.
+
+    The plugin of that name is tried first, so that no other one is imported for it; only an
+    unknown name makes all installed plugins load.
+
+    Raises:
+        UnknownEngine: No plugin registers it.
+        PluginLoadError: The plugin that should register it cannot be imported.
+    """
+    engines = manager.engines()
+    if name in engines:
+        return engines[name]
+    candidates = installed()
+    for plugin in [name] if name in candidates else candidates:
+        if plugin in manager.names():
+            continue
+        probe = PluginManager([plugin])
+        found = probe.engines()
+        if name in found:
+            manager.add(plugin)
+            return found[name]
+        engines.update(found)
+    raise UnknownEngine(name, engines)
+
+
+def _name_of(plugin: Any) -> str:
+    target = plugin if isinstance(plugin, type) or hasattr(plugin, "__name__") else type(plugin)
+    module = getattr(target, "__module__", None)
+    return f"{module}.{target.__qualname__}" if module else str(target.__name__)

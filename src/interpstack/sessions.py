@@ -1,0 +1,414 @@
+"""Sessions, and the pool that keeps them live or hibernated."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from interpstack.bridges import BridgeSet
+from interpstack.driver import RequestWrapper, run_cell
+from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
+from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
+from interpstack.outcome import CellContext, Outcome
+from interpstack.render import render
+from interpstack.turns import Turn
+from interpstack.workers import run_guest, run_sync
+
+if TYPE_CHECKING:
+    from interpstack.stack import InterpreterStack
+
+__all__ = ["Session", "SessionPool"]
+
+
+class Session:
+    """One conversation's interpreter. Made by `InterpreterStack.session`.
+
+    Cells run one after another in the order in which `eval` was called, whatever thread or
+    event loop the callers are on; one that fails does not touch the next.
+    """
+
+    def __init__(self, pool: SessionPool, key: str, anonymous: bool) -> None:
+        self.key = key
+        self._pool = pool
+        self._stack = pool.stack
+        self._anonymous = anonymous
+        self._queue = _Queue()
+        self._realm: Realm | None = None
+        self._image: Image | None = None
+        self._bound: BridgeSet | None = None
+        self._turn = Turn()
+        self._users = 0
+        self._closed = False
+        self._notices: list[str] = []
+        self._cells = 0
+
+    # -- running code ----------------------------------------------------------------------
+
+    async def eval(self, cell: str | Cell) -> Outcome:
+        """Run a cell to its end.
+
+        Args:
+            cell: Source text, or a `Cell`.
+
+        Returns:
+            How it ended; what the guest does wrong is the outcome's `error`.
+
+        Raises:
+            ConfigurationError: The source is no text, empty, or longer than the limit.
+            SessionClosed: The session was closed.
+        """
+        cell = self._check(cell)
+        async with self._exclusive():
+            self._cells += 1
+            if cell.seed is None:
+                cell = attrs.evolve(cell, seed=secrets.randbits(128))
+            try:
+                realm, bridges = await self._ready()
+                outcome = await self._run(realm, cell, bridges)
+            except EngineFailure as error:
+                outcome = self._failed(error)
+            notices, self._notices = self._notices, []
+            return attrs.evolve(outcome, notices=(*notices, *outcome.notices))
+
+    def eval_sync(self, cell: str | Cell) -> Outcome:
+        """`eval` for synchronous callers; see there."""
+        return run_sync(self.eval(cell))
+
+    def render(self, outcome: Outcome) -> str:
+        """The outcome as a model reads it, cut to the stack's limits."""
+        limits = self._stack.limits
+        return render(
+            outcome, result_chars=limits.result_chars, console_chars=limits.console_chars
+        )
+
+    # -- what is offered -------------------------------------------------------------------
+
+    @property
+    def turn(self) -> Turn:
+        """What the host offers for the time being."""
+        return self._turn
+
+    def bind(self, turn: Turn) -> None:
+        """Offer something else from the next cell on.
+
+        Raises:
+            BridgeNameClash: Two bridges of this turn cannot stand side by side.
+        """
+        self._stack.bridge_set(turn)
+        self._turn = turn
+
+    def notify(self, text: str) -> None:
+        """Tell the reader of the next outcome something, such as what was not restored."""
+        self._notices.append(text)
+
+    # -- state -----------------------------------------------------------------------------
+
+    @property
+    def cells(self) -> int:
+        """Cells run so far in this process."""
+        return self._cells
+
+    @property
+    def live(self) -> bool:
+        """Whether the session holds a realm; if not, it costs only its image."""
+        return self._realm is not None
+
+    async def image(self) -> Image | None:
+        """The session's whole state; `None` if no cell has run yet.
+
+        Raises:
+            NotImplementedError: The engine has no images.
+        """
+        async with self._exclusive():
+            if self._realm is None:
+                return self._image
+            return await _off_loop(self._realm.image)
+
+    async def restore(self, image: Image) -> None:
+        """Replace the state by an image's.
+
+        Raises:
+            ImageError: The image is damaged or of another build. The state is as it was.
+        """
+        async with self._exclusive():
+            bridges = self._stack.bridge_set(self._turn)
+            engine, limits = self._stack.engine, self._stack.limits
+            realm = await _off_loop(lambda: engine.open(limits, bridges, image))
+            await self._drop_realm()
+            self._realm, self._image, self._bound = realm, None, bridges
+
+    async def names(self) -> Sequence[str]:
+        """Names of the globals that cells have defined."""
+        async with self._exclusive():
+            realm, _ = await self._ready()
+            return await _off_loop(realm.names)
+
+    async def values(self) -> Mapping[str, Any]:
+        """Portable values of the guest's globals; see `Realm.values`."""
+        async with self._exclusive():
+            realm, _ = await self._ready()
+            return await _off_loop(realm.values)
+
+    async def load(self, values: Mapping[str, Any]) -> None:
+        """Define globals from portable values; see `Realm.load`."""
+        async with self._exclusive():
+            realm, _ = await self._ready()
+            await _off_loop(lambda: realm.load(values))
+
+    async def reset(self) -> None:
+        """Forget the state, after the cells that are waiting; the next cell starts anew."""
+        async with self._exclusive():
+            await self._drop_realm()
+            self._image = None
+
+    async def aclose(self) -> None:
+        """Close for good, after the cells that are waiting. Closing twice is allowed."""
+        async with self._queue.turn():
+            self._closed = True
+            await self._drop_realm()
+            self._image = None
+        self._pool.forget(self)
+
+    def close(self) -> None:
+        """`aclose` for synchronous callers."""
+        run_sync(self.aclose())
+
+    # -- leaving and entering --------------------------------------------------------------
+
+    async def __aenter__(self) -> Session:
+        self._enter()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._users -= 1
+        if self._anonymous:
+            await self.aclose()
+        else:
+            await self._pool.trim()
+
+    def __enter__(self) -> Session:
+        self._enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        run_sync(self.__aexit__(kind, error, trace))
+
+    def _enter(self) -> None:
+        if self._closed:
+            raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
+        self._users += 1
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a block holds the session open or a cell runs in it."""
+        return self._users > 0 or self._queue.busy
+
+    async def hibernate(self) -> bool:
+        """Turn the realm into an image. False if the session is in use or the engine cannot."""
+        if Capability.IMAGES not in self._stack.engine.capabilities:
+            return False
+        if self.in_use or self._realm is None:
+            return False
+        async with self._exclusive():
+            realm = self._realm
+            if realm is None:
+                return False
+            self._image = await _off_loop(realm.image)
+            await self._drop_realm()
+            return True
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _check(self, cell: str | Cell) -> Cell:
+        if isinstance(cell, str):
+            cell = Cell(source=cell)
+        if not isinstance(cell, Cell):
+            raise ConfigurationError(
+                f"eval takes source text or a Cell; got a {type(cell).__name__}"
+            )
+        limit = self._stack.limits.source_bytes
+        if not cell.source.strip():
+            raise ConfigurationError("the code is empty; pass at least one expression or statement")
+        if len(cell.source) > limit:
+            raise ConfigurationError(
+                f"the code has {len(cell.source)} characters; at most {limit} are accepted "
+                "(Limits.source_bytes); pass data through a tool or a bridge instead"
+            )
+        return cell
+
+    async def _ready(self) -> tuple[Realm, BridgeSet]:
+        bridges = self._stack.bridge_set(self._turn)
+        if self._realm is None:
+            await self._open(bridges)
+        elif self._bound is not bridges:
+            realm = self._realm
+            await _off_loop(lambda: realm.bind(bridges))
+        self._bound = bridges
+        assert self._realm is not None
+        self._pool.touch(self)
+        return self._realm, bridges
+
+    async def _open(self, bridges: BridgeSet) -> None:
+        engine, limits, image = self._stack.engine, self._stack.limits, self._image
+        try:
+            self._realm = await _off_loop(lambda: engine.open(limits, bridges, image))
+        except ImageError as error:
+            self._notices.append(f"The state of earlier cells could not be restored: {error}")
+            self._realm = await _off_loop(lambda: engine.open(limits, bridges))
+        self._image = None
+
+    async def _run(self, realm: Realm, cell: Cell, bridges: BridgeSet) -> Outcome:
+        context = CellContext(self.key, cell)
+        wrap = self._stack.hook.interpstack_wrap_request
+        try:
+            return await run_cell(
+                realm,
+                cell,
+                bridges,
+                self._stack.limits,
+                context,
+                self._wrappers if wrap.get_hookimpls() else _no_wrappers,
+                self._stack.unawaited,
+            )
+        except EngineFailure:
+            await self._drop_realm()
+            raise
+
+    def _wrappers(self, request: Request) -> Sequence[RequestWrapper]:
+        hook = self._stack.hook.interpstack_wrap_request
+        found: Sequence[RequestWrapper] = hook(session=self, request=request)
+        return found
+
+    def _failed(self, error: EngineFailure) -> Outcome:
+        lost = "the session starts anew: all variables of earlier cells are lost"
+        return Outcome(error=GuestError("EngineFailure", f"the engine broke: {error}; {lost}"))
+
+    async def _drop_realm(self) -> None:
+        realm, self._realm, self._bound = self._realm, None, None
+        if realm is not None:
+            await _off_loop(realm.close)
+
+    @asynccontextmanager
+    async def _exclusive(self) -> AsyncIterator[None]:
+        async with self._queue.turn():
+            if self._closed:
+                raise SessionClosed(
+                    f"session {self.key!r} was closed; ask the stack for a new one"
+                )
+            yield
+
+
+class SessionPool:
+    """All sessions of a stack: a bounded number live, the rest hibernated."""
+
+    def __init__(self, stack: InterpreterStack, max_live: int) -> None:
+        self.stack = stack
+        self._max_live = max_live
+        self._sessions: dict[str, Session] = {}
+        self._used: OrderedDict[str, Session] = OrderedDict()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def session(self, key: str | None) -> Session:
+        """The session of this key, made on first use."""
+        if key is not None and (not isinstance(key, str) or not key):
+            raise ConfigurationError(f"a session key is a non-empty string; got {key!r}")
+        with self._lock:
+            if self._closed:
+                raise SessionClosed("the stack was closed; make a new InterpreterStack")
+            name = key or f"anonymous-{secrets.token_hex(8)}"
+            if name not in self._sessions:
+                self._sessions[name] = Session(self, name, anonymous=key is None)
+            return self._sessions[name]
+
+    def touch(self, session: Session) -> None:
+        """Note that a session has just been used."""
+        with self._lock:
+            self._used[session.key] = session
+            self._used.move_to_end(session.key)
+
+    def forget(self, session: Session) -> None:
+        """Drop a closed session."""
+        with self._lock:
+            self._sessions.pop(session.key, None)
+            self._used.pop(session.key, None)
+
+    async def trim(self) -> None:
+        """Hibernate the live sessions idle longest, down to the bound."""
+        with self._lock:
+            surplus = len(self._used) - self._max_live
+            idle = [s for s in self._used.values() if not s.in_use][: max(0, surplus)]
+        for session in idle:
+            if await session.hibernate():
+                with self._lock:
+                    if not session.live:
+                        self._used.pop(session.key, None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            session.close()
+
+
+class _Queue:
+    """A lock served strictly in order, usable from any thread and any event loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Future[None]] = deque()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        ticket: Future[None] = Future()
+        with self._lock:
+            self._waiting.append(ticket)
+            if len(self._waiting) == 1:
+                ticket.set_result(None)
+        try:
+            if not ticket.done():
+                await asyncio.shield(asyncio.wrap_future(ticket))
+            yield
+        finally:
+            self._leave(ticket)
+
+    def _leave(self, ticket: Future[None]) -> None:
+        with self._lock:
+            first = self._waiting[0] is ticket
+            self._waiting.remove(ticket)
+            if first and self._waiting:
+                self._waiting[0].set_result(None)
+
+
+def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:
+    return ()
+
+
+async def _off_loop(function: Callable[[], Any]) -> Any:
+    return await run_guest(partial(function), lambda: None)

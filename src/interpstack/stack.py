@@ -1,0 +1,137 @@
+"""The immutable composition of one engine and ordered plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.engine import Engine
+from interpstack.errors import ConfigurationError
+from interpstack.limits import Limits
+from interpstack.plugins import PluginInfo, PluginManager, find_engine
+from interpstack.sessions import Session, SessionPool
+from interpstack.turns import Turn
+
+__all__ = ["InterpreterStack"]
+
+
+class InterpreterStack:
+    """One engine, its plugins in order, their options and limits; the place sessions come from.
+
+    Args:
+        engine: Name of an installed engine, or an `Engine` of your own.
+        plugins: Names of installed plugins, or objects with hook implementations, in the
+            order in which they are to be called.
+        bridges: Functions decorated with `@bridge`, offered in every session.
+        limits: What each cell may use.
+        options: Keyword arguments for the engine's class.
+        unawaited: What happens to requests still open when their cell has ended: `finish`
+            lets them finish before the answer, `cancel` cancels them.
+        max_live_sessions: Sessions kept live; the ones idle longest are hibernated, which
+            keeps their state as an image, a few kilobytes for a small one.
+
+    Raises:
+        ConfigurationError: An argument is wrong; unknown names list the known ones.
+    """
+
+    def __init__(
+        self,
+        engine: str | Engine = "quickjs",
+        plugins: Iterable[Any] = (),
+        *,
+        bridges: Iterable[Bridge] = (),
+        limits: Limits | None = None,
+        options: Mapping[str, Any] | None = None,
+        unawaited: str = "finish",
+        max_live_sessions: int = 16,
+    ) -> None:
+        if isinstance(plugins, str):
+            raise ConfigurationError(f"plugins takes a list of plugins; got {plugins!r}")
+        if limits is not None and not isinstance(limits, Limits):
+            raise ConfigurationError(f"limits takes a Limits object; got {limits!r}")
+        if unawaited not in ("finish", "cancel"):
+            raise ConfigurationError(f"unawaited takes 'finish' or 'cancel'; got {unawaited!r}")
+        if type(max_live_sessions) is not int or max_live_sessions < 1:
+            raise ConfigurationError(
+                f"max_live_sessions takes a whole number above 0; got {max_live_sessions!r}"
+            )
+        self.limits = limits or Limits()
+        self.unawaited = unawaited
+        self._manager = PluginManager(plugins)
+        self._bridges = tuple(bridges)
+        BridgeRegistry(self._bridges)  # name clashes among the host's own come out here
+        self._engine = self._make_engine(engine, dict(options or {}))
+        self._pool = SessionPool(self, max_live_sessions)
+        self._bound: dict[int, tuple[Turn, BridgeSet]] = {}
+
+    def _make_engine(self, engine: str | Engine, options: dict[str, Any]) -> Engine:
+        if isinstance(engine, Engine):
+            if options:
+                raise ConfigurationError("options are for an engine given by name, not by object")
+            return engine
+        if not isinstance(engine, str):
+            raise ConfigurationError(f"engine takes a name or an Engine object; got {engine!r}")
+        cls = find_engine(engine, self._manager)
+        try:
+            return cls(**options)
+        except TypeError as error:
+            raise ConfigurationError(f"engine {engine!r} does not take these options: {error}") from error
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @property
+    def hook(self) -> Any:
+        """Calls the hooks of this stack's plugins."""
+        return self._manager.hook
+
+    def session(self, key: str | None = None) -> Session:
+        """The session of this key: the same state for the same key, until it is closed.
+
+        Use it in a `with` or `async with` block; leaving the block lets the pool hibernate
+        the session. A session without a key is closed when its block is left.
+        """
+        return self._pool.session(key)
+
+    def bridge_set(self, turn: Turn) -> BridgeSet:
+        """Everything offered in a turn: the host's own bridges, then the plugins'.
+
+        Raises:
+            BridgeNameClash: Two of them cannot stand side by side.
+        """
+        cached = self._bound.get(id(turn))
+        if cached is not None and cached[0] is turn:
+            return cached[1]
+        registry = BridgeRegistry(self._bridges)
+        self.hook.interpstack_register_bridges(register=registry, stack=self, turn=turn)
+        bridges = registry.freeze()
+        self._bound = {**dict(list(self._bound.items())[-15:]), id(turn): (turn, bridges)}
+        return bridges
+
+    def prompt(self, turn: Turn | None = None) -> str:
+        """The plugins' sections for the system prompt, joined by blank lines."""
+        sections = self.hook.interpstack_prompt_section(stack=self, turn=turn or Turn())
+        return "\n\n".join(text for text in sections if text)
+
+    def describe(self) -> tuple[PluginInfo, ...]:
+        """The plugins of this stack with versions and hooks."""
+        return self._manager.describe()
+
+    def close(self) -> None:
+        """Close all sessions and the engine. Waits for running cells."""
+        self._pool.close()
+        self._engine.close()
+
+    def __enter__(self) -> InterpreterStack:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

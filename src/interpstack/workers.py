@@ -1,0 +1,132 @@
+"""Threads, all of them bounded and shared: none belongs to a session.
+
+Guest code and blocking bridge handlers run in two pools of their own, so that handlers that
+wait cannot keep guests from running. Synchronous callers share one event loop in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+__all__ = ["call_blocking", "run_guest", "run_sync"]
+
+_T = TypeVar("_T")
+
+#: Blocking handlers that may run at once in this process.
+HANDLER_THREADS = 64
+
+
+class _Threads:
+    """The pools and the loop of one process; made on first use, again after a fork."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.guests = ThreadPoolExecutor(os.cpu_count() or 2, "interpstack-guest")
+        self.handlers = ThreadPoolExecutor(HANDLER_THREADS, "interpstack-handler")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(
+                    target=self._loop.run_forever, name="interpstack-sync", daemon=True
+                ).start()
+            return self._loop
+
+
+_threads: _Threads | None = None
+_threads_lock = threading.Lock()
+
+
+def _get() -> _Threads:
+    global _threads
+    threads = _threads
+    if threads is None or threads.pid != os.getpid():
+        with _threads_lock:
+            if _threads is None or _threads.pid != os.getpid():
+                _threads = _Threads()
+            threads = _threads
+    return threads
+
+
+async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
+    """Run guest code off the loop.
+
+    When the caller is cancelled, `interrupt` is called and the guest is waited for: nobody
+    else may touch its realm before it has stopped.
+    """
+    future = _get().guests.submit(function)
+    waiter = asyncio.wrap_future(future)
+    try:
+        return await asyncio.shield(waiter)
+    except asyncio.CancelledError:
+        interrupt()
+        while not waiter.done():
+            try:
+                await asyncio.wait([waiter])
+            except asyncio.CancelledError:
+                continue  # the first cancellation is raised below, once the guest has stopped
+        waiter.exception()
+        raise
+
+
+async def call_blocking(function: Callable[[], _T]) -> _T:
+    """Run a blocking handler in a thread, with the caller's context variables."""
+    context = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+
+    def call() -> _T:
+        try:
+            return context.run(function)
+        except StopIteration as error:  # a future cannot carry it
+            raise RuntimeError("the handler raised StopIteration") from error
+
+    return await loop.run_in_executor(_get().handlers, call)
+
+
+def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine for a synchronous caller, with its context variables.
+
+    Works whether or not the calling thread has a running event loop; interrupting the caller
+    (Ctrl-C) cancels the coroutine and waits for its end.
+
+    Raises:
+        RuntimeError: Called on the shared loop itself, where waiting would never end.
+    """
+    loop = _get().loop()
+    if threading.current_thread().name == "interpstack-sync":
+        coroutine.close()
+        raise RuntimeError("a synchronous eval inside an async bridge would wait for itself; await")
+    context = contextvars.copy_context()
+    result: Future[_T] = Future()
+
+    def start() -> None:
+        task = context.run(loop.create_task, coroutine)
+        task.add_done_callback(lambda done: _copy(done, result))
+        tasks.append(task)
+
+    tasks: list[asyncio.Task[_T]] = []
+    loop.call_soon_threadsafe(start)
+    try:
+        return result.result()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        result.exception()
+        raise
+
+
+def _copy(task: asyncio.Task[_T], result: Future[_T]) -> None:
+    if task.cancelled():
+        result.set_exception(asyncio.CancelledError())
+    elif (error := task.exception()) is not None:
+        result.set_exception(error)
+    else:
+        result.set_result(task.result())

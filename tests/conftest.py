@@ -1,0 +1,17 @@
+"""Settings for the whole suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _guest_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One cache of compiled guests for the run, shared by its workers, never the user's own."""
+    if "INTERPSTACK_CACHE_DIR" not in os.environ:
+        base = tmp_path_factory.getbasetemp()
+        shared: Path = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+        os.environ["INTERPSTACK_CACHE_DIR"] = str(shared / "guest-cache")
