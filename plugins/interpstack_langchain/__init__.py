@@ -1,0 +1,7 @@
+"""interpstack for LangChain, LangGraph and deepagents agents."""
+
+from __future__ import annotations
+
+from interpstack_langchain.middleware import CodeInterpreterMiddleware, REPLMiddleware
+
+__all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]

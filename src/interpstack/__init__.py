@@ -33,12 +33,14 @@ from interpstack.errors import (
 from interpstack.hookspecs import hookimpl
 from interpstack.limits import Limits
 from interpstack.outcome import CellContext, Outcome, Usage
+from interpstack.persistence import Persistence, RecordRejected
 from interpstack.plugins import PluginInfo, installed
 from interpstack.render import render
-from interpstack.sessions import Session
+from interpstack.sessions import Session, SessionState
 from interpstack.stack import InterpreterStack
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
+from interpstack.workers import call_blocking, run_sync
 
 __all__ = [
     "UNDEFINED",
@@ -70,13 +72,16 @@ __all__ = [
     "Limits",
     "MapValue",
     "Outcome",
+    "Persistence",
     "PluginInfo",
     "PluginLoadError",
     "Progress",
     "Realm",
+    "RecordRejected",
     "Request",
     "Session",
     "SessionClosed",
+    "SessionState",
     "SetValue",
     "Settlement",
     "Turn",
@@ -85,9 +90,11 @@ __all__ = [
     "UnsupportedValue",
     "Usage",
     "bridge",
+    "call_blocking",
     "decode",
     "encode",
     "hookimpl",
     "installed",
     "render",
+    "run_sync",
 ]

@@ -38,6 +38,7 @@ class Bridge:
         budget: Requests one cell may make to this bridge; `None` for no own limit.
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
+        hidden: Guest code sees no name for it; only the kernel and guest sources call it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Bridge:
     concurrency: int | None = None
     budget: int | None = None
     passes: tuple[type[BaseException], ...] = ()
+    hidden: bool = False
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interpstack.bridges import BridgeRegistry
     from interpstack.driver import RequestWrapper
     from interpstack.engine import Engine, Request
+    from interpstack.persistence import Persistence
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
     from interpstack.turns import Turn
@@ -40,6 +43,17 @@ def interpstack_register_engine() -> type[Engine]:
     Returns:
         A concrete subclass of `Engine`. `None` means that the plugin has no engine to offer
         on this machine.
+    """
+
+
+@hookspec
+def interpstack_register_persistence() -> Sequence[type[Persistence]]:
+    """Return the persistence modes a stack may ask for by their `name`.
+
+    Called once, when an adapter looks a mode up.
+
+    Returns:
+        Concrete subclasses of `Persistence`. `None` means that the plugin has none to offer.
     """
 
 

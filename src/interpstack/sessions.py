@@ -28,7 +28,20 @@ from interpstack.workers import run_guest, run_sync
 if TYPE_CHECKING:
     from interpstack.stack import InterpreterStack
 
-__all__ = ["Session", "SessionPool"]
+__all__ = ["Session", "SessionPool", "SessionState"]
+
+
+@attrs.frozen(kw_only=True)
+class SessionState:
+    """What a session holds between two cells.
+
+    Attributes:
+        image: The engine's own form, exact; `None` if the engine has no images.
+        values: Portable values of the globals; `None` if the engine cannot export them.
+    """
+
+    image: Image | None = None
+    values: Mapping[str, Any] | None = None
 
 
 class Session:
@@ -70,16 +83,38 @@ class Session:
         """
         cell = self._check(cell)
         async with self._exclusive():
-            self._cells += 1
-            if cell.seed is None:
-                cell = attrs.evolve(cell, seed=secrets.randbits(128))
-            try:
-                realm, bridges = await self._ready()
-                outcome = await self._run(realm, cell, bridges)
-            except EngineFailure as error:
-                outcome = self._failed(error)
-            notices, self._notices = self._notices, []
-            return attrs.evolve(outcome, notices=(*notices, *outcome.notices))
+            return await self._eval(cell)
+
+    async def eval_with_state(self, cell: str | Cell) -> tuple[Outcome, SessionState]:
+        """`eval`, then the session's state as this cell left it, before any other cell runs.
+
+        Raises:
+            NotImplementedError: The engine has neither images nor portable values.
+        """
+        cell = self._check(cell)
+        async with self._exclusive():
+            outcome = await self._eval(cell)
+            realm, _ = await self._ready()
+            return outcome, await _off_loop(partial(self._take_state, realm))
+
+    def _take_state(self, realm: Realm) -> SessionState:
+        capabilities = self._stack.engine.capabilities
+        return SessionState(
+            image=realm.image() if Capability.IMAGES in capabilities else None,
+            values=realm.values() if Capability.VALUES in capabilities else None,
+        )
+
+    async def _eval(self, cell: Cell) -> Outcome:
+        self._cells += 1
+        if cell.seed is None:
+            cell = attrs.evolve(cell, seed=secrets.randbits(128))
+        try:
+            realm, bridges = await self._ready()
+            outcome = await self._run(realm, cell, bridges)
+        except EngineFailure as error:
+            outcome = self._failed(error)
+        notices, self._notices = self._notices, []
+        return attrs.evolve(outcome, notices=(*notices, *outcome.notices))
 
     def eval_sync(self, cell: str | Cell) -> Outcome:
         """`eval` for synchronous callers; see there."""
@@ -147,6 +182,36 @@ class Session:
             realm = await _off_loop(lambda: engine.open(limits, bridges, image))
             await self._drop_realm()
             self._realm, self._image, self._bound = realm, None, bridges
+
+    async def restore_state(self, state: SessionState) -> tuple[str, ...]:
+        """Replace the state by one taken earlier, by this engine or another.
+
+        The image is exact and comes first. Where it cannot be opened, the portable values are
+        defined in a new realm; those that have none throw when they are used.
+
+        Returns:
+            What the reader must be told: nothing if the image could be opened.
+
+        Raises:
+            ImageError: Neither can be opened. The state is as it was.
+        """
+        if state.image is not None:
+            try:
+                await self.restore(state.image)
+            except (ImageError, EngineFailure) as error:
+                if state.values is None:
+                    raise ImageError(str(error)) from error
+            else:
+                return ()
+        if state.values is None:
+            raise ImageError("nothing of the state was stored")
+        await self.reset()
+        await self.load(state.values)
+        lost = [k for k, v in state.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
+        notice = "Variables of earlier cells were restored from their values."
+        if lost:
+            notice += f" Not restored: {', '.join(sorted(lost)[:50])}."
+        return (notice,)
 
     async def names(self) -> Sequence[str]:
         """Names of the globals that cells have defined."""

@@ -10,6 +10,7 @@ from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
+from interpstack.persistence import Persistence
 from interpstack.plugins import PluginInfo, PluginManager, find_engine
 from interpstack.sessions import Session, SessionPool
 from interpstack.turns import Turn
@@ -110,6 +111,21 @@ class InterpreterStack:
         bridges = registry.freeze()
         self._bound = {**dict(list(self._bound.items())[-15:]), id(turn): (turn, bridges)}
         return bridges
+
+    def persistence(self, name: str) -> type[Persistence]:
+        """The persistence mode of this name, from this stack's plugins.
+
+        Raises:
+            ConfigurationError: None of them registers it.
+        """
+        modes: dict[str, type[Persistence]] = {}
+        for classes in self.hook.interpstack_register_persistence():
+            for cls in classes:
+                modes.setdefault(cls.name, cls)
+        if name not in modes:
+            known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"
+            raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
+        return modes[name]
 
     def prompt(self, turn: Turn | None = None) -> str:
         """The plugins' sections for the system prompt, joined by blank lines."""

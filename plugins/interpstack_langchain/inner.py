@@ -1,0 +1,165 @@
+"""Inner calls: tools of the agent, called from code as if the model had called them.
+
+The middleware's `wrap_tool_call` gets a handler that runs any tool call through the agent's own
+`ToolNode`, with the middleware behind this one around it. An eval keeps that handler and gives
+it the calls its code makes, so argument validation, injected state, store and runtime, error
+handling and `wrap_tool_call` are exactly those of a call by the model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any
+
+import attrs
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from interpstack import CellContext, GuestException, HostTool
+from interpstack_langchain.convert import to_guest
+from interpstack_langchain.native import NativeCall, native_tool, noting
+from interpstack_langchain.schemas import (
+    injected_fields,
+    input_schema,
+    output_schema,
+    visible_fields,
+)
+
+__all__ = ["EvalCall", "host_tool", "running_eval"]
+
+#: Characters of an input shown in progress events.
+_PREVIEW_CHARS = 200
+
+
+@attrs.define(eq=False)
+class EvalCall:
+    """One running eval, as its inner calls need to know it.
+
+    Attributes:
+        request: The model's call of the eval tool.
+        run: Runs a tool call through the agent's tool node.
+        callbacks: The eval's own callbacks.
+        commands: State updates that inner tools returned, in order.
+    """
+
+    request: ToolCallRequest
+    run: Callable[[ToolCallRequest], Awaitable[Any]]
+    callbacks: Any = None
+    commands: list[Command[Any]] = attrs.field(factory=list)
+
+    @property
+    def id(self) -> str:
+        """The model's id for this eval."""
+        return self.request.tool_call["id"] or ""
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Send an event on the graph's custom stream, if somebody listens."""
+        self.request.runtime.stream_writer({"eval_id": self.id, **event})
+
+
+running_eval: ContextVar[EvalCall] = ContextVar("interpstack_eval")
+
+
+def host_tool(tool: BaseTool) -> HostTool:
+    """A LangChain tool as the plugins know tools."""
+    twin = native_tool(tool)
+    injected = injected_fields(tool)
+    fields = ", ".join(visible_fields(tool)) or "none"
+
+    async def call(given: dict[str, Any], context: CellContext) -> Any:
+        forged = next((name for name in given if name in injected), None)
+        if forged is not None:
+            message = f"{tool.name} has no field {forged!r}; its fields are: {fields}"
+            raise GuestException(message, name="TypeError")
+        return await _call(twin, given, context)
+
+    return HostTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=input_schema(tool),
+        output_schema=output_schema(tool),
+        call=call,
+        passes=(GraphBubbleUp,),
+    )
+
+
+async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
+    running = running_eval.get()
+    call_id = f"{running.id}:{context.request_id}"
+    event = {"type": "tool", "id": call_id, "tool": tool.name}
+    running.emit({**event, "phase": "start", "input": repr(given)[:_PREVIEW_CHARS]})
+    begun = time.monotonic()
+    try:
+        value = await run_tool(tool, given, call_id)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        spent = round((time.monotonic() - begun) * 1000)
+        running.emit({**event, "phase": "error", "duration_ms": spent, "error": str(error)[:500]})
+        raise
+    spent = round((time.monotonic() - begun) * 1000)
+    running.emit({**event, "phase": "complete", "duration_ms": spent})
+    return value
+
+
+async def run_tool(tool: BaseTool, given: dict[str, Any], call_id: str) -> Any:
+    """Run one inner call; the tool's native value.
+
+    Raises:
+        GuestException: The call failed; the message is the one the model would have read.
+        GraphBubbleUp: The tool interrupts the graph.
+    """
+    running = running_eval.get()
+    call = NativeCall(callbacks=running.callbacks)
+    noting.set(call)  # each inner call runs in a task, and so in a context, of its own
+    request = running.request.override(
+        tool_call={"type": "tool_call", "name": tool.name, "args": given, "id": call_id},
+        tool=tool,
+        runtime=dataclasses.replace(running.request.runtime, tool_call_id=call_id),
+    )
+    answer = await running.run(request)
+    return _value(call, answer, call_id, running)
+
+
+def _value(call: NativeCall, answer: Any, call_id: str, running: EvalCall) -> Any:
+    """What the guest gets for a finished call; commands go to the graph."""
+    message: ToolMessage | None = None
+    for item in answer if isinstance(answer, list) else [answer]:
+        if isinstance(item, ToolMessage):
+            message = item
+        elif isinstance(item, Command):
+            own, command = _split(item, call_id)
+            message = own or message
+            running.commands.append(command)
+    if message is not None and message.status == "error":
+        raise GuestException(str(message.text) or "the tool failed")
+    if call.returned and not _is_reply(call.value):
+        return to_guest(call.value)
+    return to_guest(message.content) if message is not None else None
+
+
+def _is_reply(value: Any) -> bool:
+    """Whether a tool returned messages or commands instead of a value."""
+    if isinstance(value, list) and value:
+        return all(isinstance(item, (ToolMessage, Command)) for item in value)
+    return isinstance(value, (ToolMessage, Command))
+
+
+def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Command[Any]]:
+    """Take the call's own tool message out: the model made no call of that id."""
+    update = command.update
+    messages = update.get("messages") if isinstance(update, dict) else None
+    if not isinstance(messages, list):
+        return None, command
+    own = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id]
+    rest = [m for m in messages if not any(m is one for one in own)]
+    kept = {key: value for key, value in update.items() if key != "messages"}
+    if rest:
+        kept["messages"] = rest
+    return (own[-1] if own else None), dataclasses.replace(command, update=kept)

@@ -1,0 +1,318 @@
+"""`CodeInterpreterMiddleware`: the usual stack for an agent, in one import."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+import attrs
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_core.messages import SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from interpstack import (
+    Cell,
+    ConfigurationError,
+    Engine,
+    GuestError,
+    HostTool,
+    InterpreterStack,
+    InterpstackError,
+    Outcome,
+    Turn,
+    call_blocking,
+    render,
+    run_sync,
+)
+from interpstack_langchain import plugin
+from interpstack_langchain.evaluation import CallOrder, EvalTool
+from interpstack_langchain.inner import EvalCall, host_tool, running_eval
+from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import tool_description
+from interpstack_langchain.state import InterpreterState, Sessions, new_turn
+
+__all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
+
+
+class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
+    """Gives an agent a tool that runs code, with the agent's own tools in it.
+
+    ```python
+    agent = create_agent(model, tools=[search], middleware=[CodeInterpreterMiddleware(ptc=["search"])])
+    ```
+
+    Args:
+        memory_limit: Bytes of guest memory, at least 4 MiB.
+        timeout: Seconds an eval may compute; waiting for tools is not counted. `None`: no limit.
+        wall_timeout: Seconds an eval may take in all. `None`: no limit.
+        max_ptc_calls: Calls of tools and subagents one eval may make. `None`: no limit.
+        tool_name: Name of the tool.
+        max_result_chars: Characters shown of the result, and of the console output.
+        capture_console: Whether code has a `console`, whose output is returned.
+        subagents: Whether code has `task()` when the agent has subagents.
+        max_subagent_concurrency: Subagents of one eval that run at once.
+        ptc: Names of the agent's tools, and tools of your own, that code may call as
+            `tools.<camelCase>(input)`.
+        mode: How long variables live: `thread`, `turn` or `call`.
+        max_snapshot_bytes: Largest state that is stored. `None`: `memory_limit`.
+        snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
+        engine: Name of an installed engine, or an engine.
+        plugins: More plugins for the stack, called after the preset's own.
+        interrupt_on: Approval for calls from code.
+        skills_backend: Where `import("@/skills/…")` finds skills.
+
+    Raises:
+        ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
+        TypeError: An argument is of a wrong type.
+        NotImplementedError: An argument asks for a feature this version does not have.
+    """
+
+    state_schema = InterpreterState
+
+    def __init__(
+        self,
+        *,
+        memory_limit: int = 64 * 2**20,
+        timeout: float | None = 5.0,
+        wall_timeout: float | None = 600.0,
+        max_ptc_calls: int | None = 256,
+        tool_name: str = "eval",
+        max_result_chars: int = 4000,
+        capture_console: bool = True,
+        subagents: bool = True,
+        max_subagent_concurrency: int = 32,
+        ptc: Iterable[str | BaseTool] | None = None,
+        mode: str = "thread",
+        max_snapshot_bytes: int | None = None,
+        snapshot_signing_key: str | bytes | None = None,
+        engine: str | Engine = "quickjs",
+        plugins: Sequence[Any] = (),
+        interrupt_on: Any = None,
+        skills_backend: Any = None,
+    ) -> None:
+        super().__init__()
+        _refuse_missing(interrupt_on=interrupt_on, skills_backend=skills_backend)
+        self.options = Options(
+            memory_limit=memory_limit,
+            timeout=timeout,
+            wall_timeout=wall_timeout,
+            max_ptc_calls=max_ptc_calls,
+            tool_name=tool_name,
+            max_result_chars=max_result_chars,
+            capture_console=capture_console,
+            subagents=subagents,
+            max_subagent_concurrency=max_subagent_concurrency,
+            ptc=ptc,
+            mode=mode,
+            max_snapshot_bytes=max_snapshot_bytes,
+            snapshot_signing_key=snapshot_signing_key,
+        )
+        own = [plugin, "persistence", *(["console"] if capture_console else []), "ptc"]
+        self.stack = InterpreterStack(engine, [*own, *plugins], limits=self.options.limits())
+        mode_class = self.stack.persistence(mode)
+        self._mode = mode_class(
+            max_bytes=memory_limit if max_snapshot_bytes is None else max_snapshot_bytes,
+            signing_key=_as_bytes(snapshot_signing_key),
+        )
+        self._sessions = Sessions(self.stack, self._mode)
+        self._order = CallOrder()
+        self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
+        self._turns: dict[tuple[int, ...], Turn] = {}
+        self.tools = [EvalTool.make(tool_name, tool_description(self.options), self._evaluate)]
+        self._check_names()
+
+    # -- the model's side ------------------------------------------------------------------
+
+    def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Start a turn."""
+        return {"interpreter_turn": new_turn()}
+
+    async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Start a turn."""
+        return self.before_agent(state, runtime)
+
+    def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
+        """End a turn."""
+        if self._mode.scope == "turn":
+            run_sync(self._sessions.leave(self._owner(state)))
+
+    async def aafter_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
+        """End a turn."""
+        if self._mode.scope == "turn":
+            await self._sessions.leave(self._owner(state))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Tell the model of the interpreter and of what its code may call."""
+        return handler(self._with_prompt(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Tell the model of the interpreter and of what its code may call."""
+        return await handler(self._with_prompt(request))
+
+    def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
+        text = self.stack.prompt(self._turn(tools))
+        before = request.system_message
+        if before is None:
+            message = SystemMessage(content=text)
+        elif isinstance(before.content, str):
+            message = SystemMessage(content=f"{before.content}\n\n{text}")
+        else:
+            message = SystemMessage(content=[*before.content, {"type": "text", "text": text}])
+        return request.override(system_message=message)
+
+    # -- the tool's side -------------------------------------------------------------------
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
+    ) -> Any:
+        """Lend an eval the way to run tool calls."""
+        if request.tool_call["name"] != self.options.tool_name:
+            return handler(request)
+
+        async def run(inner: ToolCallRequest) -> Any:
+            return await call_blocking(lambda: handler(inner))
+
+        token = running_eval.set(EvalCall(request, run))
+        try:
+            return handler(request)
+        finally:
+            running_eval.reset(token)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """Lend an eval the way to run tool calls."""
+        if request.tool_call["name"] != self.options.tool_name:
+            return await handler(request)
+        token = running_eval.set(EvalCall(request, handler))
+        try:
+            return await handler(request)
+        finally:
+            running_eval.reset(token)
+
+    async def _evaluate(self, code: str, running: EvalCall) -> Any:
+        request = running.request
+        state = request.state if isinstance(request.state, dict) else {}
+        running_eval.set(running)
+        turn = self._turn(request.runtime.tools)
+        update: dict[str, Any] = {}
+        try:
+            if self._mode.scope == "call":
+                async with self.stack.session() as session:
+                    session.bind(turn)
+                    outcome = await session.eval(Cell(source=code))
+            else:
+                await self._order.wait(running.id, state.get("messages", []), self.options.tool_name)
+                outcome, update = await self._eval_in_turn(code, turn, state)
+        except InterpstackError as error:
+            outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
+        return self._answer(outcome, running, update)
+
+    async def _eval_in_turn(
+        self, code: str, turn: Turn, state: dict[str, Any]
+    ) -> tuple[Outcome, dict[str, Any]]:
+        owner = self._owner(state)
+        known = await self._sessions.enter(
+            owner, state.get("interpreter_turn", ""), state.get("interpreter_record")
+        )
+        async with known.session as session:
+            session.bind(turn)
+            if not self._mode.stores or known.detached:
+                return await session.eval(Cell(source=code)), {}
+            outcome, kept = await session.eval_with_state(Cell(source=code))
+        sequence = known.sequence + 1
+        record, notice = self._mode.dump(kept, owner, sequence)
+        record = {**record, "id": f"{sequence}-{uuid.uuid4().hex}"}
+        self._sessions.commit(owner, record)
+        if notice:
+            outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+        return outcome, {"interpreter_record": record}
+
+    def _answer(self, outcome: Outcome, running: EvalCall, update: dict[str, Any]) -> Any:
+        chars = self.options.max_result_chars
+        text = render(outcome, result_chars=chars, console_chars=chars)
+        if not update and not running.commands:
+            return text
+        message = ToolMessage(
+            content=text, tool_call_id=running.id, name=self.options.tool_name
+        )
+        return [message, *running.commands, *([Command(update=update)] if update else [])]
+
+    # -- what code may call ----------------------------------------------------------------
+
+    def _turn(self, tools: Iterable[BaseTool]) -> Turn:
+        """What code may call, given the tools the agent has now; the same tools, the same turn."""
+        chosen = self._choose({tool.name: tool for tool in tools})
+        key = tuple(id(tool) for tool in chosen)
+        turn = self._turns.get(key)
+        if turn is None:
+            hosted = [self._host_tool(tool) for tool in chosen]
+            options = {"langchain": self.options, "tool_name": self.options.tool_name}
+            turn = Turn(tools=hosted, options=options)
+            self._turns = {**dict(list(self._turns.items())[-15:]), key: turn}
+        return turn
+
+    def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
+        """Tools of the allowlist: objects first, then names the agent has, each once."""
+        chosen: dict[str, BaseTool] = {}
+        for item in self.options.ptc:
+            if isinstance(item, BaseTool):
+                chosen.setdefault(item.name, item)
+        for item in self.options.ptc:
+            if isinstance(item, str) and item in tools:
+                chosen.setdefault(item, tools[item])
+        chosen.pop(self.options.tool_name, None)
+        return list(chosen.values())
+
+    def _host_tool(self, tool: BaseTool) -> HostTool:
+        found = self._converted.get(id(tool))
+        if found is None:
+            found = self._converted[id(tool)] = (tool, host_tool(tool))
+        return found[1]
+
+    def _check_names(self) -> None:
+        """Find names that no code could use now, not in the middle of a conversation."""
+        async def never(given: dict[str, Any], context: Any) -> None:
+            raise AssertionError("only the name is checked")
+
+        names = [item if isinstance(item, str) else item.name for item in self.options.ptc]
+        tools = [HostTool(name=name, call=never) for name in dict.fromkeys(names)]
+        self.stack.bridge_set(Turn(tools=tools))
+
+    def _owner(self, state: Any) -> str:
+        """Which conversation this is: the thread, and the subgraph in it."""
+        configurable = get_config().get("configurable", {})
+        thread = configurable.get("thread_id")
+        if thread is None:
+            return f"run:{state.get('interpreter_turn', '')}"
+        namespace = str(configurable.get("checkpoint_ns", ""))
+        # The last part names the node of this very step; what is before it, the graph.
+        return f"thread:{thread}|{namespace.rpartition('|')[0]}"
+
+
+class REPLMiddleware(CodeInterpreterMiddleware):
+    """The name `CodeInterpreterMiddleware` had in the first release of the peer."""
+
+
+def _refuse_missing(**features: Any) -> None:
+    for name, value in features.items():
+        if value is not None:
+            raise NotImplementedError(
+                f"{name} is not available in this version of interpstack; leave it out"
+            )
+
+
+def _as_bytes(key: str | bytes | None) -> bytes | None:
+    return key.encode() if isinstance(key, str) else key

@@ -1,0 +1,115 @@
+"""Arguments of the middleware, checked when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+from langchain_core.tools import BaseTool
+
+from interpstack import ConfigurationError, Limits
+
+__all__ = ["MODES", "Options"]
+
+MODES: Final = ("thread", "turn", "call")
+
+
+def _number(kind: type, *, least: float, optional: bool = False) -> Any:
+    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if optional and value is None:
+            return
+        fits = isinstance(value, (int, float) if kind is float else int)
+        if isinstance(value, bool) or not fits:
+            raise TypeError(_message(attribute, value))
+        if not least <= value < float("inf") or value == 0:
+            raise ConfigurationError(_message(attribute, value))
+
+    def _message(attribute: attrs.Attribute[Any], value: Any) -> str:
+        what = "a number above 0" if kind is float else f"a whole number of at least {least:g}"
+        also = " or None for no limit" if optional else ""
+        return f"{attribute.name} takes {what}{also}; got {value!r}"
+
+    return validate
+
+
+def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{attribute.name} takes True or False; got {value!r}")
+
+
+def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"tool_name takes a string; got {value!r}")
+    if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
+        raise ConfigurationError(
+            f"tool_name takes letters, digits, '_' and '-', as model providers do; got {value!r}"
+        )
+
+
+def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value not in MODES:
+        raise ConfigurationError(f"mode takes one of {', '.join(map(repr, MODES))}; got {value!r}")
+
+
+def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
+    if len(value) < 16:
+        raise ConfigurationError("snapshot_signing_key takes at least 16 bytes; make one with secrets")
+
+
+def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"ptc takes a list of tool names and tools; got {value!r}")
+    items = tuple(value)
+    for item in items:
+        name = item.name if isinstance(item, BaseTool) else item
+        if not isinstance(name, str):
+            raise TypeError(f"ptc takes a list of tool names and tools; got {item!r} in it")
+        if name == "task":
+            raise ConfigurationError(
+                "ptc cannot hold 'task': code dispatches subagents with the global task(); "
+                "turn it off with subagents=False"
+            )
+    return items
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """See `CodeInterpreterMiddleware`."""
+
+    memory_limit: int = attrs.field(default=64 * 2**20, validator=_number(int, least=4 * 2**20))
+    timeout: float | None = attrs.field(default=5.0, validator=_number(float, least=0, optional=True))
+    wall_timeout: float | None = attrs.field(
+        default=600.0, validator=_number(float, least=0, optional=True)
+    )
+    max_ptc_calls: int | None = attrs.field(
+        default=256, validator=_number(int, least=1, optional=True)
+    )
+    tool_name: str = attrs.field(default="eval", validator=_tool_name)
+    max_result_chars: int = attrs.field(default=4000, validator=_number(int, least=1))
+    capture_console: bool = attrs.field(default=True, validator=_flag)
+    subagents: bool = attrs.field(default=True, validator=_flag)
+    max_subagent_concurrency: int = attrs.field(default=32, validator=_number(int, least=1))
+    ptc: tuple[str | BaseTool, ...] = attrs.field(default=(), converter=_ptc)
+    mode: str = attrs.field(default="thread", validator=_mode)
+    max_snapshot_bytes: int | None = attrs.field(
+        default=None, validator=_number(int, least=1, optional=True)
+    )
+    snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
+
+    def limits(self) -> Limits:
+        """What each eval may use."""
+        return Limits(
+            cpu_seconds=self.timeout,
+            wall_seconds=self.wall_timeout,
+            memory_bytes=self.memory_limit,
+            requests=self.max_ptc_calls,
+            result_chars=self.max_result_chars,
+            console_chars=self.max_result_chars,
+        )

@@ -1,0 +1,40 @@
+"""The three modes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from interpstack import Persistence, SessionState
+from interpstack_persistence.records import pack_record, unpack_record
+
+__all__ = ["CallMode", "ThreadMode", "TurnMode"]
+
+
+class _Recorded(Persistence):
+    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
+        return pack_record(state, owner, sequence, self.max_bytes, self.signing_key)
+
+    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
+        return unpack_record(record, owner, self.signing_key, self.max_bytes)
+
+
+class ThreadMode(_Recorded):
+    """Variables live as long as the conversation; a record follows every eval."""
+
+    name: ClassVar[str] = "thread"
+    scope: ClassVar[str] = "thread"
+
+
+class TurnMode(_Recorded):
+    """Variables live until the agent has given its answer."""
+
+    name: ClassVar[str] = "turn"
+    scope: ClassVar[str] = "turn"
+
+
+class CallMode(_Recorded):
+    """Variables live for one eval."""
+
+    name: ClassVar[str] = "call"
+    scope: ClassVar[str] = "call"

@@ -1,0 +1,86 @@
+"""One bridge per tool, and two to find tools by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from interpstack import UNDEFINED, Bridge, CellContext, HostTool
+from interpstack_ptc.names import guest_names
+from interpstack_ptc.signatures import describe_tool
+
+__all__ = ["tool_bridges"]
+
+_OWNER = "interpstack_ptc"
+#: Tools that one search names at most.
+_FOUND = 20
+
+
+def tool_bridges(tools: Iterable[HostTool]) -> Iterator[Bridge]:
+    """Bridges for tools; none at all if there are no tools."""
+    named = guest_names(tools)
+    for name, tool in named.items():
+        yield Bridge(
+            name=f"tools.{name}",
+            handler=_handler(name, tool),
+            owner=_OWNER,
+            raw=True,
+            concurrency=tool.concurrency,
+            budget=tool.budget,
+            passes=tool.passes,
+        )
+    if named:
+        yield Bridge(name="tools.$search", handler=_search(named), owner=_OWNER, raw=True)
+        yield Bridge(name="tools.$describe", handler=_describe(named), owner=_OWNER, raw=True)
+
+
+def _handler(name: str, tool: HostTool) -> Any:
+    async def call(value: Any, context: CellContext) -> Any:
+        if value is UNDEFINED or value is None:
+            value = {}
+        if not isinstance(value, dict):
+            raise TypeError(f"tools.{name} takes one object, as in tools.{name}({{…}})")
+        return await tool.call(_without_undefined(value), context)
+
+    return call
+
+
+def _without_undefined(value: Any) -> Any:
+    """Drop fields that are `undefined`, so that the schema's defaults apply."""
+    if isinstance(value, dict):
+        return {k: _without_undefined(v) for k, v in value.items() if v is not UNDEFINED}
+    if isinstance(value, list):
+        return [None if item is UNDEFINED else _without_undefined(item) for item in value]
+    return value
+
+
+def _search(named: dict[str, HostTool]) -> Any:
+    async def search(text: Any) -> list[dict[str, str]]:
+        """Names and summaries of the tools that have all words of a text, best first."""
+        words = str("" if text is UNDEFINED else text).lower().split()
+        scored = [(_score(name, tool, words), name) for name, tool in named.items()]
+        best = sorted((-score, name) for score, name in scored if score > 0 or not words)
+        return [
+            {"name": name, "description": named[name].description.strip().partition("\n")[0]}
+            for _, name in best[:_FOUND]
+        ]
+
+    return search
+
+
+def _score(name: str, tool: HostTool, words: list[str]) -> int:
+    title, body = f"{name} {tool.name}".lower(), tool.description.lower()
+    if not all(word in title or word in body for word in words):
+        return 0
+    return sum(2 if word in title else 1 for word in words)
+
+
+def _describe(named: dict[str, HostTool]) -> Any:
+    async def describe(name: Any) -> str:
+        """The signature and description of one tool."""
+        tool = named.get(str(name).removeprefix("tools."))
+        if tool is None:
+            raise LookupError(f"there is no tool {str(name)[:100]!r}; find one with tools.$search")
+        return describe_tool(str(name).removeprefix("tools."), tool)
+
+    return describe

@@ -1,0 +1,47 @@
+"""Names of tools as guests see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from interpstack import ConfigurationError, HostTool
+
+__all__ = ["guest_name", "guest_names"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+_SEPARATORS = re.compile(r"[-_\s.]+")
+
+
+def guest_name(name: str) -> str:
+    """A tool's name in camel case: `web_search` and `web-search` become `webSearch`.
+
+    Raises:
+        ConfigurationError: No identifier comes out of it.
+    """
+    first, *rest = _SEPARATORS.split(name.strip("-_ .")) or [""]
+    made = first[:1].lower() + first[1:] + "".join(part[:1].upper() + part[1:] for part in rest)
+    if not _IDENTIFIER.fullmatch(made):
+        raise ConfigurationError(
+            f"tool {name!r} cannot be offered to code: {made!r} is no identifier; "
+            "rename the tool, or leave it out of ptc"
+        )
+    return made
+
+
+def guest_names(tools: Iterable[HostTool]) -> dict[str, HostTool]:
+    """Tools by their names in the guest, in order.
+
+    Raises:
+        ConfigurationError: Two tools end up with the same name.
+    """
+    named: dict[str, HostTool] = {}
+    for tool in tools:
+        name = guest_name(tool.name)
+        if name in named and named[name] is not tool:
+            raise ConfigurationError(
+                f"tools {named[name].name!r} and {tool.name!r} would both be tools.{name}; "
+                "rename one, or leave one out of ptc"
+            )
+        named[name] = tool
+    return named

@@ -1,0 +1,64 @@
+"""Persistence modes: how long a session's state lives, and its stored form.
+
+A mode turns a `SessionState` into a *record*, a mapping of plain values that any store can keep,
+and back. Where records are kept is the adapter's business.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from interpstack.errors import ConfigurationError
+from interpstack.sessions import SessionState
+
+__all__ = ["Persistence", "RecordRejected"]
+
+
+class RecordRejected(ConfigurationError):
+    """A record is damaged, forged, or belongs to another conversation; nothing was loaded."""
+
+
+class Persistence(abc.ABC):
+    """One persistence mode.
+
+    Args:
+        max_bytes: Largest state to store; `None` for no limit.
+        signing_key: Signs records, and refuses unsigned ones; `None` for no signatures.
+    """
+
+    #: Registered name.
+    name: ClassVar[str]
+    #: How long variables live: `thread`, `turn` or `call`.
+    scope: ClassVar[str]
+
+    def __init__(self, *, max_bytes: int | None = None, signing_key: bytes | None = None) -> None:
+        self.max_bytes = max_bytes
+        self.signing_key = signing_key
+
+    @property
+    def stores(self) -> bool:
+        """Whether records are made at all; effectively whether state outlives a turn."""
+        return self.scope == "thread"
+
+    @abc.abstractmethod
+    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
+        """Turn a state into a record.
+
+        Args:
+            state: What a session holds.
+            owner: Identifies the conversation; a record of one is refused by every other.
+            sequence: Rises with every record of a conversation.
+
+        Returns:
+            The record, and a notice for the reader if something was left out, else `""`.
+        """
+
+    @abc.abstractmethod
+    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
+        """Turn a record back into a state. Nothing in it is used before it is verified.
+
+        Raises:
+            RecordRejected: It cannot be trusted or read.
+        """
