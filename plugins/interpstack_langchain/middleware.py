@@ -13,7 +13,6 @@ from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
 from interpstack import (
     Cell,
@@ -30,6 +29,7 @@ from interpstack import (
     run_sync,
 )
 from interpstack_langchain import plugin
+from interpstack_langchain.commands import answer, reducers
 from interpstack_langchain.evaluation import CallOrder, EvalTool
 from interpstack_langchain.inner import EvalCall, host_tool, running_eval
 from interpstack_langchain.options import Options
@@ -243,12 +243,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def _answer(self, outcome: Outcome, running: EvalCall, update: dict[str, Any]) -> Any:
         chars = self.options.max_result_chars
         text = render(outcome, result_chars=chars, console_chars=chars)
-        if not update and not running.commands:
-            return text
-        message = ToolMessage(
-            content=text, tool_call_id=running.id, name=self.options.tool_name
-        )
-        return [message, *running.commands, *([Command(update=update)] if update else [])]
+        message = ToolMessage(content=text, tool_call_id=running.id, name=self.options.tool_name)
+        return answer(message, running.commands, update, reducers(running.request.runtime.config))
 
     # -- what code may call ----------------------------------------------------------------
 

@@ -1,0 +1,171 @@
+"""`interpstack demo`: a deep agent that answers from the real files of a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+from deepagents import create_deep_agent
+from deepagents.backends import FilesystemBackend
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from rich.console import Console
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+import interpstack
+from interpstack_langchain.demo_files import MAX_FILES, folder_tools
+from interpstack_langchain.demo_model import ScriptedModel
+from interpstack_langchain.middleware import CodeInterpreterMiddleware
+
+__all__ = ["Tally", "command", "run_demo"]
+
+_QUESTION = (
+    "Look at all files of this folder. How many files, lines and characters are there in all and by "
+    "file type, which five files are the longest, and which words are the most frequent? "
+    "Read the files in code, in parallel."
+)
+
+
+@attrs.define
+class Tally:
+    """What happened during the demo.
+
+    Attributes:
+        model_turns: Answers of the model.
+        evals: Pieces of code it ran.
+        inner_calls: Tool calls its code made.
+        chars_read: Characters that code got from those calls.
+        chars_seen: Characters of results the model got to read.
+        answer: Its last message.
+    """
+
+    model_turns: int = 0
+    evals: int = 0
+    inner_calls: int = 0
+    chars_read: int = 0
+    chars_seen: int = 0
+    answer: str = ""
+
+
+@click.command()
+@click.argument(
+    "folder",
+    required=False,
+    type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path),
+)
+@click.option(
+    "--model",
+    metavar="PROVIDER:NAME",
+    help="A real model, for LangChain's init_chat_model. Default: a scripted one, offline.",
+)
+def command(folder: Path | None, model: str | None) -> None:
+    """Let a deep agent answer questions on the files of FOLDER, with code.
+
+    FOLDER defaults to the installed package's own source.
+    """
+    folder = (folder or Path(interpstack.__file__).parent).resolve()
+    console = Console()
+    tally = run_demo(folder, _chat_model(model), console)
+    if not tally.answer:
+        raise click.ClickException("the model gave no answer; try again, or another --model")
+
+
+def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
+    """Run the agent, showing its code and the calls the code makes.
+
+    Args:
+        folder: Whose files it may read.
+        model: Writes the code.
+        console: Where progress, answer and summary go.
+    """
+    tally = Tally()
+    tools = folder_tools(folder, tally)
+    agent = create_deep_agent(
+        model=model,
+        tools=tools,
+        backend=FilesystemBackend(root_dir=folder, virtual_mode=True),
+        middleware=[
+            CodeInterpreterMiddleware(
+                ptc=[tool.name for tool in tools], max_ptc_calls=MAX_FILES + 100, timeout=30.0
+            )
+        ],
+    )
+    console.print(Text.assemble(("Folder ", "bold"), str(folder)))
+    console.print(Text.assemble(("Question ", "bold"), _QUESTION))
+    begun = time.monotonic()
+    with Live(console=console, transient=True, refresh_per_second=12) as live:
+        question = {"messages": [{"role": "user", "content": _QUESTION}]}
+        for kind, data in agent.stream(question, stream_mode=["custom", "updates"]):
+            if kind == "custom":
+                _show_call(data, tally, live)
+            else:
+                for message in _messages(data):
+                    _show_message(message, tally, console)
+    console.print(Markdown(tally.answer))
+    console.print(_summary(tally, time.monotonic() - begun))
+    return tally
+
+
+def _chat_model(name: str | None) -> BaseChatModel:
+    if name is None:
+        return ScriptedModel()
+    from langchain.chat_models import init_chat_model
+
+    try:
+        model: BaseChatModel = init_chat_model(name)
+    except Exception as error:
+        raise click.ClickException(
+            f"--model {name!r} cannot be used: {error}. Give it as provider:name, install the "
+            "provider's LangChain package and set its API key."
+        ) from error
+    return model
+
+
+def _messages(update: Any) -> Iterator[Any]:
+    for node in update.values() if isinstance(update, dict) else ():
+        found = node.get("messages") if isinstance(node, dict) else None
+        yield from found if isinstance(found, list) else ()
+
+
+def _show_call(event: Any, tally: Tally, live: Live) -> None:
+    if not isinstance(event, dict) or event.get("type") != "tool":
+        return
+    if event["phase"] == "start":
+        tally.inner_calls += 1
+    live.update(Text(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}", "dim"))
+
+
+def _show_message(message: Any, tally: Tally, console: Console) -> None:
+    if isinstance(message, AIMessage):
+        tally.model_turns += 1
+        tally.answer = message.text or tally.answer
+        for call in message.tool_calls:
+            code = call["args"].get("code")
+            if code is not None:
+                tally.evals += 1
+                console.print(Syntax(code.strip(), "javascript", background_color="default"))
+    elif isinstance(message, ToolMessage):
+        tally.chars_seen += len(message.text)
+        console.print(Text(message.text, "green" if message.status == "success" else "red"))
+
+
+def _summary(tally: Tally, seconds: float) -> Table:
+    table = Table(title="What it took")
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_row("model turns", str(tally.model_turns))
+    table.add_row("evals", str(tally.evals))
+    table.add_row("inner calls", str(tally.inner_calls))
+    table.add_row("characters read by code", f"{tally.chars_read:,}")
+    table.add_row("characters the model read", f"{tally.chars_seen:,}")
+    table.add_row("kept out of the context", f"{max(0, tally.chars_read - tally.chars_seen):,}")
+    table.add_row("seconds", f"{seconds:.1f}")
+    return table
