@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -96,7 +96,7 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     running.emit({**event, "phase": "start", "input": repr(given)[:_PREVIEW_CHARS]})
     begun = time.monotonic()
     try:
-        value = await run_tool(tool, given, call_id)
+        value, _ = await run_tool(tool, given, call_id)
     except GraphBubbleUp:
         raise
     except Exception as error:
@@ -108,8 +108,19 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     return value
 
 
-async def run_tool(tool: BaseTool, given: dict[str, Any], call_id: str) -> Any:
-    """Run one inner call; the tool's native value.
+async def run_tool(
+    tool: BaseTool, given: dict[str, Any], call_id: str, configurable: Mapping[str, Any] = {}
+) -> tuple[Any, Any]:
+    """Run one inner call.
+
+    Args:
+        tool: Made by `native_tool`.
+        given: The input.
+        call_id: The tool-call id the tool sees.
+        configurable: Added to the call's runnable configuration.
+
+    Returns:
+        The value for the guest, and what the tool itself returned (`None` if it did not).
 
     Raises:
         GuestException: The call failed; the message is the one the model would have read.
@@ -118,13 +129,17 @@ async def run_tool(tool: BaseTool, given: dict[str, Any], call_id: str) -> Any:
     running = running_eval.get()
     call = NativeCall(callbacks=running.callbacks)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
+    runtime = dataclasses.replace(running.request.runtime, tool_call_id=call_id)
+    if configurable:
+        merged = {**runtime.config.get("configurable", {}), **configurable}
+        runtime = dataclasses.replace(runtime, config={**runtime.config, "configurable": merged})
     request = running.request.override(
         tool_call={"type": "tool_call", "name": tool.name, "args": given, "id": call_id},
         tool=tool,
-        runtime=dataclasses.replace(running.request.runtime, tool_call_id=call_id),
+        runtime=runtime,
     )
     answer = await running.run(request)
-    return _value(call, answer, call_id, running)
+    return _value(call, answer, call_id, running), call.value
 
 
 def _value(call: NativeCall, answer: Any, call_id: str, running: EvalCall) -> Any:

@@ -11,6 +11,7 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, Mod
 from langchain_core.messages import SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
@@ -30,6 +31,7 @@ from interpstack import (
 )
 from interpstack_langchain import plugin
 from interpstack_langchain.commands import answer, reducers
+from interpstack_langchain.dispatch import dispatcher
 from interpstack_langchain.evaluation import CallOrder, EvalTool
 from interpstack_langchain.inner import EvalCall, host_tool, running_eval
 from interpstack_langchain.options import Options
@@ -112,7 +114,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
         )
-        own = [plugin, "persistence", *(["console"] if capture_console else []), "ptc"]
+        own = [plugin, "persistence", *(["console"] if capture_console else []), "ptc", "subagents"]
         self.stack = InterpreterStack(engine, [*own, *plugins], limits=self.options.limits())
         mode_class = self.stack.persistence(mode)
         self._mode = mode_class(
@@ -162,6 +164,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
+        self._sessions.offer(self._owner(request.state), tools)
         text = self.stack.prompt(self._turn(tools))
         before = request.system_message
         if before is None:
@@ -206,7 +209,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         request = running.request
         state = request.state if isinstance(request.state, dict) else {}
         running_eval.set(running)
-        turn = self._turn(request.runtime.tools)
+        offered = self._sessions.offered(self._owner(state))
+        turn = self._turn(request.runtime.tools if offered is None else offered)
         update: dict[str, Any] = {}
         try:
             if self._mode.scope == "call":
@@ -250,13 +254,21 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _turn(self, tools: Iterable[BaseTool]) -> Turn:
         """What code may call, given the tools the agent has now; the same tools, the same turn."""
-        chosen = self._choose({tool.name: tool for tool in tools})
-        key = tuple(id(tool) for tool in chosen)
+        named = {tool.name: tool for tool in tools}
+        chosen = self._choose(named)
+        task = named.get("task") if self.options.subagents else None
+        key = tuple(id(tool) for tool in (*chosen, task))
         turn = self._turns.get(key)
         if turn is None:
-            hosted = [self._host_tool(tool) for tool in chosen]
-            options = {"langchain": self.options, "tool_name": self.options.tool_name}
-            turn = Turn(tools=hosted, options=options)
+            options: dict[str, Any] = {
+                "langchain": self.options,
+                "tool_name": self.options.tool_name,
+            }
+            if task is not None:
+                options["dispatch"] = dispatcher(task)
+                options["dispatch_passes"] = (GraphBubbleUp,)
+                options["max_subagent_concurrency"] = self.options.max_subagent_concurrency
+            turn = Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
             self._turns = {**dict(list(self._turns.items())[-15:]), key: turn}
         return turn
 

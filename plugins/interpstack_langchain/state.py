@@ -14,6 +14,7 @@ from typing import Annotated, Any, NotRequired
 
 import attrs
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain_core.tools import BaseTool
 
 from interpstack import ImageError, InterpreterStack, Persistence, RecordRejected, Session
 
@@ -53,6 +54,18 @@ class Sessions:
     stack: InterpreterStack
     mode: Persistence
     _known: OrderedDict[str, _Known] = attrs.field(factory=OrderedDict, init=False)
+    _offered: OrderedDict[str, list[BaseTool]] = attrs.field(factory=OrderedDict, init=False)
+
+    def offer(self, owner: str, tools: list[BaseTool]) -> None:
+        """Note the tools that the model of a conversation was just offered."""
+        self._offered[owner] = tools
+        self._offered.move_to_end(owner)
+        while len(self._offered) > _MAX_SESSIONS:
+            self._offered.popitem(last=False)
+
+    def offered(self, owner: str) -> list[BaseTool] | None:
+        """Those tools; `None` if the model was called in another process."""
+        return self._offered.get(owner)
 
     async def enter(self, owner: str, turn: str, record: Mapping[str, Any] | None) -> _Known:
         """The session of a conversation, at the state the graph stands at."""

@@ -40,7 +40,7 @@ from interpstack.sessions import Session, SessionState
 from interpstack.stack import InterpreterStack
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
-from interpstack.workers import call_blocking, run_sync
+from interpstack.workers import Slots, call_blocking, run_sync
 
 __all__ = [
     "UNDEFINED",
@@ -84,6 +84,7 @@ __all__ = [
     "SessionState",
     "SetValue",
     "Settlement",
+    "Slots",
     "Turn",
     "UnknownEngine",
     "UnknownPlugin",

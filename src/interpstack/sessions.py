@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from collections.abc import AsyncIterator
 from functools import partial
@@ -23,7 +21,7 @@ from interpstack.errors import ConfigurationError, EngineFailure, ImageError, Se
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
 from interpstack.turns import Turn
-from interpstack.workers import run_guest, run_sync
+from interpstack.workers import Slots, run_guest, run_sync
 
 if TYPE_CHECKING:
     from interpstack.stack import InterpreterStack
@@ -56,7 +54,7 @@ class Session:
         self._pool = pool
         self._stack = pool.stack
         self._anonymous = anonymous
-        self._queue = _Queue()
+        self._queue = Slots(1)
         self._realm: Realm | None = None
         self._image: Image | None = None
         self._bound: BridgeSet | None = None
@@ -239,7 +237,7 @@ class Session:
 
     async def aclose(self) -> None:
         """Close for good, after the cells that are waiting. Closing twice is allowed."""
-        async with self._queue.turn():
+        async with self._queue.slot():
             self._closed = True
             await self._drop_realm()
             self._image = None
@@ -376,7 +374,7 @@ class Session:
 
     @asynccontextmanager
     async def _exclusive(self) -> AsyncIterator[None]:
-        async with self._queue.turn():
+        async with self._queue.slot():
             if self._closed:
                 raise SessionClosed(
                     f"session {self.key!r} was closed; ask the stack for a new one"
@@ -436,39 +434,6 @@ class SessionPool:
             sessions = list(self._sessions.values())
         for session in sessions:
             session.close()
-
-
-class _Queue:
-    """A lock served strictly in order, usable from any thread and any event loop."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: deque[Future[None]] = deque()
-
-    @property
-    def busy(self) -> bool:
-        return bool(self._waiting)
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        ticket: Future[None] = Future()
-        with self._lock:
-            self._waiting.append(ticket)
-            if len(self._waiting) == 1:
-                ticket.set_result(None)
-        try:
-            if not ticket.done():
-                await asyncio.shield(asyncio.wrap_future(ticket))
-            yield
-        finally:
-            self._leave(ticket)
-
-    def _leave(self, ticket: Future[None]) -> None:
-        with self._lock:
-            first = self._waiting[0] is ticket
-            self._waiting.remove(ticket)
-            if first and self._waiting:
-                self._waiting[0].set_result(None)
 
 
 def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:

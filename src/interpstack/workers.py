@@ -10,11 +10,13 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-__all__ = ["call_blocking", "run_guest", "run_sync"]
+__all__ = ["Slots", "call_blocking", "run_guest", "run_sync"]
 
 _T = TypeVar("_T")
 
@@ -55,6 +57,57 @@ def _get() -> _Threads:
                 _threads = _Threads()
             threads = _threads
     return threads
+
+
+class Slots:
+    """A number of slots, handed out strictly in order, to any thread and any event loop.
+
+    Args:
+        count: Slots that may be held at once.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._lock = threading.Lock()
+        self._waiting: deque[Future[None]] = deque()
+        self._held = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody holds a slot."""
+        return self._held > 0
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold a slot; waits for those who came earlier."""
+        ticket = self._ask()
+        try:
+            if not ticket.done():
+                await asyncio.shield(asyncio.wrap_future(ticket))
+            yield
+        finally:
+            self._leave(ticket)
+
+    def _ask(self) -> Future[None]:
+        ticket: Future[None] = Future()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                self._held += 1
+                ticket.set_result(None)
+            else:
+                self._waiting.append(ticket)
+        return ticket
+
+    def _leave(self, ticket: Future[None]) -> None:
+        with self._lock:
+            if not ticket.done():
+                self._waiting.remove(ticket)
+            elif self._waiting:
+                self._waiting.popleft().set_result(None)
+            else:
+                self._free += 1
+                self._held -= 1
 
 
 async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:

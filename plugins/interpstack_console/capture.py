@@ -1,0 +1,55 @@
+"""What the plugin offers: the guest source, and the bridge that takes the output."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from interpstack import Bridge, CellContext, GuestSource
+
+__all__ = ["BRIDGE", "LANGUAGE", "prompt", "source"]
+
+LANGUAGE: Final = "javascript"
+_OWNER: Final = "interpstack_console"
+
+
+async def _take(value: Any, context: CellContext) -> None:
+    """Keep one delivery of the guest's console buffer: `{"text": str, "omitted": int}`.
+
+    Raises:
+        ValueError: It has another shape; nothing of it is kept.
+    """
+    text, omitted = _checked(value)
+    context.write_console(text, omitted)
+
+
+def _checked(value: Any) -> tuple[str, int]:
+    if not isinstance(value, dict) or value.keys() != {"text", "omitted"}:
+        raise ValueError("console output must be an object of text and omitted")
+    text, omitted = value["text"], value["omitted"]
+    if not isinstance(text, str) or type(omitted) is not int or omitted < 0:
+        raise ValueError("console output must be a text and a count of omitted characters")
+    return text, omitted
+
+
+#: Guest code has no name for it: only the kernel delivers, once a cell.
+BRIDGE: Final = Bridge(
+    name="console", handler=_take, owner=_OWNER, raw=True, awaited=False, hidden=True
+)
+
+
+@cache
+def source() -> GuestSource:
+    """The guest's `console`."""
+    return GuestSource(LANGUAGE, "interpstack:console", _read("console.js"), owner=_OWNER)
+
+
+@cache
+def prompt() -> str:
+    """What the model is told."""
+    return _read("prompt.md").strip()
+
+
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")

@@ -1,0 +1,87 @@
+"""Subagents, dispatched from code through the agent's own `task` tool."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
+from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
+
+from interpstack import CellContext, GuestException
+from interpstack_langchain.inner import EvalCall, run_tool, running_eval
+from interpstack_langchain.native import native_tool
+
+__all__ = ["dispatcher"]
+
+_DESCRIPTION_CHARS = 200
+_ERROR_CHARS = 500
+
+
+class Dispatch(Protocol):
+    """What the plugin `subagents` hands over."""
+
+    description: str
+    subagent_type: str
+    label: str
+    response_schema: Any
+
+
+def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]]:
+    """A function that runs subagents through deepagents' `task` tool.
+
+    The answer is the subagent's last message, or with a response schema the parsed object.
+    Start and end are told on the graph's custom stream; the id of a dispatch is the same when
+    its eval is replayed.
+    """
+    twin = native_tool(task)
+
+    async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
+        running = running_eval.get()
+        call_id = f"{running.id}:{context.request_id}"
+        event = {
+            "type": "subagent",
+            "id": call_id,
+            "subagent_type": wanted.subagent_type,
+            "label": wanted.label,
+            "description": wanted.description[:_DESCRIPTION_CHARS],
+        }
+        running.emit({**event, "phase": "start"})
+        begun = time.monotonic()
+        try:
+            answer = await _run(twin, wanted, call_id, running)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            running.emit(
+                {**event, "phase": "error", **_spent(begun), "error": str(error)[:_ERROR_CHARS]}
+            )
+            raise
+        running.emit({**event, "phase": "complete", **_spent(begun)})
+        return answer
+
+    return dispatch
+
+
+async def _run(tool: BaseTool, wanted: Dispatch, call_id: str, running: EvalCall) -> Any:
+    configurable = {}
+    if wanted.response_schema is not None:
+        configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(wanted.response_schema)
+    given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
+    answer, returned = await run_tool(tool, given, call_id, configurable)
+    if isinstance(returned, str):
+        # The tool reports unknown types and refusals as plain text; an answer is a command.
+        raise GuestException(returned, tool="task")
+    if wanted.response_schema is None:
+        return answer
+    try:
+        return json.loads(answer)
+    except (TypeError, ValueError) as error:
+        raise GuestException("the subagent's answer is no JSON", tool="task") from error
+
+
+def _spent(begun: float) -> dict[str, int]:
+    return {"duration_ms": round((time.monotonic() - begun) * 1000)}

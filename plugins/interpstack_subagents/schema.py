@@ -1,0 +1,65 @@
+"""Checks the schema that code gives for a subagent's answer.
+
+The limits are those of the peer: 4096 bytes, 5 levels, 32 properties.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from interpstack import GuestException
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROPERTIES", "check_schema"]
+
+MAX_BYTES: Final = 4096
+MAX_DEPTH: Final = 5
+MAX_PROPERTIES: Final = 32
+
+
+def check_schema(schema: Any) -> Mapping[str, Any]:
+    """A schema fit to be handed to a model, with a title.
+
+    Raises:
+        GuestException: It is no object schema, or too large.
+    """
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        raise _refused("is a JSON Schema with type \"object\"")
+    try:
+        size = len(json.dumps(schema).encode())
+    except (TypeError, ValueError):
+        raise _refused("is plain JSON") from None
+    if size > MAX_BYTES:
+        raise _refused(f"may have {MAX_BYTES} bytes as JSON; it has {size}")
+    depth = max(level for level, _ in _objects(schema, 1))
+    if depth > MAX_DEPTH:
+        raise _refused(f"may nest {MAX_DEPTH} levels; it nests {depth}")
+    count = sum(len(node.get("properties", {})) for _, node in _objects(schema, 1))
+    if count > MAX_PROPERTIES:
+        raise _refused(f"may have {MAX_PROPERTIES} properties; it has {count}")
+    return {"title": "Response", "type": "object", **schema}
+
+
+def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """All schemas inside a schema, with their level."""
+    yield level, node
+    properties = node.get("properties")
+    if properties is not None and not isinstance(properties, dict):
+        raise _refused("has an object as \"properties\"")
+    inner: list[Any] = list((properties or {}).values())
+    for key in ("items", "additionalProperties", "not"):
+        inner.append(node.get(key))
+    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        found = node.get(key)
+        inner += found if isinstance(found, list) else []
+    for key in ("$defs", "definitions"):
+        found = node.get(key)
+        inner += list(found.values()) if isinstance(found, dict) else []
+    for child in inner:
+        if isinstance(child, dict):
+            yield from _objects(child, level + 1)
+
+
+def _refused(message: str) -> GuestException:
+    return GuestException(f"task(): 'responseSchema' {message}", name="TypeError")
