@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langgraph.channels.binop import BinaryOperatorAggregate
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 __all__ = ["answer", "reducers"]
 
@@ -41,7 +41,7 @@ def answer(
         for key, value in command._update_as_tuples():
             update[key] = _join(key, update, value, reduce)
         target = command.goto
-        goto += list(target) if isinstance(target, (list, tuple)) else [target]
+        goto += [target] if isinstance(target, (str, Send)) else list(target)
     update.update(own)
     if not others and not goto and len(update) == 1 and len(update["messages"]) == 1:
         return message
@@ -52,7 +52,7 @@ def answer(
 def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
     """Reducers of the running graph's channels; empty where they cannot be seen."""
     read = config.get("configurable", {}).get("__pregel_read")
-    args = getattr(read, "args", ())
+    args: tuple[Any, ...] = getattr(read, "args", ())
     channels = args[1] if len(args) > 1 and isinstance(args[1], Mapping) else {}
     return {
         key: channel.operator
@@ -61,9 +61,7 @@ def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
     }
 
 
-def _join(
-    key: str, update: Mapping[str, Any], value: Any, reduce: Mapping[str, Reducer]
-) -> Any:
+def _join(key: str, update: Mapping[str, Any], value: Any, reduce: Mapping[str, Reducer]) -> Any:
     if key == "messages":
         return [*update["messages"], *(value if isinstance(value, list) else [value])]
     if key not in update or key not in reduce:

@@ -45,7 +45,9 @@ def _convert(value: Any, depth: int) -> Any:
     if isinstance(value, (BaseModel, Document)):
         return _convert(value.model_dump(), depth + 1)
     if not isinstance(value, type) and (dataclasses.is_dataclass(value) or attrs.has(type(value))):
-        names = [f.name for f in getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)]
+        names = [
+            f.name for f in getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)
+        ]
         return {name: _convert(getattr(value, name), depth + 1) for name in names}
     if isinstance(value, (Sequence, Set)) and not isinstance(value, (bytearray, memoryview)):
         return [_convert(item, depth + 1) for item in value]

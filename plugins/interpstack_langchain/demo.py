@@ -102,7 +102,7 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
     console.print(Text.assemble(("Question ", "bold"), _QUESTION))
     begun = time.monotonic()
     with Live(console=console, transient=True, refresh_per_second=12) as live:
-        question = {"messages": [{"role": "user", "content": _QUESTION}]}
+        question: Any = {"messages": [{"role": "user", "content": _QUESTION}]}
         for kind, data in agent.stream(question, stream_mode=["custom", "updates"]):
             if kind == "custom":
                 _show_call(data, tally, live)
@@ -140,7 +140,9 @@ def _show_call(event: Any, tally: Tally, live: Live) -> None:
         return
     if event["phase"] == "start":
         tally.inner_calls += 1
-    live.update(Text(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}", "dim"))
+    live.update(
+        Text(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}", "dim")
+    )
 
 
 def _show_message(message: Any, tally: Tally, console: Console) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.tools import BaseTool, tool
 
@@ -23,9 +23,9 @@ def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
     """`list_files` and `read_text` for one folder; what they return is counted in `tally`."""
 
     @tool
-    def list_files() -> list[dict[str, str | int]]:
+    def list_files() -> list[dict[str, Any]]:
         """List the text files of the folder with their size; sorted by path."""
-        found = [
+        found: list[dict[str, Any]] = [
             {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size}
             for path in sorted(folder.rglob("*"))
             if _is_listed(path, folder)

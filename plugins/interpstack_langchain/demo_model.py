@@ -64,6 +64,8 @@ def _answer(counted: str, ranked: str) -> str:
         "",
         "Longest: " + ", ".join(f"{f['path']} ({f['lines']})" for f in rank["longest"]) + ".",
         "",
-        "Most frequent: " + ", ".join(f"{w['word']} ({w['count']})" for w in rank["frequent"]) + ".",
+        "Most frequent: "
+        + ", ".join(f"{w['word']} ({w['count']})" for w in rank["frequent"])
+        + ".",
     ]
     return "\n".join(lines)

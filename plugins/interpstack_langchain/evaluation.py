@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr
 
-from interpstack.workers import run_sync
+from interpstack import run_sync
 from interpstack_langchain.inner import EvalCall, running_eval
 
 __all__ = ["CallOrder", "EvalSchema", "EvalTool"]
@@ -21,18 +21,23 @@ __all__ = ["CallOrder", "EvalSchema", "EvalTool"]
 class EvalSchema(BaseModel):
     """Input of the eval tool."""
 
-    code: str = Field(description="JavaScript to run. The value of the last expression is returned.")
+    code: str = Field(
+        description="JavaScript to run. The value of the last expression is returned."
+    )
 
 
 class EvalTool(BaseTool):
     """Runs the model's code; made by `CodeInterpreterMiddleware`."""
 
     args_schema: type[BaseModel] = EvalSchema
-    _evaluate: Callable[[str, EvalCall], Awaitable[Any]] = PrivateAttr()
+    _evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]] = PrivateAttr()
 
     @classmethod
     def make(
-        cls, name: str, description: str, evaluate: Callable[[str, EvalCall], Awaitable[Any]]
+        cls,
+        name: str,
+        description: str,
+        evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
     ) -> EvalTool:
         tool = cls(name=name, description=description)
         tool._evaluate = evaluate

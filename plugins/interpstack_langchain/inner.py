@@ -133,7 +133,8 @@ async def run_tool(
     if configurable:
         merged = {**runtime.config.get("configurable", {}), **configurable}
         runtime = dataclasses.replace(runtime, config={**runtime.config, "configurable": merged})
-    request = running.request.override(
+    request = dataclasses.replace(
+        running.request,
         tool_call={"type": "tool_call", "name": tool.name, "args": given, "id": call_id},
         tool=tool,
         runtime=runtime,
@@ -170,7 +171,7 @@ def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Com
     """Take the call's own tool message out: the model made no call of that id."""
     update = command.update
     messages = update.get("messages") if isinstance(update, dict) else None
-    if not isinstance(messages, list):
+    if not isinstance(update, dict) or not isinstance(messages, list):
         return None, command
     own = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id]
     rest = [m for m in messages if not any(m is one for one in own)]

@@ -17,7 +17,6 @@ from langgraph.runtime import Runtime
 
 from interpstack import (
     Cell,
-    ConfigurationError,
     Engine,
     GuestError,
     HostTool,
@@ -218,7 +217,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                     session.bind(turn)
                     outcome = await session.eval(Cell(source=code))
             else:
-                await self._order.wait(running.id, state.get("messages", []), self.options.tool_name)
+                await self._order.wait(
+                    running.id, state.get("messages", []), self.options.tool_name
+                )
                 outcome, update = await self._eval_in_turn(code, turn, state)
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
@@ -292,6 +293,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _check_names(self) -> None:
         """Find names that no code could use now, not in the middle of a conversation."""
+
         async def never(given: dict[str, Any], context: Any) -> None:
             raise AssertionError("only the name is checked")
 

@@ -58,7 +58,9 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
     if len(value) < 16:
-        raise ConfigurationError("snapshot_signing_key takes at least 16 bytes; make one with secrets")
+        raise ConfigurationError(
+            "snapshot_signing_key takes at least 16 bytes; make one with secrets"
+        )
 
 
 def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
@@ -84,7 +86,9 @@ class Options:
     """See `CodeInterpreterMiddleware`."""
 
     memory_limit: int = attrs.field(default=64 * 2**20, validator=_number(int, least=4 * 2**20))
-    timeout: float | None = attrs.field(default=5.0, validator=_number(float, least=0, optional=True))
+    timeout: float | None = attrs.field(
+        default=5.0, validator=_number(float, least=0, optional=True)
+    )
     wall_timeout: float | None = attrs.field(
         default=600.0, validator=_number(float, least=0, optional=True)
     )

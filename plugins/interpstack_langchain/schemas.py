@@ -12,12 +12,13 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
 __all__ = ["injected_fields", "input_schema", "output_schema", "visible_fields"]
 
 
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     """Schema of the fields that callers pass; injected ones are left out."""
-    schema = tool.tool_call_schema
+    schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return schema
     try:
@@ -43,13 +44,13 @@ def output_schema(tool: BaseTool) -> Mapping[str, Any] | None:
 
 def injected_fields(tool: BaseTool) -> frozenset[str]:
     """Names of the arguments that only the host may fill in."""
-    schema = tool.get_input_schema()
+    schema: Any = tool.get_input_schema()
     return frozenset(schema.model_fields) - frozenset(visible_fields(tool))
 
 
 def visible_fields(tool: BaseTool) -> tuple[str, ...]:
     """Names of the fields that callers may pass."""
-    schema = tool.tool_call_schema
+    schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return tuple(schema.get("properties", ()))
     return tuple(schema.model_fields)

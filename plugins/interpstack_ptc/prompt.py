@@ -31,8 +31,8 @@ def tools_section(language: str, turn: Turn) -> str | None:
         return f"{head}\n\n```ts\ndeclare const tools: {{\n{signatures}\n}}\n```"
     listed = ", ".join(named)
     return (
-        f"{head}\n\nThere are too many to show. `await tools.$search(\"words\")` finds some, "
-        f"`await tools.$describe(\"name\")` shows a signature. Names on `tools`: {listed}"
+        f'{head}\n\nThere are too many to show. `await tools.$search("words")` finds some, '
+        f'`await tools.$describe("name")` shows a signature. Names on `tools`: {listed}'
     )
 
 

@@ -70,7 +70,9 @@ class _Renderer:
                 return _union([self.render(option, depth + 1) for option in schema[key]])
         if isinstance(schema.get("allOf"), list):
             parts = [self.render(option, depth + 1) for option in schema["allOf"]]
-            return " & ".join(f"({p})" if " | " in p else p for p in dict.fromkeys(parts)) or "unknown"
+            return (
+                " & ".join(f"({p})" if " | " in p else p for p in dict.fromkeys(parts)) or "unknown"
+            )
         return self._by_type(schema, depth)
 
     def _by_type(self, schema: Mapping[str, Any], depth: int) -> str:

@@ -70,7 +70,7 @@ def task_bridge(options: Mapping[str, Any]) -> Bridge | None:
 
 def _read(value: Any) -> Dispatch:
     if not isinstance(value, dict):
-        raise _refused("takes one object, as in task({description: \"…\", subagentType: \"…\"})")
+        raise _refused('takes one object, as in task({description: "…", subagentType: "…"})')
     given = {key: item for key, item in value.items() if item is not UNDEFINED and item is not None}
     unknown = next((key for key in given if key not in _FIELDS), None)
     if unknown is not None:

@@ -25,7 +25,7 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
         GuestException: It is no object schema, or too large.
     """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise _refused("is a JSON Schema with type \"object\"")
+        raise _refused('is a JSON Schema with type "object"')
     try:
         size = len(json.dumps(schema).encode())
     except (TypeError, ValueError):
@@ -46,7 +46,7 @@ def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping
     yield level, node
     properties = node.get("properties")
     if properties is not None and not isinstance(properties, dict):
-        raise _refused("has an object as \"properties\"")
+        raise _refused('has an object as "properties"')
     inner: list[Any] = list((properties or {}).values())
     for key in ("items", "additionalProperties", "not"):
         inner.append(node.get(key))

@@ -97,7 +97,9 @@ class Signature:
             )
         missing = [key for key, (_, req) in self.parameters.items() if req and key not in given]
         if missing:
-            raise TypeError(f"{self.name} needs the field {missing[0]!r}; it takes {self._fields()}")
+            raise TypeError(
+                f"{self.name} needs the field {missing[0]!r}; it takes {self._fields()}"
+            )
         return {key: self._field(key, item) for key, item in given.items()}
 
     def _field(self, key: str, item: Any) -> Any:

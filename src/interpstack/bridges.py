@@ -154,6 +154,10 @@ class GuestSource:
     owner: str = "host"
 
 
+def _read_only(bridges: Mapping[str, Bridge]) -> Mapping[str, Bridge]:
+    return MappingProxyType(dict(bridges))
+
+
 @attrs.frozen
 class BridgeSet:
     """Everything one session offers to its guest, fixed.
@@ -163,7 +167,7 @@ class BridgeSet:
         sources: Guest sources, in order of registration.
     """
 
-    bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=MappingProxyType)
+    bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=_read_only)
     sources: tuple[GuestSource, ...] = ()
 
     def __iter__(self) -> Iterator[Bridge]:
@@ -221,4 +225,3 @@ class BridgeRegistry:
     def freeze(self) -> BridgeSet:
         """What was registered so far, fixed."""
         return BridgeSet(dict(self._bridges), tuple(self._sources.values()))
-

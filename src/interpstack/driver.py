@@ -180,7 +180,7 @@ class _Run:
         if not self.settled:
             try:
                 await asyncio.wait_for(self.wake.wait(), self._wall_left())
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 return False
         self.wake.clear()
         await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing

@@ -118,4 +118,3 @@ def interpstack_wrap_request(session: Session, request: Request) -> RequestWrapp
         value for the guest, or raises what the guest is to catch. The wrapper of the plugin
         listed first is outermost. `None` leaves the request alone.
     """
-

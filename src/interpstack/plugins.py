@@ -122,7 +122,9 @@ class PluginManager:
         found: dict[str, type[Engine]] = {}
         for cls in self.hook.interpstack_register_engine():
             if not (isinstance(cls, type) and issubclass(cls, Engine)):
-                raise ConfigurationError(f"{cls!r} is registered as an engine but is no Engine class")
+                raise ConfigurationError(
+                    f"{cls!r} is registered as an engine but is no Engine class"
+                )
             if cls.name in found:
                 raise ConfigurationError(
                     f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "

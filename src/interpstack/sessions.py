@@ -5,12 +5,11 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from collections.abc import AsyncIterator
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from interpstack.stack import InterpreterStack
 
 __all__ = ["Session", "SessionPool", "SessionState"]
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen(kw_only=True)
@@ -121,9 +122,7 @@ class Session:
     def render(self, outcome: Outcome) -> str:
         """The outcome as a model reads it, cut to the stack's limits."""
         limits = self._stack.limits
-        return render(
-            outcome, result_chars=limits.result_chars, console_chars=limits.console_chars
-        )
+        return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
     # -- what is offered -------------------------------------------------------------------
 
@@ -376,9 +375,7 @@ class Session:
     async def _exclusive(self) -> AsyncIterator[None]:
         async with self._queue.slot():
             if self._closed:
-                raise SessionClosed(
-                    f"session {self.key!r} was closed; ask the stack for a new one"
-                )
+                raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
 
 
@@ -440,5 +437,5 @@ def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:
     return ()
 
 
-async def _off_loop(function: Callable[[], Any]) -> Any:
-    return await run_guest(partial(function), lambda: None)
+async def _off_loop(function: Callable[[], _T]) -> _T:
+    return await run_guest(function, lambda: None)

@@ -78,7 +78,9 @@ class InterpreterStack:
         try:
             return cls(**options)
         except TypeError as error:
-            raise ConfigurationError(f"engine {engine!r} does not take these options: {error}") from error
+            raise ConfigurationError(
+                f"engine {engine!r} does not take these options: {error}"
+            ) from error
 
     @property
     def engine(self) -> Engine:

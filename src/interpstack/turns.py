@@ -7,7 +7,7 @@ the other.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -44,6 +44,14 @@ class HostTool:
     budget: int | None = None
 
 
+def _as_tuple(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:
+    return tuple(tools)
+
+
+def _read_only(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(options))
+
+
 @attrs.frozen(kw_only=True)
 class Turn:
     """What holds until the next turn; bound to a session with `Session.bind`.
@@ -55,8 +63,8 @@ class Turn:
         options: Whatever else an adapter and a plugin have agreed on, by name.
     """
 
-    tools: tuple[HostTool, ...] = attrs.field(default=(), converter=tuple)
-    options: Mapping[str, Any] = attrs.field(factory=dict, converter=MappingProxyType)
+    tools: tuple[HostTool, ...] = attrs.field(default=(), converter=_as_tuple)
+    options: Mapping[str, Any] = attrs.field(factory=dict, converter=_read_only)
 
 
 def first_paragraph(function: Callable[..., Any]) -> str:

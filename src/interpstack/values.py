@@ -25,7 +25,7 @@ import base64
 import binascii
 import math
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
@@ -33,13 +33,22 @@ import attrs
 
 from interpstack.errors import UnsupportedValue
 
-__all__ = ["MAX_DEPTH", "UNDEFINED", "BigInt", "ErrorValue", "MapValue", "SetValue", "decode", "encode"]
+__all__ = [
+    "MAX_DEPTH",
+    "UNDEFINED",
+    "BigInt",
+    "ErrorValue",
+    "MapValue",
+    "SetValue",
+    "decode",
+    "encode",
+]
 
 #: Containers inside containers that may cross, in either direction.
 MAX_DEPTH: Final = 200
 
 _MAX_SAFE_INTEGER = 2**53 - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Undefined(Enum):
@@ -61,11 +70,15 @@ class BigInt(int):
     """An integer that is a BigInt in the guest, whatever its size."""
 
 
+def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
+    return tuple((key, value) for key, value in entries)
+
+
 @attrs.frozen
 class MapValue:
     """A guest Map: ordered pairs; keys may be values that Python cannot hash."""
 
-    entries: tuple[tuple[Any, Any], ...] = attrs.field(converter=lambda e: tuple(map(tuple, e)))
+    entries: tuple[tuple[Any, Any], ...] = attrs.field(converter=_pairs)
 
 
 @attrs.frozen
@@ -158,7 +171,7 @@ def _encode_other(value: Any, path: str, depth: int) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {"$": "bytes", "v": base64.b64encode(bytes(value)).decode("ascii")}
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return {"$": "date", "v": (aware - _EPOCH) / timedelta(milliseconds=1)}
     if isinstance(value, MapValue):
         return _encode_pairs("map", value.entries, path, depth)
