@@ -38,7 +38,7 @@ def answer(
     update: dict[str, Any] = {"messages": [message]}
     goto: list[Any] = []
     for command in mine:
-        for key, value in command._update_as_tuples():
+        for key, value in _pairs(command.update):
             update[key] = _join(key, update, value, reduce)
         target = command.goto
         goto += [target] if isinstance(target, (str, Send)) else list(target)
@@ -59,6 +59,13 @@ def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
         for key, channel in channels.items()
         if isinstance(channel, BinaryOperatorAggregate)
     }
+
+
+def _pairs(update: Any) -> list[tuple[str, Any]]:
+    """A command's update as key and value; LangGraph accepts a mapping or such pairs."""
+    if update is None:
+        return []
+    return list(update.items()) if isinstance(update, Mapping) else list(update)
 
 
 def _join(key: str, update: Mapping[str, Any], value: Any, reduce: Mapping[str, Reducer]) -> Any:

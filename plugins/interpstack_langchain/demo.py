@@ -28,8 +28,8 @@ from interpstack_langchain.middleware import CodeInterpreterMiddleware
 __all__ = ["Tally", "command", "run_demo"]
 
 _QUESTION = (
-    "Look at all files of this folder. How many files, lines and characters are there in all and by "
-    "file type, which five files are the longest, and which words are the most frequent? "
+    "Look at all files of this folder. How many files, lines and characters are there in all and "
+    "by file type, which five files are the longest, and which words are the most frequent? "
     "Read the files in code, in parallel."
 )
 

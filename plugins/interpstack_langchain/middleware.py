@@ -44,7 +44,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     """Gives an agent a tool that runs code, with the agent's own tools in it.
 
     ```python
-    agent = create_agent(model, tools=[search], middleware=[CodeInterpreterMiddleware(ptc=["search"])])
+    interpreter = CodeInterpreterMiddleware(ptc=["search"])
+    agent = create_agent(model, tools=[search], middleware=[interpreter])
     ```
 
     Args:

@@ -73,14 +73,14 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
         return run
 
     def invoke(
-        self: BaseTool, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+        self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return cls.invoke(self, input, _under(config), **kwargs)
+        return cls.invoke(self, given, _under(config), **kwargs)
 
     async def ainvoke(
-        self: BaseTool, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+        self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return await cls.ainvoke(self, input, _under(config), **kwargs)
+        return await cls.ainvoke(self, given, _under(config), **kwargs)
 
     members = {
         "__module__": cls.__module__,

@@ -29,7 +29,8 @@ def interpreter_section(options: Options) -> str:
 
 def tool_description(options: Options) -> str:
     """The description of the eval tool."""
-    return f"Run JavaScript in a sandbox and get the value of its last expression. {_STATE[options.mode]}"
+    state = _STATE[options.mode]
+    return f"Run JavaScript in a sandbox and get the value of its last expression. {state}"
 
 
 @cache

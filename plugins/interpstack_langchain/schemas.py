@@ -24,7 +24,7 @@ def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     try:
         found: dict[str, Any] = schema.model_json_schema()
     except (PydanticUserError, PydanticSchemaGenerationError):
-        return {"type": "object", "properties": dict.fromkeys(tool.args, {})}
+        return {"type": "object", "properties": {name: {} for name in tool.args}}
     return found
 
 

@@ -16,7 +16,7 @@ class _Recorded(Persistence):
         return pack_record(state, owner, sequence, self.max_bytes, self.signing_key)
 
     def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
-        return unpack_record(record, owner, self.signing_key, self.max_bytes)
+        return unpack_record(record, owner, self.signing_key)
 
 
 class ThreadMode(_Recorded):

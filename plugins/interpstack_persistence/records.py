@@ -1,8 +1,9 @@
 """The stored form of a state.
 
 A record holds the engine's image and, beside it, portable values, so that a state outlives an
-upgrade of the engine or a switch to another. All of it is covered by the signature, together
-with the conversation it belongs to; a signature is verified before anything is parsed.
+upgrade of the engine or a switch to another. All of it is covered by a checksum and, with a key,
+by a signature, together with the conversation it belongs to; both are verified before anything
+is parsed.
 """
 
 from __future__ import annotations
@@ -46,14 +47,13 @@ def pack_record(
         "image": image.data if image else b"",
         "values": values,
     }
+    record["checksum"] = hashlib.sha256(_covered(record, owner)).digest()
     if key is not None:
         record["signature"] = _sign(record, owner, key)
     return record, notice
 
 
-def unpack_record(
-    record: Mapping[str, Any], owner: str, key: bytes | None, max_bytes: int | None
-) -> SessionState:
+def unpack_record(record: Mapping[str, Any], owner: str, key: bytes | None) -> SessionState:
     """See `Persistence.load`."""
     _check_shape(record)
     if key is not None:
@@ -67,52 +67,60 @@ def unpack_record(
             )
     if record["version"] != _VERSION:
         raise RecordRejected(f"the stored state has version {record['version']}, not {_VERSION}")
+    if record["checksum"] != hashlib.sha256(_covered(record, owner)).digest():
+        raise RecordRejected("the stored state is damaged, or belongs to another conversation")
     image = None
     if record["image"]:
         image = Image(record["engine"], record["base"], record["image"])
-    return SessionState(image=image, values=_unpack_values(record["values"], max_bytes))
+    return SessionState(image=image, values=_unpack_values(record["values"]))
 
 
 def _check_shape(record: Mapping[str, Any]) -> None:
     shape = {"version": int, "sequence": int, "engine": str, "base": str}
-    shape |= {"image": bytes, "values": bytes}
+    shape |= {"image": bytes, "values": bytes, "checksum": bytes}
     for name, kind in shape.items():
         if not isinstance(record, Mapping) or type(record.get(name)) is not kind:
             raise RecordRejected(f"the stored state is damaged: it has no valid {name!r}")
 
 
 def _pack_values(values: Mapping[str, Any] | None) -> bytes:
-    if not values:
+    if values is None:
         return b""
     text = json.dumps(dict(values), separators=(",", ":")).encode()
     packed = zstandard.compress(text, _LEVEL)
     return packed if len(packed) <= _MAX_VALUES else b""
 
 
-def _unpack_values(packed: bytes, max_bytes: int | None) -> Mapping[str, Any] | None:
+def _unpack_values(packed: bytes) -> Mapping[str, Any] | None:
     if not packed:
         return None
     try:
-        stream = zstandard.ZstdDecompressor().decompressobj()
-        text = stream.decompress(packed)
-        if len(text) > _MAX_EXPANDED:
-            raise RecordRejected("the stored values are too large")
-        values = json.loads(text)
-    except (zstandard.ZstdError, ValueError) as error:
+        values = json.loads(_expand(packed))
+    except (zstandard.ZstdError, ValueError, RecursionError) as error:
         raise RecordRejected(f"the stored values are damaged: {error}") from error
     if not isinstance(values, dict):
         raise RecordRejected("the stored values are damaged: they are no object")
     return values
 
 
+def _expand(packed: bytes) -> bytes:
+    # Read as a stream: what the frame claims as its size is not to be trusted.
+    with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
+        text = stream.read(_MAX_EXPANDED + 1)
+        if len(text) > _MAX_EXPANDED:
+            raise RecordRejected(f"the stored values expand to more than {_MAX_EXPANDED} bytes")
+    return text
+
+
 def _sign(record: Mapping[str, Any], owner: str, key: bytes) -> bytes:
-    mac = hmac.new(key, b"interpstack record\0", hashlib.sha256)
-    for name in ("version", "sequence", "engine", "base", "image", "values"):
-        value = record[name]
-        data = value if isinstance(value, bytes) else str(value).encode()
-        mac.update(len(data).to_bytes(8, "big") + data)
-    mac.update(owner.encode())
-    return mac.digest()
+    return hmac.new(key, b"interpstack record\0" + _covered(record, owner), hashlib.sha256).digest()
+
+
+def _covered(record: Mapping[str, Any], owner: str) -> bytes:
+    """All that a record says, each part with its length, so that none can pass for another."""
+    parts = [record[name] for name in ("version", "sequence", "engine", "base", "image", "values")]
+    data = [part if isinstance(part, bytes) else str(part).encode() for part in (*parts, owner)]
+    return b"".join(len(part).to_bytes(8, "big") + part for part in data)
 
 
 def _too_large(size: int, limit: int) -> str:

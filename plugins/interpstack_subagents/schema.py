@@ -48,8 +48,7 @@ def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping
     if properties is not None and not isinstance(properties, dict):
         raise _refused('has an object as "properties"')
     inner: list[Any] = list((properties or {}).values())
-    for key in ("items", "additionalProperties", "not"):
-        inner.append(node.get(key))
+    inner += [node.get(key) for key in ("items", "additionalProperties", "not")]
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         found = node.get(key)
         inner += found if isinstance(found, list) else []

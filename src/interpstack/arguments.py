@@ -163,7 +163,9 @@ def _check_list(value: Any, base: Any, args: tuple[Any, ...], path: str) -> Any:
     if fixed:
         _expect(len(value) == len(args), value, f"an array of {len(args)}", path)
     kinds = args if fixed else (args[0] if args else Any,) * len(value)
-    items = [_check(v, k, f"{path}[{i}]") for i, (v, k) in enumerate(zip(value, kinds))]
+    items = [
+        _check(v, k, f"{path}[{i}]") for i, (v, k) in enumerate(zip(value, kinds, strict=True))
+    ]
     return items if base in (list, Sequence) else base(items)
 
 

@@ -74,7 +74,7 @@ class Bridge:
     @property
     def is_async(self) -> bool:
         """Whether the handler is a coroutine function."""
-        call = getattr(self.handler, "__call__", None)
+        call = type(self.handler).__call__  # for objects with an async __call__
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
 
     def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

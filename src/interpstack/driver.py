@@ -250,7 +250,7 @@ class _Run:
             return
         try:
             await self._invoke(bridge, wire, self.context)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a handler may raise anything
             self.context.attach(error)
 
     def _start(self, request: Request) -> None:
@@ -262,7 +262,7 @@ class _Run:
             settlement = await self._settlement(request)
         except asyncio.CancelledError:
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by `_wait`
             self.host_error = error
             settlement = Settlement(request.id)
         if self.open.pop(request.id, None) is not None:
@@ -284,7 +284,7 @@ class _Run:
             return Settlement(request.id, error=_with_tool(error.error, bridge.name))
         except bridge.passes:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the guest is to catch it
             return Settlement(request.id, error=describe_error(error, bridge.name))
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:

@@ -221,7 +221,7 @@ class Execution(abc.ABC):
             that has ended only does that.
         """
 
-    def interrupt(self) -> None:
+    def interrupt(self) -> None:  # noqa: B027 - optional
         """Make a poll that is running in another thread return soon, as if out of CPU time.
 
         The one method that may be called while another runs. Effectively nothing by default:
@@ -289,5 +289,5 @@ class Engine(abc.ABC):
             EngineFailure: No realm can be made on this machine.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - optional
         """Free what all realms share. Effectively nothing by default."""

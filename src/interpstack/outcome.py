@@ -89,20 +89,16 @@ class CellContext:
     cell: Cell
     request_id: int = 0
     call_key: str = ""
-    _console: list[str] = attrs.field(factory=list)
+    _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
-    _console_omitted: int = 0
-    _root: CellContext | None = None
 
     def for_request(self, request_id: int, call_key: str) -> CellContext:
         """The same context, seen from one request."""
-        return attrs.evolve(self, request_id=request_id, call_key=call_key, root=self)
+        return attrs.evolve(self, request_id=request_id, call_key=call_key)
 
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
-        """Add lines to the cell's console output."""
-        if text:
-            self._console.append(text)
-        (self._root or self)._console_omitted += omitted_chars
+        """Add lines to the cell's console output, or note that some were dropped."""
+        self._console.append((text, omitted_chars))
 
     def attach(self, item: Any) -> None:
         """Hand an object to whoever reads the outcome; it does not go to the guest."""
@@ -110,8 +106,8 @@ class CellContext:
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
         """The outcome with what was collected here."""
-        console = "\n".join(self._console)
-        omitted = self._console_omitted + max(0, len(console) - limit_chars)
+        console = "\n".join(text for text, _ in self._console if text)
+        omitted = sum(count for _, count in self._console) + max(0, len(console) - limit_chars)
         return Outcome(
             console=console[:limit_chars],
             console_omitted_chars=omitted,

@@ -322,23 +322,23 @@ class Session:
     async def _ready(self) -> tuple[Realm, BridgeSet]:
         bridges = self._stack.bridge_set(self._turn)
         if self._realm is None:
-            await self._open(bridges)
+            self._realm = await self._open(bridges)
         elif self._bound is not bridges:
             realm = self._realm
             await _off_loop(lambda: realm.bind(bridges))
         self._bound = bridges
-        assert self._realm is not None
         self._pool.touch(self)
         return self._realm, bridges
 
-    async def _open(self, bridges: BridgeSet) -> None:
+    async def _open(self, bridges: BridgeSet) -> Realm:
         engine, limits, image = self._stack.engine, self._stack.limits, self._image
         try:
-            self._realm = await _off_loop(lambda: engine.open(limits, bridges, image))
+            realm = await _off_loop(lambda: engine.open(limits, bridges, image))
         except ImageError as error:
             self._notices.append(f"The state of earlier cells could not be restored: {error}")
-            self._realm = await _off_loop(lambda: engine.open(limits, bridges))
+            realm = await _off_loop(lambda: engine.open(limits, bridges))
         self._image = None
+        return realm
 
     async def _run(self, realm: Realm, cell: Cell, bridges: BridgeSet) -> Outcome:
         context = CellContext(self.key, cell)

@@ -175,7 +175,7 @@ def _encode_other(value: Any, path: str, depth: int) -> Any:
         return {"$": "date", "v": (aware - _EPOCH) / timedelta(milliseconds=1)}
     if isinstance(value, MapValue):
         return _encode_pairs("map", value.entries, path, depth)
-    if isinstance(value, SetValue) or isinstance(value, Set):
+    if isinstance(value, (SetValue, Set)):
         items = value.items if isinstance(value, SetValue) else value
         return {"$": "set", "v": [_encode(item, f"{path}<item>", depth + 1) for item in items]}
     if isinstance(value, ErrorValue):

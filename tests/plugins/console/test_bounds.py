@@ -11,7 +11,7 @@ BOUNDS = [
     ('console.log("x".repeat(10))', "x" * 10, 0),
     ('console.log("x".repeat(11))', "x" * 10, 1),
     ('console.log("12345678"); console.log("abc")', "12345678\na", 2),
-    ('console.log("1234567890"); console.log("abc"); console.log("de")', "1234567890", 5),
+    ('console.log("1234567890"); console.log("abc"); console.log("de")', "1234567890", 7),
     ('console.log("x".repeat(1e6))', "x" * 10, 10**6 - 10),
     ('console.log("%s!", "x".repeat(20), 7)', "x" * 10, 13),
 ]
