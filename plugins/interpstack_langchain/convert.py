@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -34,6 +35,8 @@ def to_guest(value: Any) -> Any:
 
 
 def _convert(value: Any, depth: int) -> Any:
+    if isinstance(value, Enum):
+        value = value.value
     if value is None or isinstance(value, (str, bool, int, float, bytes, datetime)):
         return value
     if depth > _DEPTH:

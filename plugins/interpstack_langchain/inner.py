@@ -140,10 +140,10 @@ async def run_tool(
         runtime=runtime,
     )
     answer = await running.run(request)
-    return _value(call, answer, call_id, running), call.value
+    return _value(tool, call, answer, running, call_id), call.value
 
 
-def _value(call: NativeCall, answer: Any, call_id: str, running: EvalCall) -> Any:
+def _value(tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, call_id: str) -> Any:
     """What the guest gets for a finished call; commands go to the graph."""
     message: ToolMessage | None = None
     for item in answer if isinstance(answer, list) else [answer]:
@@ -155,27 +155,26 @@ def _value(call: NativeCall, answer: Any, call_id: str, running: EvalCall) -> An
             running.commands.append(command)
     if message is not None and message.status == "error":
         raise GuestException(str(message.text) or "the tool failed")
-    if call.returned and not _is_reply(call.value):
-        return to_guest(call.value)
-    return to_guest(message.content) if message is not None else None
-
-
-def _is_reply(value: Any) -> bool:
-    """Whether a tool returned messages or commands instead of a value."""
-    if isinstance(value, list) and value:
-        return all(isinstance(item, (ToolMessage, Command)) for item in value)
-    return isinstance(value, (ToolMessage, Command))
+    if message is None:
+        return None
+    if not call.unchanged(message) or isinstance(call.value, ToolMessage):
+        return to_guest(message.content)
+    if tool.response_format == "content_and_artifact" and isinstance(call.value, tuple):
+        return to_guest(call.value[0])
+    return to_guest(call.value)
 
 
 def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Command[Any]]:
     """Take the call's own tool message out: the model made no call of that id."""
-    update = command.update
-    messages = update.get("messages") if isinstance(update, dict) else None
-    if not isinstance(update, dict) or not isinstance(messages, list):
-        return None, command
-    own = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id]
-    rest = [m for m in messages if not any(m is one for one in own)]
-    kept = {key: value for key, value in update.items() if key != "messages"}
-    if rest:
-        kept["messages"] = rest
-    return (own[-1] if own else None), dataclasses.replace(command, update=kept)
+    own: ToolMessage | None = None
+    kept: list[tuple[str, Any]] = []
+    for key, value in command._update_as_tuples():
+        if key == "messages":
+            messages = value if isinstance(value, list) else [value]
+            mine = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id]
+            own = mine[-1] if mine else own
+            value = [m for m in messages if not any(m is one for one in mine)]
+            if mine and not value:
+                continue
+        kept.append((key, value))
+    return own, dataclasses.replace(command, update=kept)

@@ -31,10 +31,12 @@ from interpstack import (
 from interpstack_langchain import plugin
 from interpstack_langchain.commands import answer, reducers
 from interpstack_langchain.dispatch import dispatcher
-from interpstack_langchain.evaluation import CallOrder, EvalTool
+from interpstack_langchain.evaluation import EvalTool
 from interpstack_langchain.inner import EvalCall, host_tool, running_eval
-from interpstack_langchain.options import Options
+from interpstack_langchain.options import Options, check_plugins
+from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
+from interpstack_langchain.skills import BackendSkills
 from interpstack_langchain.state import InterpreterState, Sessions, new_turn
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -98,7 +100,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         skills_backend: Any = None,
     ) -> None:
         super().__init__()
-        _refuse_missing(interrupt_on=interrupt_on, skills_backend=skills_backend)
+        _refuse_missing(interrupt_on=interrupt_on)
+        self._skills = None if skills_backend is None else BackendSkills(skills_backend)
         self.options = Options(
             memory_limit=memory_limit,
             timeout=timeout,
@@ -114,15 +117,24 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
         )
-        own = [plugin, "persistence", *(["console"] if capture_console else []), "ptc", "subagents"]
-        self.stack = InterpreterStack(engine, [*own, *plugins], limits=self.options.limits())
+        own = [
+            plugin,
+            "persistence",
+            *(["console"] if capture_console else []),
+            "ptc",
+            "subagents",
+            "skills",
+        ]
+        self.stack = InterpreterStack(
+            engine, [*own, *check_plugins(plugins)], limits=self.options.limits()
+        )
         mode_class = self.stack.persistence(mode)
         self._mode = mode_class(
             max_bytes=memory_limit if max_snapshot_bytes is None else max_snapshot_bytes,
             signing_key=_as_bytes(snapshot_signing_key),
         )
         self._sessions = Sessions(self.stack, self._mode)
-        self._order = CallOrder()
+        self._order = CallOrder(tool_name)
         self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
         self._turns: dict[tuple[int, ...], Turn] = {}
         self.tools = [EvalTool.make(tool_name, tool_description(self.options), self._evaluate)]
@@ -140,13 +152,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
         """End a turn."""
-        if self._mode.scope == "turn":
-            run_sync(self._sessions.leave(self._owner(state)))
+        run_sync(self._end_turn(state))
 
     async def aafter_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
         """End a turn."""
-        if self._mode.scope == "turn":
-            await self._sessions.leave(self._owner(state))
+        await self._end_turn(state)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -189,7 +199,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
         token = running_eval.set(EvalCall(request, run))
         try:
-            return handler(request)
+            with self._order.taking_part(request):
+                return handler(request)
         finally:
             running_eval.reset(token)
 
@@ -201,7 +212,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             return await handler(request)
         token = running_eval.set(EvalCall(request, handler))
         try:
-            return await handler(request)
+            with self._order.taking_part(request):
+                return await handler(request)
         finally:
             running_eval.reset(token)
 
@@ -218,33 +230,32 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                     session.bind(turn)
                     outcome = await session.eval(Cell(source=code))
             else:
-                await self._order.wait(
-                    running.id, state.get("messages", []), self.options.tool_name
-                )
-                outcome, update = await self._eval_in_turn(code, turn, state)
+                place = await self._order.wait(request)
+                outcome, update = await self._eval_in_turn(code, turn, state, place)
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return self._answer(outcome, running, update)
 
     async def _eval_in_turn(
-        self, code: str, turn: Turn, state: dict[str, Any]
+        self, code: str, turn: Turn, state: dict[str, Any], place: Place | None
     ) -> tuple[Outcome, dict[str, Any]]:
         owner = self._owner(state)
-        known = await self._sessions.enter(
-            owner, state.get("interpreter_turn", ""), state.get("interpreter_record")
-        )
-        async with known.session as session:
+        async with self._sessions.enter(owner, state, place) as known, known.session as session:
             session.bind(turn)
             if not self._mode.stores or known.detached:
                 return await session.eval(Cell(source=code)), {}
             outcome, kept = await session.eval_with_state(Cell(source=code))
-        sequence = known.sequence + 1
-        record, notice = self._mode.dump(kept, owner, sequence)
-        record = {**record, "id": f"{sequence}-{uuid.uuid4().hex}"}
-        self._sessions.commit(owner, record)
-        if notice:
-            outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
-        return outcome, {"interpreter_record": record}
+            if outcome.error is not None and outcome.error.name == "EngineFailure":
+                known.spoiled = True
+                return _undone(outcome, outcome.error), {}
+            sequence = known.sequence + 1
+            record, notice = self._mode.dump(kept, owner, sequence)
+            record = {**record, "id": f"{sequence}-{uuid.uuid4().hex}"}
+            known.advance(record, place)
+            if notice and not known.warned:
+                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+            known.warned = bool(notice)
+        return outcome, {"interpreter_record": record, "interpreter_sequence": sequence}
 
     def _answer(self, outcome: Outcome, running: EvalCall, update: dict[str, Any]) -> Any:
         chars = self.options.max_result_chars
@@ -266,6 +277,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 "langchain": self.options,
                 "tool_name": self.options.tool_name,
             }
+            if self._skills is not None:
+                options["skills"] = self._skills
             if task is not None:
                 options["dispatch"] = dispatcher(task)
                 options["dispatch_passes"] = (GraphBubbleUp,)
@@ -304,13 +317,16 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _owner(self, state: Any) -> str:
         """Which conversation this is: the thread, and the subgraph in it."""
-        configurable = get_config().get("configurable", {})
-        thread = configurable.get("thread_id")
+        thread = get_config().get("configurable", {}).get("thread_id")
         if thread is None:
             return f"run:{state.get('interpreter_turn', '')}"
-        namespace = str(configurable.get("checkpoint_ns", ""))
-        # The last part names the node of this very step; what is before it, the graph.
-        return f"thread:{thread}|{namespace.rpartition('|')[0]}"
+        return f"thread:{thread}|{_subgraph()}"
+
+    async def _end_turn(self, state: Any) -> None:
+        owner = self._owner(state)
+        # A subgraph without a state of its own has the task that runs it in its name.
+        passing = ":" in _subgraph() or owner.startswith("run:")
+        await self._sessions.end_turn(owner, close=passing or self._mode.scope == "turn")
 
 
 class REPLMiddleware(CodeInterpreterMiddleware):
@@ -323,6 +339,20 @@ def _refuse_missing(**features: Any) -> None:
             raise NotImplementedError(
                 f"{name} is not available in this version of interpstack; leave it out"
             )
+
+
+def _subgraph() -> str:
+    """The graph that runs now, as a checkpoint namespace; empty for the outermost."""
+    namespace = str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
+    # The last part names the node of this very step; what is before it, the graph.
+    return namespace.rpartition("|")[0]
+
+
+def _undone(outcome: Outcome, error: GuestError) -> Outcome:
+    """An outcome that tells what became of the variables when the engine broke."""
+    cause = error.message.partition(";")[0]
+    message = f"{cause}; variables are as they were before this call"
+    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))
 
 
 def _as_bytes(key: str | bytes | None) -> bytes | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 from langchain_core.callbacks import Callbacks
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
@@ -30,18 +32,38 @@ class NativeCall:
         callbacks: Callbacks of the eval under which the call is traced.
         returned: Whether the tool came to its end.
         value: What it returned.
+        told: The content of the message that LangChain made of it, as text.
     """
 
     callbacks: Callbacks = None
     returned: bool = False
     value: Any = None
+    told: str | None = None
 
     def note(self, value: Any) -> Any:
         self.returned, self.value = True, value
         return value
 
+    def note_answer(self, answer: Any) -> Any:
+        self.told = as_text(answer.content) if isinstance(answer, ToolMessage) else None
+        return answer
+
+    def unchanged(self, message: ToolMessage) -> bool:
+        """Whether a message still says what the tool said: middleware may have changed it."""
+        return self.returned and self.told == as_text(message.content)
+
 
 noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
+
+
+def as_text(content: Any) -> str:
+    """The content of a message, as the tool node writes what is no text."""
+    return (
+        content
+        if isinstance(content, str)
+        else json.dumps(content, ensure_ascii=False, default=repr)
+    )
+
 
 _classes: WeakKeyDictionary[type[BaseTool], type[BaseTool]] = WeakKeyDictionary()
 
@@ -75,12 +97,12 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     def invoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return cls.invoke(self, given, _under(config), **kwargs)
+        return noting.get().note_answer(cls.invoke(self, given, _under(config), **kwargs))
 
     async def ainvoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return await cls.ainvoke(self, given, _under(config), **kwargs)
+        return noting.get().note_answer(await cls.ainvoke(self, given, _under(config), **kwargs))
 
     members = {
         "__module__": cls.__module__,

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
 
-__all__ = ["MODES", "Options"]
+__all__ = ["MODES", "Options", "check_plugins"]
 
 MODES: Final = ("thread", "turn", "call")
 
@@ -79,6 +79,17 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
                 "turn it off with subagents=False"
             )
     return items
+
+
+def check_plugins(value: Any) -> list[Any]:
+    """More plugins for the stack, as a list.
+
+    Raises:
+        TypeError: It is no list.
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"plugins takes a list of plugin names and plugins; got {value!r}")
+    return list(value)
 
 
 @attrs.frozen(kw_only=True)

@@ -7,24 +7,36 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.utils.pydantic import get_fields, model_json_schema
 from langgraph.types import Command
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 __all__ = ["injected_fields", "input_schema", "output_schema", "visible_fields"]
 
+#: What comes of annotations that have no schema, or name what is not there.
+_UNDESCRIBABLE = (
+    PydanticUserError,
+    PydanticSchemaGenerationError,
+    AttributeError,
+    NameError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+)
+
 
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     """Schema of the fields that callers pass; injected ones are left out."""
-    schema: Any = tool.tool_call_schema
+    schema = tool.tool_call_schema
     if isinstance(schema, dict):
         return schema
     try:
-        found: dict[str, Any] = schema.model_json_schema()
-    except (PydanticUserError, PydanticSchemaGenerationError):
-        return {"type": "object", "properties": {name: {} for name in tool.args}}
+        found: dict[str, Any] = model_json_schema(schema)
+    except _UNDESCRIBABLE:
+        return {"type": "object", "properties": {name: {} for name in visible_fields(tool)}}
     return found
 
 
@@ -35,22 +47,39 @@ def output_schema(tool: BaseTool) -> Mapping[str, Any] | None:
         return None
     try:
         annotation = typing.get_type_hints(inspect.unwrap(function)).get("return")
-        if annotation in (None, Any, Command, ToolMessage):
+        if tool.response_format == "content_and_artifact":
+            annotation = (typing.get_args(annotation) or (None,))[0]
+        parts = (annotation, *typing.get_args(annotation))
+        if annotation in (None, Any) or any(_is_reply(part) for part in parts):
             return None
         return TypeAdapter(annotation).json_schema(mode="serialization")
-    except (PydanticUserError, PydanticSchemaGenerationError, NameError, TypeError):
+    except _UNDESCRIBABLE:
         return None
+
+
+def _is_reply(annotation: Any) -> bool:
+    kind = typing.get_origin(annotation) or annotation
+    return isinstance(kind, type) and issubclass(kind, (BaseMessage, Command))
 
 
 def injected_fields(tool: BaseTool) -> frozenset[str]:
     """Names of the arguments that only the host may fill in."""
-    schema: Any = tool.get_input_schema()
-    return frozenset(schema.model_fields) - frozenset(visible_fields(tool))
+    # Some are in the schema, some only in the signature of the function.
+    injected = set(_in_signature(tool))
+    if not isinstance(tool.args_schema, dict):
+        injected |= set(get_fields(tool.get_input_schema()))
+    return frozenset(injected) - frozenset(visible_fields(tool))
 
 
 def visible_fields(tool: BaseTool) -> tuple[str, ...]:
     """Names of the fields that callers may pass."""
-    schema: Any = tool.tool_call_schema
+    schema = tool.tool_call_schema
     if isinstance(schema, dict):
-        return tuple(schema.get("properties", ()))
-    return tuple(schema.model_fields)
+        injected = _in_signature(tool)
+        return tuple(name for name in schema.get("properties", ()) if name not in injected)
+    return tuple(get_fields(schema))
+
+
+def _in_signature(tool: BaseTool) -> frozenset[str]:
+    """Injected arguments that LangChain found in the signature of the tool's function."""
+    return frozenset(getattr(tool, "_injected_args_keys", ()))

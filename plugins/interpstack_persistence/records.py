@@ -118,9 +118,13 @@ def _sign(record: Mapping[str, Any], owner: str, key: bytes) -> bytes:
 
 def _covered(record: Mapping[str, Any], owner: str) -> bytes:
     """All that a record says, each part with its length, so that none can pass for another."""
-    parts = [record[name] for name in ("version", "sequence", "engine", "base", "image", "values")]
-    data = [part if isinstance(part, bytes) else str(part).encode() for part in (*parts, owner)]
-    return b"".join(len(part).to_bytes(8, "big") + part for part in data)
+    names = ("version", "sequence", "engine", "base", "image", "values")
+    return b"".join(map(_part, (*(record[name] for name in names), owner)))
+
+
+def _part(value: bytes | str | int) -> bytes:
+    data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "big") + data
 
 
 def _too_large(size: int, limit: int) -> str:

@@ -42,12 +42,15 @@ class Base:
     reject: int
     recorder: int
 
-    def recorded(self, guest: Guest) -> str:
-        """Console output that the kernel noted in memory; readable when the guest cannot run."""
-        (units,) = struct.unpack("<H", guest.read(self.recorder, 2))
-        length = min(units, _RECORDER_UNITS - 1)
-        data = guest.read(self.recorder + 2, 2 * length)
-        return data.decode("utf-16-le", "replace").removesuffix("\n")
+    def recorded(self, guest: Guest) -> tuple[str, int]:
+        """Console output that the kernel noted in memory, and how many characters it omitted.
+
+        Readable when the guest cannot run any more.
+        """
+        units, low, high = struct.unpack("<3H", guest.read(self.recorder, 6))
+        length = min(units, _RECORDER_UNITS - 3)
+        data = guest.read(self.recorder + 6, 2 * length)
+        return data.decode("utf-16-le", "replace").removesuffix("\n"), low + (high << 16)
 
 
 class BaseHeaps:

@@ -29,8 +29,17 @@ from interpstack import (
 )
 from interpstack_quickjs.base import Base, BaseHeaps
 from interpstack_quickjs.cells import prepare
-from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest, Heap, JobsPending, Trapped
+from interpstack_quickjs.guest import (
+    STATUS_JS_ERROR,
+    STATUS_OK,
+    Guest,
+    Heap,
+    JobsPending,
+    OutOfRoom,
+    Trapped,
+)
 from interpstack_quickjs.images import pack, unpack
+from interpstack_quickjs.modules import ModuleTable
 from interpstack_quickjs.typescript import TypeScriptError, strip_types
 
 __all__ = ["QuickJSEngine"]
@@ -87,19 +96,20 @@ class QuickJSRealm(Realm):
         self._bridges = BridgeSet()
         self._suspended = cell
         self.running: str | None = cell
-        self.guest = Guest(limits.memory_bytes)
-        self.guest.load(heap)
+        self.modules = ModuleTable()
+        self.guest = self._new_guest(heap)
         self._touched = heap is not base.heap
 
     def bind(self, bridges: BridgeSet) -> None:
         self._bridges = bridges
-        offered = [[bridge.name, bridge.awaited] for bridge in bridges]
+        offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
         shown = max(65536, 2 * self._limits.result_chars)
         given = {
             "consoleChars": self._limits.console_chars,
             "valueChars": self._limits.value_bytes,
             "renderChars": shown,
             "timers": self._limits.timers,
+            "requests": self._limits.requests,
         }
         self._trusted("bind", offered, given)
 
@@ -146,16 +156,23 @@ class QuickJSRealm(Realm):
         """Go on in a new instance with an earlier state."""
         self.guest.close()
         self.running = None
-        self.guest = Guest(self._limits.memory_bytes)
-        self.guest.load(heap)
+        self.guest = self._new_guest(heap)
         self.bind(self._bridges)
+
+    def _new_guest(self, heap: Heap) -> Guest:
+        guest = Guest(self._limits.memory_bytes)
+        guest.resolve_module = self.modules.resolve
+        guest.load_module = self.modules.load
+        guest.load(heap)
+        return guest
 
     def dispatch(self, *command: Any) -> str:
         """Run a command of the kernel.
 
         Raises:
             Trapped: The instance was stopped.
-            EngineFailure: The kernel itself failed, for example for lack of memory.
+            OutOfRoom: The kernel itself failed, for lack of memory or, if the guest is
+                `interrupted`, of time.
         """
         guest = self.guest
         argument = guest.new_string(json.dumps(command, separators=(",", ":")))
@@ -166,17 +183,19 @@ class QuickJSRealm(Realm):
         finally:
             guest.free(argument)
         if status != STATUS_OK:
-            raise EngineFailure(f"the kernel could not {command[0]}")
+            raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""
 
     def _trusted(self, *command: Any) -> str:
-        """Run a command outside a cell; getters of the guest may still run in it."""
+        """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
+        before = guest.heap() if self._touched else self._base.heap
         with guest.runtime.ticker:
             guest.set_time(self._limits.cpu_seconds)
             try:
                 return self.dispatch(*command)
             except Trapped as error:
+                self.restore(before)
                 raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
 
 
@@ -204,15 +223,24 @@ class QuickJSExecution(Execution):
                 pass  # told by guest.interrupted below
             except Trapped as trap:
                 return self._recover(trap, time.thread_time() - begun)
+            except OutOfRoom:
+                if not guest.interrupted:
+                    return self._overfull(time.thread_time() - begun)
             spent = time.thread_time() - begun
             if guest.interrupted:
                 self._ended = True
                 return Progress(exhausted=True, cpu_seconds=spent)
             guest.set_time(None)
-            return self._progress(self._realm.dispatch("drain"), spent)
+            try:
+                if not guest.has_room():
+                    return self._overfull(spent)
+                return self._progress(self._realm.dispatch("drain"), spent)
+            except OutOfRoom:
+                return self._overfull(spent)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
+            self._realm.modules.add(settlement.modules)
             error = settlement.error
             if error is None:
                 self._answers.append(f"[{settlement.id},false,{settlement.text}]")
@@ -229,8 +257,10 @@ class QuickJSExecution(Execution):
             guest.set_time(_WIND_DOWN_SECONDS)
             try:
                 progress = self._progress(realm.dispatch("end"), 0.0)
+                if realm.guest is not guest:
+                    return progress  # it had run out of memory and is undone already
                 guest.run_jobs()
-                if not guest.interrupted:
+                if not guest.interrupted and guest.has_room():
                     return progress
             except (Trapped, JobsPending, EngineFailure):
                 progress = locals().get("progress", Progress())
@@ -282,7 +312,7 @@ class QuickJSExecution(Execution):
         guest.free(handle)
         guest.free(argument)
         if status == STATUS_JS_ERROR:
-            raise EngineFailure("the guest has no room for the answers of its calls")
+            raise OutOfRoom("the guest has no room for the answers of its calls")
 
     def _progress(self, text: str, spent: float) -> Progress:
         drained = json.loads(text)
@@ -313,18 +343,38 @@ class QuickJSExecution(Execution):
     def _error(self, told: Mapping[str, str]) -> GuestError:
         name, message = told["name"], told["message"]
         if (name, message) == ("InternalError", "out of memory"):
-            # What fills the memory may be held by a global: nothing would run any more.
-            self._realm.restore(self._before)
-            limit = (self._realm._limits.memory_bytes or _MAX_MEMORY) // 2**20
-            return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {_UNDONE}")
+            return self._out_of_memory()
+        if message == "null" and not told["stack"] and self._reached_limit():
+            return self._out_of_memory()  # what QuickJS throws if an error does not fit either
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
         return GuestError(name, message, told["stack"])
 
+    def _out_of_memory(self) -> GuestError:
+        # What fills the memory may be held by a global: nothing would run any more.
+        self._realm.restore(self._before)
+        limit = (self._realm._limits.memory_bytes or _MAX_MEMORY) // 2**20
+        return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {_UNDONE}")
+
+    def _reached_limit(self) -> bool:
+        """Whether the memory grew to its limit in this cell; it never shrinks."""
+        now, limit = self._realm.guest.memory_bytes, self._realm._limits.memory_bytes or _MAX_MEMORY
+        return now > len(self._before.memory) and now > limit - 2**20
+
+    def _overfull(self, spent: float) -> Progress:
+        self._ended = True
+        output = self._output()
+        return Progress(calls=output, failure=self._out_of_memory(), cpu_seconds=spent)
+
+    def _output(self) -> list[Call]:
+        """The console output of a guest that cannot tell it any more."""
+        text, omitted = self._realm._base.recorded(self._realm.guest)
+        return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
+
     def _recover(self, trap: Trapped, spent: float) -> Progress:
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
-        output = self._realm._base.recorded(self._realm.guest)
+        output = self._output()
         self._realm.restore(self._before)
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {_UNDONE}")
@@ -332,5 +382,4 @@ class QuickJSExecution(Execution):
             failure = GuestError("RangeError", f"Maximum call stack size exceeded; {_UNDONE}")
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {_UNDONE}")
-        calls = [Call("console", {"text": output, "omitted": 0})] if output else []
-        return Progress(calls=calls, failure=failure, cpu_seconds=spent)
+        return Progress(calls=output, failure=failure, cpu_seconds=spent)

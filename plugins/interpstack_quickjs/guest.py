@@ -28,7 +28,7 @@ import wasmtime
 from interpstack import EngineFailure
 from interpstack_quickjs.compiled import Compiled, load_module
 
-__all__ = ["Guest", "Heap", "JobsPending", "Trapped", "guest_path", "guest_runtime"]
+__all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "guest_path", "guest_runtime"]
 
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
@@ -39,6 +39,8 @@ _JOBS_PER_CALL: Final = 100_000
 _TICK_SECONDS: Final = 0.1
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 1.0
+#: Bytes that must be free for the kernel to begin the next cell.
+_HEADROOM: Final = 256 * 1024
 
 
 class Trapped(Exception):
@@ -66,6 +68,10 @@ class Trapped(Exception):
 
 class JobsPending(Exception):
     """The CPU limit was reached between two promise jobs; more of them are waiting."""
+
+
+class OutOfRoom(EngineFailure):
+    """The guest's memory is so full that the kernel could not do its work."""
 
 
 @attrs.frozen
@@ -178,8 +184,8 @@ def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
 
     define("env", "host_interrupt", [], lambda: 1 if _current.guest.poll_interrupt() else 0)
     define("env", "host_call", [i32] * 5, lambda *_: -1)  # "failed": the kernel never uses it
-    define("env", "host_module_normalize", [i32] * 5, lambda *_: 0)
-    define("env", "host_module_load", [i32] * 3, lambda *_: 0)
+    define("env", "host_module_normalize", [i32] * 5, _resolve_module)
+    define("env", "host_module_load", [i32] * 3, _load_module)
     for name, params in {
         "fd_close": [i32],
         "fd_fdstat_get": [i32, i32],
@@ -193,6 +199,17 @@ def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
     define("wasi_snapshot_preview1", "random_get", [i32, i32], _zero_random)
     define("wasi_snapshot_preview1", "proc_exit", [i32], _refuse_exit)
     return linker
+
+
+def _resolve_module(base: int, base_size: int, name: int, name_size: int, size: int) -> int:
+    guest: Guest = _current.guest
+    text = guest.resolve_module(guest.text(base, base_size), guest.text(name, name_size))
+    return guest.hand_over(text, size)
+
+
+def _load_module(name: int, name_size: int, size: int) -> int:
+    guest: Guest = _current.guest
+    return guest.hand_over(guest.load_module(guest.text(name, name_size)), size)
 
 
 def _zero_words(count: int) -> Callable[..., int]:
@@ -228,8 +245,12 @@ class Guest:
     def __init__(self, memory_bytes: int | None) -> None:
         self.runtime = guest_runtime()
         self._store = wasmtime.Store(self.runtime.engine)
+        self._memory_limit = memory_bytes
         if memory_bytes is not None:
             self._store.set_limits(memory_size=memory_bytes)
+        #: Set by the realm: names and sources of modules, as look-ups.
+        self.resolve_module: Callable[[str, str], str | None] = lambda base, specifier: None
+        self.load_module: Callable[[str], str | None] = lambda name: None
         self._deadline: float | None = None
         self._interrupt = False
         self.interrupted = False
@@ -254,6 +275,16 @@ class Guest:
     def memory_bytes(self) -> int:
         return 0 if self._closed else int(self._memory.data_len(self._store))
 
+    def has_room(self) -> bool:
+        """Whether enough memory is left for the next cell to begin."""
+        limit = self._memory_limit
+        if limit is None or self.memory_bytes + _HEADROOM <= limit:
+            return True
+        address = self.call("qjs_alloc", _HEADROOM)
+        if address:
+            self.call("qjs_free", address, _HEADROOM)
+        return address != 0
+
     def write(self, data: bytes, address: int) -> None:
         self._memory.write(self._store, data, address)
 
@@ -266,6 +297,21 @@ class Guest:
         if address < 0 or length < 0 or address + length > self.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
         return self._memory.read(self._store, address, address + length)
+
+    def text(self, address: int, length: int) -> str:
+        """Text that the guest passes to an import."""
+        return self.read(address, length).decode("utf-8", "replace")
+
+    def hand_over(self, text: str | None, size: int) -> int:
+        """Answer an import with a text that the guest will free; `None` as 0."""
+        if text is None:
+            return 0
+        data = text.encode("utf-8", "replace")
+        address = self.call("qjs_alloc", len(data))
+        if address:
+            self.write(data, address)
+            self.write(struct.pack("<I", len(data)), size)
+        return address
 
     def heap(self) -> Heap:
         """A copy of the whole state."""
@@ -431,7 +477,7 @@ class Guest:
         """Copy into guest memory, with a NUL behind; freed by the caller, one byte longer."""
         address = self.call("qjs_alloc", len(data) + 1)
         if address == 0:
-            raise EngineFailure(f"the guest has no room for {len(data)} bytes")
+            raise OutOfRoom(f"the guest has no room for {len(data)} bytes")
         self.write(data + b"\0", address)
         return address
 

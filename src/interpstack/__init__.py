@@ -32,6 +32,7 @@ from interpstack.errors import (
 )
 from interpstack.hookspecs import hookimpl
 from interpstack.limits import Limits
+from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.plugins import PluginInfo, installed
@@ -71,6 +72,7 @@ __all__ = [
     "Isolation",
     "Limits",
     "MapValue",
+    "ModuleBundle",
     "Outcome",
     "Persistence",
     "PluginInfo",

@@ -8,6 +8,7 @@ themselves (`Bridge(raw=True)`) or use a library of their own.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
@@ -56,7 +57,7 @@ class Signature:
         """
         try:
             signature = inspect.signature(function)
-            hints = typing.get_type_hints(getattr(function, "__wrapped__", function))
+            hints = typing.get_type_hints(_annotated(function))
         except (TypeError, ValueError, NameError) as error:
             raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
         parameters: dict[str, tuple[Any, bool]] = {}
@@ -113,6 +114,14 @@ class Signature:
     def _fields(self) -> str:
         listed = [key if req else f"{key}?" for key, (_, req) in self.parameters.items()]
         return "{" + ", ".join(listed) + "}"
+
+
+def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that carries the annotations of a wrapped, partial or callable object."""
+    function = inspect.unwrap(function)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    return function if inspect.isroutine(function) else type(function).__call__
 
 
 def _check(value: Any, annotation: Any, path: str) -> Any:

@@ -16,6 +16,8 @@ from interpstack.errors import BridgeError, BridgeNameClash
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestSource", "bridge"]
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
+#: The request every guest may make without a bridge; its input is the milliseconds to wait.
+TIMER = "timer"
 #: Names a guest language owns; a bridge rooted there would break the guest.
 _TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
 
@@ -59,6 +61,8 @@ class Bridge:
                 f"{self.name!r} is no bridge name; use identifiers joined by dots, "
                 "as in 'weather.today'"
             )
+        if self.name == TIMER:
+            raise BridgeError(f"bridge name {TIMER!r} is taken by the guest's timers; use another")
         if self.name.partition(".")[0] in _TAKEN:
             raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
         if not callable(self.handler):

@@ -16,18 +16,19 @@ from typing import Any
 
 import attrs
 
-from interpstack.bridges import Bridge, BridgeSet
+from interpstack.bridges import TIMER, Bridge, BridgeSet
 from interpstack.engine import Cell, Execution, GuestError, Progress, Realm, Request, Settlement
 from interpstack.errors import UnsupportedValue
 from interpstack.limits import Limits
+from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.values import decode, encode
 from interpstack.workers import call_blocking, run_guest
 
 __all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "run_cell"]
 
-#: The request every guest may make without a bridge: sleep `ms` milliseconds.
-TIMER = "timer"
+#: The request every guest may make to import a module; its input is the specifier.
+MODULE = "module"
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
@@ -59,6 +60,7 @@ async def run_cell(
     context: CellContext,
     wrap_request: Callable[[Request], Sequence[RequestWrapper]] = lambda request: (),
     unawaited: str = "finish",
+    resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -71,8 +73,11 @@ async def run_cell(
         wrap_request: The wrappers of one request, outermost first.
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
+        resolve_module: Finds what loads a module; `None` for modules that cannot be had.
     """
-    run = _Run(realm.start(cell), cell, bridges, limits, context, wrap_request, unawaited)
+    run = _Run(
+        realm.start(cell), cell, bridges, limits, context, wrap_request, unawaited, resolve_module
+    )
     try:
         return await run.drive()
     finally:
@@ -88,6 +93,7 @@ class _Run:
     context: CellContext
     wrap_request: Callable[[Request], Sequence[RequestWrapper]]
     unawaited: str
+    resolve_module: Callable[[str], ModuleLoader | None]
     started: float = attrs.field(factory=time.monotonic)
     cpu: float = 0.0
     polls: int = 0
@@ -273,6 +279,8 @@ class _Run:
         if request.bridge == TIMER:
             await asyncio.sleep(_milliseconds(request.wire) / 1000)
             return Settlement(request.id, "null")
+        if request.bridge == MODULE:
+            return await self._load_module(request)
         bridge = self.bridges.get(request.bridge)
         refusal = self._refuse(request, bridge)
         if refusal is not None or bridge is None:
@@ -286,6 +294,22 @@ class _Run:
             raise
         except Exception as error:  # noqa: BLE001 - the guest is to catch it
             return Settlement(request.id, error=describe_error(error, bridge.name))
+
+    async def _load_module(self, request: Request) -> Settlement:
+        specifier = str(request.wire)[:_MESSAGE_CHARS]
+        try:
+            load = self.resolve_module(specifier)
+            if load is None:
+                message = f"there is no module {specifier!r} to import"
+                raise GuestException(message, name="SkillNotAvailable")
+            async with self.slots:
+                bundle = await load()
+        except GuestException as error:
+            return Settlement(request.id, error=error.error)
+        except Exception as error:  # noqa: BLE001 - the guest is to catch it
+            told = attrs.evolve(describe_error(error, "import"), name="SkillNotAvailable")
+            return Settlement(request.id, error=told)
+        return Settlement(request.id, json.dumps(bundle.entry), modules=bundle.files)
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""

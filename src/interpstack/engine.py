@@ -57,7 +57,8 @@ class Capability(Enum):
     IMAGES = "images"  #: `Realm.image` and `Engine.open(image=…)`
     SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
     VALUES = "values"  #: `Realm.values` and `Realm.load`
-    TYPESCRIPT = "typescript"  #: cells marked as TypeScript
+    MODULES = "modules"  #: `import()` of what the host resolves
+    TYPESCRIPT = "typescript"  #: cells and modules in TypeScript
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
 
 
@@ -120,11 +121,19 @@ class Request:
 
 @attrs.frozen
 class Settlement:
-    """The answer to one request: a wire tree as JSON text, or an error."""
+    """The answer to one request: a wire tree as JSON text, or an error.
+
+    Attributes:
+        id: The request's.
+        text: The answer; for the request `module`, the name of the module to import.
+        error: What the guest catches instead of an answer.
+        modules: Sources by name, which the guest may import from now on.
+    """
 
     id: int
     text: str = "null"
     error: GuestError | None = None
+    modules: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from interpstack.bridges import BridgeRegistry
     from interpstack.driver import RequestWrapper
     from interpstack.engine import Engine, Request
+    from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
@@ -100,6 +101,24 @@ def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str:
 # -------------------------------------------------------------------------
 # Around running code
 # -------------------------------------------------------------------------
+
+
+@hookspec(firstresult=True)
+def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader:
+    """Return what loads a module that guest code imports.
+
+    Called when a cell runs `import(specifier)` or a static import; the first plugin with an
+    answer wins.
+
+    Args:
+        specifier: As the guest wrote it; untrusted.
+        session: The session that imports; its turn tells what the host offers.
+
+    Returns:
+        `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
+        leaves the specifier to the next plugin; without any answer the import fails with
+        `SkillNotAvailable`.
+    """
 
 
 @hookspec

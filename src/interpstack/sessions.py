@@ -17,6 +17,7 @@ from interpstack.bridges import BridgeSet
 from interpstack.driver import RequestWrapper, run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
+from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
 from interpstack.turns import Turn
@@ -352,6 +353,7 @@ class Session:
                 context,
                 self._wrappers if wrap.get_hookimpls() else _no_wrappers,
                 self._stack.unawaited,
+                self._resolve_module,
             )
         except EngineFailure:
             await self._drop_realm()
@@ -360,6 +362,11 @@ class Session:
     def _wrappers(self, request: Request) -> Sequence[RequestWrapper]:
         hook = self._stack.hook.interpstack_wrap_request
         found: Sequence[RequestWrapper] = hook(session=self, request=request)
+        return found
+
+    def _resolve_module(self, specifier: str) -> ModuleLoader | None:
+        hook = self._stack.hook.interpstack_resolve_module
+        found: ModuleLoader | None = hook(specifier=specifier, session=self)
         return found
 
     def _failed(self, error: EngineFailure) -> Outcome:

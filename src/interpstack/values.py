@@ -150,7 +150,8 @@ def _encode_mapping(value: Mapping[Any, Any], path: str, depth: int) -> Any:
         return _encode_pairs("map", value.items(), path, depth)
     if "$" in value:
         return _encode_pairs("object", value.items(), path, depth)
-    return {str(k): _encode(v, f"{path}.{k}", depth + 1) for k, v in value.items()}
+    # A subclass may print differently from what it is: `str(Colour.RED)` is not its value.
+    return {str.__str__(k): _encode(v, f"{path}.{k}", depth + 1) for k, v in value.items()}
 
 
 def _encode_pairs(kind: str, pairs: Any, path: str, depth: int) -> Any:
@@ -180,9 +181,10 @@ def _encode_other(value: Any, path: str, depth: int) -> Any:
         return {"$": "set", "v": [_encode(item, f"{path}<item>", depth + 1) for item in items]}
     if isinstance(value, ErrorValue):
         return {"$": "error", "v": attrs.asdict(value)}
-    if isinstance(value, (int, float, str)):  # subclasses of the plain types
-        plain = int if isinstance(value, int) else float if isinstance(value, float) else str
-        return _encode(plain(value), path, depth)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (int, float)):  # subclasses of the plain types
+        return _encode((int if isinstance(value, int) else float)(value), path, depth)
     if isinstance(value, Mapping):
         return _encode_mapping(value, path, depth)
     if isinstance(value, Sequence):
@@ -235,11 +237,18 @@ def _decode_tagged(tag: Any, body: Any, depth: int) -> Any:
         if tag == "set":
             return SetValue([_decode(item, depth) for item in body])
         if tag == "object":
-            return {str(k): _decode(v, depth) for k, v in body}
+            return {_string(k): _decode(v, depth) for k, v in body}
         if tag == "error":
-            return ErrorValue(str(body["name"]), str(body["message"]), str(body["stack"]))
+            return ErrorValue(*(_string(body[key]) for key in ("name", "message", "stack")))
     except UnsupportedValue:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise UnsupportedValue(f"malformed {tag!r} value from the guest") from error
-    raise UnsupportedValue(f"unknown kind of value from the guest: {str(tag)[:40]!r}")
+    shown = repr(tag[:40]) if isinstance(tag, str) else f"a {type(tag).__name__}"
+    raise UnsupportedValue(f"unknown kind of value from the guest: {shown}")
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a string")
+    return value

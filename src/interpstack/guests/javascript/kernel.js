@@ -30,7 +30,7 @@
   const { isView } = ArrayBuffer;
   const promiseThen = Promise.prototype.then;
   const objectToString = Object.prototype.toString;
-  const objectPrototype = Object.prototype, arrayPrototype = Array.prototype;
+  const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
   const functionToString = uncurry(Function.prototype.toString);
@@ -47,8 +47,11 @@
   const mapSize = uncurry(getter(Map.prototype, "size"));
   const setSize = uncurry(getter(Set.prototype, "size"));
   const bigintText = uncurry(BigInt.prototype.toString);
-  const regexpText = uncurry(RegExp.prototype.toString);
   const regexpSource = uncurry(getter(RegExp.prototype, "source"));
+  const regexpFlags = ["hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"];
+  const regexpFlag = {}; // per letter: whether an expression has the flag
+  for (let i = 0; i < 8; i++) regexpFlag["dgimsuvy"[i]] = uncurry(getter(RegExp.prototype, regexpFlags[i]));
+  setPrototypeOf(regexpFlag, null);
   const bufferLength = uncurry(getter(ArrayBuffer.prototype, "byteLength"));
   const typedPrototype = getPrototypeOf(Uint8Array.prototype);
   const typedTag = uncurry(getter(typedPrototype, Symbol.toStringTag));
@@ -80,8 +83,9 @@
 
   // -- state of the realm and of the running cell ------------------------------------------
 
-  const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000 };
+  const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000, requests: null };
   const roots = table();      // first parts of bridge names -> what the guest sees there
+  const guarded = table();    // those whose global the guest cannot change
   const builtin = table();    // names of globals that are not the guest's own
   let clock = 0;              // host time in ms as of the last poll
   let origin = 0;             // host time when the cell began
@@ -89,9 +93,11 @@
   let nextId = 1;
   let pending = table();      // request id -> {resolve, reject, site} or {callback}
   let openTimers = 0;
+  let requested = 0, called = 0; // by the running cell
   let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
   let completion = "";        // JSON text, once the cell has ended
   let lines = list(), lineChars = 0, lineOmitted = 0;        // console output
+  let recorderMissed = 0;     // characters of it that the recorder below has no room for
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
   let cell = 0;               // number of the running cell; what belongs to earlier ones is stale
 
@@ -166,13 +172,13 @@
     if (prototype !== objectPrototype && prototype !== null) return encodeSpecial(value, depth);
     return encodeObject(value, depth);
   }
-  function encodeAt(value, key, depth) {
-    trail[depth] = key;
-    return encode(value, depth + 1);
-  }
+  // The stack is short: of recursive functions, as few as possible for one level of data.
   function encodeList(value, length, depth) {
     let text = "[";
-    for (let i = 0; i < length; i++) text += (i === 0 ? "" : ",") + encodeAt(value[i], i, depth);
+    for (let i = 0; i < length; i++) {
+      trail[depth] = i;
+      text += (i === 0 ? "" : ",") + encode(value[i], depth + 1);
+    }
     bounded("[]");
     return text + "]";
   }
@@ -182,7 +188,8 @@
     for (let i = 0; i < names.length; i++) if (names[i] === "$") tagged = true;
     for (let i = 0; i < names.length; i++) {
       const key = names[i], separator = i === 0 ? "" : ",", name = bounded(stringify(key));
-      const item = encodeAt(value[key], key, depth);
+      trail[depth] = key;
+      const item = encode(value[key], depth + 1);
       text += tagged ? separator + "[" + name + "," + item + "]" : separator + name + ":" + item;
     }
     bounded("{}");
@@ -192,15 +199,23 @@
     const time = attempt(dateTime, value);
     if (time !== undefined) return bounded('{"$":"date","v":' + (time === time ? time : "null") + "}");
     if (hasBrand(mapSize, value)) {
+      const entries = entriesOf(value);
       let text = "";
-      mapForEach(value, (item, key) => {
-        text += (text === "" ? "[" : ",[") + encodeAt(key, "<key>", depth) + "," + encodeAt(item, "<value>", depth) + "]";
-      });
+      for (let i = 0; i < entries.length; i += 2) {
+        trail[depth] = "<key>";
+        text += (i === 0 ? "[" : ",[") + encode(entries[i], depth + 1);
+        trail[depth] = "<value>";
+        text += "," + encode(entries[i + 1], depth + 1) + "]";
+      }
       return '{"$":"map","v":[' + text + "]}";
     }
     if (hasBrand(setSize, value)) {
+      const found = itemsOf(value);
       let text = "";
-      setForEach(value, (item) => { text += (text === "" ? "" : ",") + encodeAt(item, "<item>", depth); });
+      for (let i = 0; i < found.length; i++) {
+        trail[depth] = "<item>";
+        text += (i === 0 ? "" : ",") + encode(found[i], depth + 1);
+      }
       return '{"$":"set","v":[' + text + "]}";
     }
     const bytes = bytesOf(value);
@@ -210,8 +225,23 @@
     const boxed = unbox(value);
     if (boxed !== undefined) return encode(boxed.value, depth + 1);
     const toJSON = value.toJSON;
+    trail[depth] = "toJSON()";
     if (typeof toJSON === "function") return encode(apply(toJSON, value, [""]), depth + 1);
     return encodeObject(value, depth);
+  }
+  function entriesOf(map, limit) { // key, value, key, value…
+    const entries = list();
+    mapForEach(map, (item, key) => {
+      if (entries.length === limit) return;
+      entries[entries.length] = key;
+      entries[entries.length] = item;
+    });
+    return entries;
+  }
+  function itemsOf(set, limit) {
+    const found = list();
+    setForEach(set, (item) => { if (found.length !== limit) found[found.length] = item; });
+    return found;
   }
   function isError(value) {
     return attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true;
@@ -317,19 +347,20 @@
     view.left -= text.length;
     return text;
   }
+  function clip(text, view) {
+    if (text.length <= view.left) return text;
+    view.cut = true;
+    return slice(text, 0, view.left > 0 ? view.left : 0);
+  }
   function quote(text, view) {
-    if (text.length > view.left) {
-      view.cut = true;
-      text = slice(text, 0, view.left > 0 ? view.left : 0);
-    }
-    return spend(view, stringify(text));
+    return spend(view, stringify(clip(text, view)));
   }
   function show(value, view, level) {
     switch (typeof value) {
       case "string": return quote(value, view);
       case "number": return spend(view, value === 0 && 1 / value < 0 ? "-0" : "" + value);
-      case "bigint": return spend(view, showBigint(value));
-      case "symbol": return spend(view, symbolToString(value));
+      case "bigint": return spend(view, clip(showBigint(value), view));
+      case "symbol": return spend(view, clip(symbolToString(value), view));
       case "object": case "function": break;
       default: return spend(view, "" + value); // undefined, booleans
     }
@@ -378,25 +409,24 @@
     const time = attempt(dateTime, value);
     if (time !== undefined) return spend(view, time === time ? dateISO(value) : "Invalid Date");
     if (isError(value)) return showError(value, view, level);
-    if (hasBrand(regexpSource, value) && value !== RegExp.prototype) {
-      const text = attempt(regexpText, value);
-      if (typeof text === "string") return withMembers(text, value, view, level);
-    }
+    if (hasBrand(regexpFlag.g, value) && value !== regexpPrototype) return withMembers(showRegexp(value), value, view, level);
     if (level >= view.depth) return spend(view, "[" + className(value, prototype, "Object") + "]");
     const size = attempt(mapSize, value);
     if (size !== undefined) {
-      const parts = list();
-      mapForEach(value, (item, key) => {
-        if (more(view, parts.length, size)) parts[parts.length] = show(key, view, level + 1) + " => " + show(item, view, level + 1);
-      });
+      const parts = list(), entries = entriesOf(value, 2 * view.left);
+      for (let i = 0; i < size && more(view, i, size); i++) {
+        parts[i] = show(entries[2 * i], view, level + 1) + " => " + show(entries[2 * i + 1], view, level + 1);
+        view.left -= 8;
+      }
       return className(value, prototype, "Map") + "(" + size + ") {" + members(value, view, level, parts, 0) + "}";
     }
     const count = attempt(setSize, value);
     if (count !== undefined) {
-      const parts = list();
-      setForEach(value, (item) => {
-        if (more(view, parts.length, count)) parts[parts.length] = show(item, view, level + 1);
-      });
+      const parts = list(), found = itemsOf(value, view.left);
+      for (let i = 0; i < count && more(view, i, count); i++) {
+        parts[i] = show(found[i], view, level + 1);
+        view.left -= 8;
+      }
       return className(value, prototype, "Set") + "(" + count + ") {" + members(value, view, level, parts, 0) + "}";
     }
     if (isView(value) && typedTag(value) !== undefined)
@@ -414,6 +444,11 @@
     const tag = attempt((v) => v[symbolToStringTag], value);
     const shown = typeof tag === "string" && tag !== "" && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
     return spend(view, (shown === "Object" ? "" : shown + " ") + "{") + members(value, view, level, list(), 0) + "}";
+  }
+  function showRegexp(value) {
+    let text = "/" + regexpSource(value) + "/";
+    for (let i = 0; i < 8; i++) if (regexpFlag["dgimsuvy"[i]](value)) text += "dgimsuvy"[i];
+    return text;
   }
   function className(value, prototype, fallback) {
     for (let at = prototype, i = 0; at !== null && i < 20; i++) {
@@ -445,6 +480,7 @@
     const error = describe(value);
     const title = error.name + (error.message === "" ? "" : ": " + error.message);
     const text = error.stack === "" ? (level === 0 ? title : "[" + title + "]") : title + "\n" + trimEnd(error.stack);
+    if (level >= view.depth) return spend(view, clip(text, view));
     const own = keys(value), parts = list();
     for (let i = 0; i < own.length; i++) {
       const key = own[i];
@@ -453,7 +489,7 @@
     }
     const cause = getOwnPropertyDescriptor(value, "cause");
     if (cause !== undefined && cause.enumerable === false) parts[parts.length] = "[cause]: " + show(cause.value, view, level + 1);
-    return spend(view, slice(text, 0, view.left > 0 ? view.left : 0)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
+    return spend(view, clip(text, view)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
   }
   function more(view, done, total) {
     if (view.left > 0) return true;
@@ -505,7 +541,7 @@
       if (indices > 0 && typeof key === "string" && isIndex(key)) continue;
       if (!propertyIsEnumerable(value, key)) continue;
       if (!more(view, i, names.length)) break;
-      const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(key);
+      const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
       spend(view, shown);
       let text;
       try {
@@ -604,13 +640,19 @@
   function request(name, input) {
     return new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
+      // The host counts and refuses; what is far beyond the limit need not trouble it.
+      if (limits.requests !== null && ++requested > limits.requests + 64)
+        throw makeError(new ErrorClass(), "PTCCallBudgetExceeded", "the cell may make " + limits.requests
+          + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
       const site = new ErrorClass();
       pending[open(name, text)] = { __proto__: null, resolve, reject, site };
     });
   }
   function call(name, input) {
-    if (active) calls[calls.length] = "[" + stringify(name) + "," + encodeValue(input) + "]";
+    if (!active) return;
+    if (++called > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 calls without an answer");
+    calls[calls.length] = "[" + stringify(name) + "," + encodeValue(input) + "]";
   }
   function timer(ms, callback) {
     if (!active) throw new ErrorClass("a timer was set after its cell had ended");
@@ -635,36 +677,55 @@
   }
   function write(line) {
     const room = limits.consoleChars - lineChars;
-    const kept = line.length <= room ? line : slice(line, 0, room > 0 ? room : 0);
+    let kept = line.length <= room ? line : slice(line, 0, room > 0 ? room : 0);
+    // A cut never falls between the two halves of a character.
+    if (kept.length < line.length && kept.length > 0 && (charCode(kept, kept.length - 1) & 0xfc00) === 0xd800)
+      kept = slice(kept, 0, kept.length - 1);
     lineOmitted += line.length - kept.length;
-    record(kept);
     if (kept.length > 0 || room > 0) {
       lines[lines.length] = kept;
       lineChars += kept.length + 1;
-    }
+    } else lineOmitted += 1; // its line break
+    record(kept);
   }
   // A copy of the console output at a fixed place, for engines that can look into the memory of
-  // a guest that was stopped in the middle: [length, UTF-16 units…].
+  // a guest that was stopped in the middle: length, omitted characters (low, high), UTF-16 units.
   const recorder = new Uint16Array(8192);
   for (let i = 0; i < 8192; i++) recorder[i] = (i * 40503 + 12345) & 65535; // found by this pattern
   function record(line) {
-    let at = recorder[0];
-    for (let i = 0; i < line.length && at < 8190; i++) recorder[++at] = charCode(line, i);
-    if (at < 8190) recorder[++at] = 10;
+    let at = recorder[0], missed = 0;
+    for (let i = 0; i < line.length; i++) {
+      if (at >= 8188) { missed = line.length - i; break; }
+      recorder[3 + at++] = charCode(line, i);
+    }
+    if (at < 8188 && line.length > 0) recorder[3 + at++] = 10;
     recorder[0] = at;
+    recorderMissed += missed;
+    const omitted = lineOmitted + recorderMissed;
+    recorder[1] = omitted & 65535;
+    recorder[2] = (omitted >>> 16) & 65535;
   }
+  // What `import()` in a cell becomes: the host fetches the module, then the engine has it.
+  const importModule = async (specifier) => import(await request("module", "" + specifier));
   function settleOne(id, failed, body) {
     const entry = pending[id];
     if (entry === undefined) return;
     delete pending[id];
     if (entry.callback !== undefined) {
       openTimers--;
-      try { entry.callback(); } catch (error) { report(error); }
+      try { entry.callback(); } catch (error) { attempt(report, error); }
     } else if (failed) {
       entry.reject(makeError(entry.site, body.name, body.message, body.data));
     } else {
-      entry.resolve(body);
+      fulfil(entry.resolve, body);
     }
+  }
+  function fulfil(resolve, value) {
+    const inherits = typeof value === "object" && value !== null && getPrototypeOf(value) !== objectPrototype;
+    // A `then` that the guest gave to all arrays, for example, must not take the answer over.
+    if (inherits) define(value, "then", undefined);
+    resolve(value);
+    if (inherits) deleteProperty(value, "then");
   }
 
   // -- what the guest sees of bridges ------------------------------------------------------
@@ -690,9 +751,8 @@
     const old = keys(roots), names = keys(fresh);
     for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;
     for (let i = 0; i < names.length; i++) {
-      const known = names[i] in roots;
       roots[names[i]] = freezeTree(fresh[names[i]]);
-      if (!known) reserve(names[i]);
+      if (guarded[names[i]] !== true) reserve(names[i]);
     }
   }
   function freezeTree(node) {
@@ -708,8 +768,9 @@
       set: () => { throw new TypeErrorClass(root + " is reserved by the interpreter; use another name"); },
     });
     builtin[root] = true;
+    guarded[root] = done;
     // The guest had a variable of this name before the host offered it; the host's wins.
-    if (!done) attempt(() => { globals[root] = roots[root]; });
+    if (!done) attempt(() => defineProperty(globals, root, { __proto__: null, value: roots[root] }));
   }
 
   // -- the cell ----------------------------------------------------------------------------
@@ -753,20 +814,33 @@
         exact = !options.cut;
         omitted = options.cut ? 1 : 0;
         handle = typeof value === "symbol" || typeof value === "function";
+        if (text.length > 2 * limits.renderChars) { // many short parts
+          omitted = text.length - limits.renderChars;
+          text = slice(text, 0, limits.renderChars);
+        }
         if (typeof value === "function") text += " arity=" + (attempt((v) => +v.length, value) || 0);
       }
     } catch (error) {
       fail(error, mine);
       return;
     }
+    try {
+      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + "}";
+    } catch {
+      completion = noRoom;
+    }
     active = false;
-    completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + "}";
   }
   function fail(reason, mine) {
     if (mine !== cell || !active) return;
+    try {
+      completion = '{"error":' + errorText(reason) + "}";
+    } catch {
+      completion = noRoom; // nothing else makes this fail
+    }
     active = false;
-    completion = '{"error":' + errorText(reason) + "}";
   }
+  const noRoom = '{"error":{"name":"InternalError","message":"out of memory","stack":""}}';
   function takeConsole() {
     if (lines.length > 0 || lineOmitted > 0)
       calls[calls.length] = '["console",{"text":' + stringify(join(lines, "\n")) + ',"omitted":' + lineOmitted + "}]";
@@ -797,18 +871,21 @@
   }
   function exportValues() {
     const own = ownNames(), parts = list();
-    for (let i = 0; i < own.length; i++) {
-      let text;
-      let value;
-      try {
-        value = globals[own[i]];
-        text = encodeValue(value);
-      } catch (error) {
-        text = '{"$":"lost","v":' + stringify(lostReason(value)) + "}";
-      }
-      parts[parts.length] = stringify(own[i]) + ":" + text;
-    }
+    for (let i = 0; i < own.length; i++) parts[parts.length] = stringify(own[i]) + ":" + exportValue(own[i]);
     return "{" + join(parts, ",") + "}";
+  }
+  function exportValue(name) {
+    const found = getOwnPropertyDescriptor(globals, name);
+    let why = "it is not serializable (type: accessor)"; // it has no value unless its code runs
+    if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
+    if (found.get === undefined && found.set === undefined) {
+      try {
+        return encodeValue(found.value);
+      } catch {
+        why = lostReason(found.value);
+      }
+    }
+    return '{"$":"lost","v":' + stringify(why) + "}";
   }
   function importValues(values) {
     const names = keys(values);
@@ -818,10 +895,12 @@
       else define(globals, name, revive(value), true);
     }
   }
+  const lost = table(); // variables that were not restored -> {why, get}
   function missing(name, why) {
+    const get = () => { throw new ErrorClass("Value for '" + name + "' was not restored because " + why + "."); };
+    lost[name] = { __proto__: null, why, get };
     defineProperty(globals, name, {
-      __proto__: null, enumerable: true, configurable: true,
-      get() { throw new ErrorClass("Value for '" + name + "' was not restored because " + why + "."); },
+      __proto__: null, enumerable: true, configurable: true, get,
       set(value) { define(globals, name, value, true); },
     });
   }
@@ -839,7 +918,8 @@
     begin(words, told) {
       forget();
       calls = list(); lines = list(); lineChars = 0; lineOmitted = 0; completion = "";
-      recorder[0] = 0;
+      recorder[0] = recorder[1] = recorder[2] = recorderMissed = 0;
+      requested = called = 0;
       cell++;
       active = true;
       clock = origin = told.now;
@@ -876,10 +956,35 @@
     describe, isError, thrownText,
     define: (name, value) => { define(globals, name, value); },
   });
+  function lock(object, key) {
+    const found = getOwnPropertyDescriptor(object, key);
+    const fixed = { __proto__: null, configurable: false };
+    if (found.get === undefined) fixed.writable = false;
+    defineProperty(object, key, fixed);
+  }
+  // On a global object that takes no more variables, later cells could declare none.
+  function keepOpen(owner, name) {
+    const original = owner[name];
+    define(owner, name, { [name](object) {
+      if (object === globals) throw new TypeErrorClass("globalThis cannot be closed: later cells declare their variables on it");
+      return original(object);
+    } }[name]);
+  }
   const seal = () => {
+    defineProperty(globals, "$mport", { __proto__: null, value: freeze(importModule) });
     // Nothing may be added where every object would inherit it: `then` on it would hijack
     // each promise that resolves to an object, a setter `value` the engine's own boxes.
     preventExtensions(objectPrototype);
+    // What `await` looks at; a guest that changes it would lose every answer of the host.
+    lock(PromiseClass.prototype, "constructor");
+    lock(PromiseClass, Symbol.species);
+    // It is given the functions on the stack, the kernel's too.
+    defineProperty(ErrorClass, "prepareStackTrace",
+      { __proto__: null, get() { return undefined; }, set() {}, enumerable: false, configurable: false });
+    keepOpen(Object, "freeze");
+    keepOpen(Object, "seal");
+    keepOpen(Object, "preventExtensions");
+    keepOpen(Reflect, "preventExtensions");
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
   };

@@ -1,0 +1,27 @@
+"""Skills as modules: `await import("@/skills/<name>")` in the guest.
+
+`Turn.options["skills"]` says where they are: a directory, or an object with the method of
+`interpstack_skills.source.SkillSource`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from interpstack import ModuleBundle, Session, Turn, hookimpl
+
+
+@hookimpl
+def interpstack_resolve_module(
+    specifier: str, session: Session
+) -> Callable[[], Awaitable[ModuleBundle]] | None:
+    from interpstack_skills.loader import skill_loader
+
+    return skill_loader(specifier, session.turn.options.get("skills"))
+
+
+@hookimpl
+def interpstack_prompt_section(turn: Turn) -> str | None:
+    from interpstack_skills.loader import skills_section
+
+    return skills_section(turn.options.get("skills"))

@@ -1,0 +1,90 @@
+"""From a specifier to the files of a skill."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import yaml
+
+from interpstack import GuestException, ModuleBundle
+from interpstack_skills.source import as_source, is_code
+
+__all__ = ["skill_loader", "skills_section"]
+
+_PREFIX: Final = "@/skills/"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
+_ENTRIES: Final = tuple(
+    f"{stem}{ending}"
+    for stem in ("index", "main", "mod")
+    for ending in (".js", ".mjs", ".ts", ".mts")
+)
+
+
+def skill_loader(specifier: str, given: Any) -> Callable[[], Awaitable[ModuleBundle]] | None:
+    """What loads a skill; `None` for specifiers that name none."""
+    source = as_source(given)
+    if source is None or not specifier.startswith(_PREFIX):
+        return None
+    name = specifier.removeprefix(_PREFIX)
+
+    async def load() -> ModuleBundle:
+        if not _NAME.fullmatch(name):
+            raise _unavailable(f'{specifier!r} is no skill; import "{_PREFIX}<name>"')
+        try:
+            files = await source.files(name)
+        except Exception as error:
+            raise _unavailable(f"skill {name!r} cannot be loaded: {error}") from error
+        if files is None:
+            raise _unavailable(f"there is no skill {name!r}")
+        return _bundle(name, files)
+
+    return load
+
+
+def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:
+    entry = _entry(name, files)
+    code = {f"{_PREFIX}{name}/{path}": text for path, text in files.items() if is_code(path)}
+    return ModuleBundle(f"{_PREFIX}{name}/{entry}", code)
+
+
+def _entry(name: str, files: Mapping[str, str]) -> str:
+    """The file a skill starts with: `module` in its front matter, or the usual names."""
+    wanted = _front_matter(files.get("SKILL.md", "")).get("module")
+    if wanted is None:
+        found = next((entry for entry in _ENTRIES if entry in files), None)
+        if found is None:
+            raise _unavailable(f"skill {name!r} has no code: its SKILL.md names no `module`")
+        return found
+    path = posixpath.normpath(str(wanted))
+    if path not in files or not is_code(path):
+        raise _unavailable(
+            f"skill {name!r} names the module {str(wanted)!r}, which it does not have"
+        )
+    return path
+
+
+def _front_matter(text: str) -> Mapping[str, Any]:
+    found = _FRONT_MATTER.match(text)
+    try:
+        data = yaml.safe_load(found[1]) if found else None
+    except yaml.YAMLError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def skills_section(given: Any) -> str | None:
+    """The prompt section on skills; `None` without any."""
+    if given is None:
+        return None
+    return (
+        'Skills with code are modules: `const skill = await import("@/skills/<name>")` gives '
+        "what the skill exports."
+    )
+
+
+def _unavailable(message: str) -> GuestException:
+    return GuestException(message, name="SkillNotAvailable")

@@ -1,0 +1,30 @@
+"""Modules that guest code imports.
+
+The host finds a module and hands over all files it may need at once; the engine resolves
+relative imports among them by name alone, without asking again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import attrs
+
+__all__ = ["ModuleBundle", "ModuleLoader"]
+
+
+@attrs.frozen
+class ModuleBundle:
+    """A module and the files it may import.
+
+    Attributes:
+        entry: Name of the file to run first; one of `files`.
+        files: Sources by name. Names are paths with `/`; relative imports join them.
+    """
+
+    entry: str
+    files: Mapping[str, str]
+
+
+#: Finds the bundle of one specifier; raises what the guest is to catch.
+ModuleLoader = Callable[[], Awaitable[ModuleBundle]]
