@@ -1,0 +1,23 @@
+"""The command line: `interpstack run`, `repl`, `plugins`, `doctor`, and what plugins add.
+
+Nothing here is imported by the core. Commands are imported when they are used, so that
+`interpstack --help` is fast and a broken plugin breaks only its own command.
+"""
+
+from __future__ import annotations
+
+import click
+
+from interpstack.cli.commands import Commands
+
+__all__ = ["main"]
+
+
+@click.group("interpstack", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="interpstack", message="%(prog)s %(version)s")
+def main() -> None:
+    """Run code in the interpreters that LLM agents use.
+
+    Exit status: 0 on success, 1 when the code or a check failed, 2 when an option, a file or a
+    plugin is wrong, 130 after Ctrl-C.
+    """

@@ -1,0 +1,131 @@
+"""Finds the commands, and turns what goes wrong in them into a message and an exit status."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TextIO
+
+import click
+
+from interpstack.cli.printing import write
+from interpstack.errors import ConfigurationError, InterpstackError
+
+__all__ = ["GROUP", "Commands"]
+
+#: The entry-point group in which plugins register commands, by name.
+GROUP = "interpstack.commands"
+
+#: The modules of the built-in commands; each has a `command`.
+_BUILT_IN = {
+    "run": "interpstack.cli.run",
+    "repl": "interpstack.cli.repl",
+    "plugins": "interpstack.cli.info",
+    "doctor": "interpstack.cli.doctor",
+}
+_INTERRUPTED = 130
+
+
+class _Problem(click.ClickException):
+    """What was wrong, on one red line."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        write("Error: " + " ".join(self.message.split()), err=True, colour="red")
+
+
+class Commands(click.Group):
+    """The built-in commands, and those of plugins, which are imported only to be run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*_BUILT_IN, *sorted(_plugin_commands().keys() - _BUILT_IN.keys())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _BUILT_IN:
+            command: click.Command = import_module(_BUILT_IN[cmd_name]).command
+            return command
+        entries = _plugin_commands().get(cmd_name)
+        if not entries:
+            return None
+        try:
+            return _load(cmd_name, entries)
+        except ConfigurationError as error:
+            if ctx.resilient_parsing:  # shell completion goes on without the broken command
+                return None
+            raise _Problem(str(error)) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = []
+        for name in self.list_commands(ctx):
+            if name in _BUILT_IN:
+                command = self.get_command(ctx, name)
+                rows.append((name, command.get_short_help_str(limit=80) if command else ""))
+            else:
+                rows.append((name, f"Added by {_origin(_plugin_commands()[name][0])}."))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                write("Interrupted.", err=True)
+                ctx.exit(_INTERRUPTED)
+            except InterpstackError as error:
+                raise _Problem(str(error)) from error
+
+
+def _plugin_commands() -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=GROUP):
+        same = found.setdefault(entry.name, [])
+        if entry.value not in [other.value for other in same]:
+            same.append(entry)
+    return found
+
+
+def _load(name: str, entries: Sequence[EntryPoint]) -> click.Command:
+    """Import a plugin's command.
+
+    Raises:
+        ConfigurationError: It cannot be imported, is no command, or is there twice.
+    """
+    if len(entries) > 1:
+        owners = " and ".join(_origin(entry) for entry in entries)
+        raise ConfigurationError(f"command {name!r} is added by {owners}; uninstall one")
+    entry = entries[0]
+    distribution = entry.dist.name if entry.dist else entry.module
+    fix = f"reinstall what adds it: pip install --force-reinstall {distribution}"
+    try:
+        command = entry.load()
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(
+            f"command {name!r} ({entry.value}) cannot be loaded: {cause}; {fix}"
+        ) from error
+    if not isinstance(command, click.Command):
+        raise ConfigurationError(
+            f"command {name!r} ({entry.value}) is a {type(command).__name__}, not a click "
+            f"command; {fix}"
+        )
+    return command
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} ({entry.module})" if entry.dist else entry.module
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    write(f"{category.__name__}: {message}", err=True, colour="yellow")

@@ -1,0 +1,159 @@
+"""The line editor of the REPL: history, highlighting, completion, several lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import is_searching
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+
+from interpstack.cli.nesting import is_whole
+from interpstack.cli.printing import encodable, write
+from interpstack.cli.shell import COMMAND
+
+__all__ = ["Editor", "coloured", "history_file", "open_history"]
+
+_WORDS: Final = (
+    *("Array", "Boolean", "Date", "Error", "JSON", "Map", "Math", "Number", "Object", "Promise"),
+    *("RegExp", "Set", "String", "async", "await", "class", "const", "else", "false", "for"),
+    *("function", "if", "let", "new", "null", "of", "return", "throw", "true", "try", "typeof"),
+    *("undefined", "while"),
+)
+_DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
+#: Characters up to which highlighting is quick enough.
+_HIGHLIGHTED: Final = 20_000
+
+
+class Editor:
+    """Reads one cell or dot command after the other.
+
+    Attributes:
+        completer: Completes what `offer` was told.
+    """
+
+    def __init__(self) -> None:
+        history, note = open_history()
+        if note:
+            write(f"Note: {note}", err=True, colour="yellow")
+        self.completer = _Names()
+        self._prompt: PromptSession[str] = PromptSession(
+            "> ",
+            multiline=True,
+            prompt_continuation="… ",
+            history=history,
+            lexer=PygmentsLexer.from_filename("cell.js"),
+            completer=self.completer,
+            complete_while_typing=False,
+            key_bindings=_keys(),
+        )
+
+    def offer(self, names: Sequence[str], commands: Sequence[str]) -> None:
+        """What to complete from now on."""
+        self.completer.names = sorted({*names, *_WORDS})
+        self.completer.commands = commands
+
+    def read(self) -> str:
+        """What was typed.
+
+        Raises:
+            EOFError: Ctrl-D on an empty line.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        return self._prompt.prompt()
+
+
+class _Names(Completer):
+    """Completes dotted names one part at a time, and dot commands."""
+
+    def __init__(self) -> None:
+        self.names: Sequence[str] = ()
+        self.commands: Sequence[str] = ()
+
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,
+    ) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        found = _DOTTED.search(before)
+        typed = before if before.startswith(".") else found.group() if found else ""
+        if not typed:
+            return
+        known = self.commands if typed.startswith(".") else self.names
+        offered = {_next_part(name, typed) for name in known if name.startswith(typed)}
+        for name in sorted(offered - {typed}):
+            yield Completion(name, start_position=-len(typed), display=name.rpartition(".")[2])
+
+
+def _next_part(name: str, typed: str) -> str:
+    """The name up to the end of the part that is being typed."""
+    end = name.find(".", max(1, len(typed)))
+    return name if end < 0 else name[:end]
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter", filter=~is_searching)
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.newline(copy_margin=True)
+
+    @keys.add("escape", "enter")
+    def _alt_enter(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=True)
+
+    return keys
+
+
+def history_file() -> Path:
+    """Where the history is kept: in the user's state directory.
+
+    Raises:
+        RuntimeError: The user has no home directory.
+    """
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME")
+    base = Path(given) if given else Path.home() / ".local" / "state"
+    return base / "interpstack" / "history"
+
+
+def open_history() -> tuple[History, str | None]:
+    """The history, readable by its user only; in memory, with a note why, if it must be."""
+    try:
+        path = history_file()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What was typed may hold secrets, so the file is private from its first byte on.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return InMemoryHistory(), f"this session's history is not kept: {reason}"
+    return FileHistory(str(path)), None
+
+
+def coloured(text: str) -> None:
+    """Write a value in the colours of its syntax."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    shown = encodable(text, sys.stdout)
+    if len(shown) <= _HIGHLIGHTED:
+        syntax = Syntax("", "javascript", theme="ansi_dark").highlight(shown)
+        syntax.rstrip()
+    else:
+        syntax = Text(shown)
+    Console().print(syntax, soft_wrap=True)

@@ -1,0 +1,66 @@
+"""`interpstack plugins`: what is installed and what it can do."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from interpstack.cli.printing import encodable, write
+from interpstack.cli.survey import Survey, survey
+
+__all__ = ["command", "print_table"]
+
+
+@click.command("plugins")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """List engines, plugins and what they can do.
+
+    Engines come with isolation class and capabilities, plugins with version and hooks; those
+    that cannot be loaded say why.
+    """
+    found = survey()
+    if as_json:
+        write(json.dumps(found.to_dict(), indent=2))
+    else:
+        _show(found)
+
+
+def _show(found: Survey) -> None:
+    engines = [
+        [data["name"], data["isolation"], data["language"], ", ".join(data["capabilities"])]
+        for data in (engine.to_dict() for engine in found.engines)
+    ]
+    print_table("Engines", ["name", "isolation", "language", "capabilities"], engines)
+    plugins = [
+        [
+            p.name,
+            p.version,
+            p.distribution,
+            "\n".join(h.removeprefix("interpstack_") for h in p.hooks),
+        ]
+        for p in found.plugins
+    ]
+    print_table("Plugins", ["name", "version", "distribution", "hooks"], plugins)
+    if found.failed:
+        failed = [[plugin.name, plugin.distribution, plugin.reason] for plugin in found.failed]
+        print_table("Cannot be loaded", ["name", "distribution", "reason"], failed, style="red")
+
+
+def print_table(title: str, columns: list[str], rows: list[list[str]], style: str = "") -> None:
+    """Write a table to standard output."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, style=style, pad_edge=False
+    )
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(encodable(cell, sys.stdout)) for cell in row))
+    Console(safe_box=True).print(table)

@@ -1,0 +1,99 @@
+"""The options that `run` and `repl` share, and the stack they ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from interpstack.cli.tools import load_tools
+from interpstack.engine import Capability, Cell
+from interpstack.errors import ConfigurationError
+from interpstack.limits import Limits
+from interpstack.stack import InterpreterStack
+from interpstack.turns import Turn
+
+__all__ = ["check_language", "open_stack", "stack_options"]
+
+_MIB = 2**20
+#: A person reads all of it; the default is for models, whose context is dear.
+_CHARS = 1_000_000
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise click.BadParameter(f"takes seconds above 0; got {value:g}", ctx, option)
+    return value
+
+
+def stack_options(command: _F) -> _F:
+    """Add `--engine`, `--tools`, `--timeout` and `--memory` to a command."""
+    options = [
+        click.option(
+            "--engine", default="quickjs", show_default=True, help="Engine to run the code in."
+        ),
+        click.option(
+            "--tools",
+            metavar="MODULE[:ATTR]",
+            multiple=True,
+            help="Offer Python functions to the code, as tools.NAME; may be repeated.",
+        ),
+        click.option(
+            "--timeout",
+            metavar="SECONDS",
+            type=float,
+            callback=_seconds,
+            help="Time for one cell, computing and waiting. [default: 5 computing, 600 in all]",
+        ),
+        click.option(
+            "--memory",
+            metavar="MIB",
+            type=click.IntRange(min=4),
+            help="Memory for the code, in MiB. [default: 64]",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_stack(
+    engine: str, tools: tuple[str, ...], timeout: float | None, memory: int | None
+) -> tuple[InterpreterStack, Turn]:
+    """The stack, and the turn with the tools that are no bridges.
+
+    Raises:
+        InterpstackError: An option is wrong.
+    """
+    loaded = load_tools(tools)
+    given: dict[str, Any] = {}
+    if timeout is not None:
+        given |= {"cpu_seconds": timeout, "wall_seconds": timeout}
+    if memory is not None:
+        given["memory_bytes"] = memory * _MIB
+    # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
+    limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
+    plugins = ["console", "ptc"] if loaded.host_tools else ["console"]
+    stack = InterpreterStack(engine, plugins, bridges=loaded.bridges, limits=limits)
+    return stack, Turn(tools=loaded.host_tools)
+
+
+def check_language(stack: InterpreterStack, cell: Cell) -> None:
+    """Refuse a cell whose language the engine does not run.
+
+    Raises:
+        ConfigurationError: The engine runs other languages.
+    """
+    engine = stack.engine
+    runs = [engine.language]
+    if Capability.TYPESCRIPT in engine.capabilities:
+        runs.append("typescript")
+    if cell.language is not None and cell.language not in runs:
+        raise ConfigurationError(
+            f"{cell.name} is {cell.language}, but the engine {engine.name!r} runs "
+            f"{' and '.join(runs)}; choose another with --engine ('interpstack plugins' lists them)"
+        )

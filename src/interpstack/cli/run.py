@@ -1,0 +1,76 @@
+"""`interpstack run`: one cell, from a file, standard input or the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from interpstack.cli.options import check_language, open_stack, stack_options
+from interpstack.cli.printing import show_outcome, write
+from interpstack.cli.sources import LANGUAGES, read_file, read_stdin
+from interpstack.engine import Cell
+from interpstack.errors import ConfigurationError
+from interpstack.outcome import Outcome
+from interpstack.stack import InterpreterStack
+from interpstack.turns import Turn
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("-e", "--eval", "code", metavar="CODE", multiple=True, help="Code to run.")
+@click.option(
+    "--language",
+    type=click.Choice(LANGUAGES),
+    help="Language of the code. [default: from the extension, else the engine's own]",
+)
+@stack_options
+@click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
+def command(
+    file: str | None,
+    code: tuple[str, ...],
+    language: str | None,
+    engine: str,
+    tools: tuple[str, ...],
+    timeout: float | None,
+    memory: int | None,
+    as_json: bool,
+) -> None:
+    """Run a file, standard input or code.
+
+    Console output and the value of the last expression go to standard output, errors to
+    standard error. Exit status 1 means that the code failed.
+    """
+    cell = _cell(file, code, language)
+    stack, turn = open_stack(engine, tools, timeout, memory)
+    check_language(stack, cell)
+    with stack:
+        outcome = asyncio.run(_run(stack, turn, cell))
+    if as_json:
+        write(json.dumps(outcome.to_dict(), indent=2))
+    else:
+        show_outcome(outcome)
+    if not outcome.ok:
+        raise click.exceptions.Exit(1)
+
+
+async def _run(stack: InterpreterStack, turn: Turn, cell: Cell) -> Outcome:
+    async with stack.session() as session:
+        session.bind(turn)
+        return await session.eval(cell)
+
+
+def _cell(file: str | None, code: tuple[str, ...], language: str | None) -> Cell:
+    if len(code) + (file is not None) != 1:
+        got = "both" if file is not None and code else "none" if not code else "several"
+        raise click.UsageError(
+            f"give one source: a FILE, - for standard input, or -e CODE; got {got}"
+        )
+    if file is None:
+        if not code[0].strip():
+            raise ConfigurationError("-e got empty code; it takes an expression or a statement")
+        return Cell(source=code[0], language=language)
+    return read_stdin(language) if file == "-" else read_file(file, language)

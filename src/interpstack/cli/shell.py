@@ -1,0 +1,175 @@
+"""The session behind the REPL: runs cells and dot commands, and keeps what succeeded."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from interpstack.bridges import Bridge
+from interpstack.cli.options import check_language
+from interpstack.cli.printing import show_outcome, show_remarks, write
+from interpstack.cli.sources import read_file
+from interpstack.cli.tools import camel_case
+from interpstack.engine import Cell
+from interpstack.errors import ConfigurationError, InterpstackError
+from interpstack.outcome import Outcome
+from interpstack.sessions import Session
+from interpstack.stack import InterpreterStack
+from interpstack.turns import HostTool, first_paragraph
+
+__all__ = ["COMMAND", "Shell"]
+
+#: What a dot command looks like; `.5` and `.then(…)` are code.
+COMMAND: Final = re.compile(r"\s*\.([a-z]+)(?:[ \t]+(.*?))?\s*")
+#: Beginnings that would join a cell to the one before it in a saved file.
+_JOINING: Final = tuple("([`/+-*,.")
+
+
+class Shell:
+    """What a person types, run in one session.
+
+    Attributes:
+        done: Set by `.exit`.
+        plain: Show values without colours.
+    """
+
+    def __init__(self, stack: InterpreterStack, session: Session, runner: asyncio.Runner) -> None:
+        self.done = False
+        self.plain = True
+        self._stack = stack
+        self._session = session
+        self._runner = runner
+        self._succeeded: list[Cell] = []
+        self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
+            "help": ("show this list", self._help),
+            "tools": ("list what the code may call", self._tools),
+            "reset": ("forget all variables", self._reset),
+            "save": ("FILE: write the code that succeeded so far", self._save),
+            "load": ("FILE: run a file", self._load),
+            "exit": ("leave; so does Ctrl-D", self._exit),
+        }
+
+    def commands(self) -> tuple[str, ...]:
+        """The dot commands."""
+        return tuple(f".{name}" for name in self._commands)
+
+    def names(self) -> tuple[str, ...]:
+        """Globals and dotted bridge names, for completion."""
+        bridges = tuple(bridge.name for bridge in self._stack.bridge_set(self._session.turn))
+        try:
+            return (*self._runner.run(self._session.names()), *bridges)
+        except (InterpstackError, NotImplementedError):  # the engine cannot tell, or broke
+            return bridges
+
+    def feed(self, text: str) -> bool:
+        """Run a cell or a dot command; whether it succeeded. Nothing is nothing to fail."""
+        if not text.strip():
+            return True
+        try:
+            found = COMMAND.fullmatch(text)
+            if found is None:
+                return self._run(Cell(source=text))
+            return self._command(found[1], found[2] or "")
+        except InterpstackError as error:
+            write(f"Error: {error}", err=True, colour="red")
+            return False
+
+    def _run(self, cell: Cell) -> bool:
+        outcome = self._runner.run(self._session.eval(cell))
+        self._show(outcome)
+        if outcome.ok:
+            self._succeeded.append(cell)
+        return outcome.ok
+
+    def _show(self, outcome: Outcome) -> None:
+        if self.plain:
+            show_outcome(outcome)
+            return
+        from interpstack.cli.editor import coloured
+
+        if outcome.console:
+            write(outcome.console)
+        if outcome.ok:
+            coloured(outcome.text)
+        show_remarks(outcome)
+
+    # -- dot commands ----------------------------------------------------------------------
+
+    def _command(self, name: str, argument: str) -> bool:
+        if name not in self._commands:
+            listed = ", ".join(self.commands())
+            raise ConfigurationError(f".{name} is no command; the commands are {listed}")
+        takes_file = name in ("save", "load")
+        if takes_file != bool(argument):
+            wanted = "a FILE, as in ." + name + " session.js" if takes_file else "nothing"
+            raise ConfigurationError(f".{name} takes {wanted}")
+        before = len(self._succeeded)
+        self._commands[name][1](argument)
+        return name != "load" or len(self._succeeded) > before
+
+    def _help(self, _: str) -> None:
+        for name, (text, _action) in self._commands.items():
+            write(f".{name:<6} {text}")
+        write("Enter runs the code once its brackets are closed; Alt+Enter begins a new line.")
+        write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
+
+    def _tools(self, _: str) -> None:
+        turn = self._session.turn
+        tools = {f"tools.{camel_case(tool.name)}": tool for tool in turn.tools}
+        bridges = [bridge for bridge in self._stack.bridge_set(turn) if bridge.awaited]
+        for bridge in bridges:
+            tool = tools.get(bridge.name)
+            about = tool.description if tool else first_paragraph(bridge.handler)
+            write(f"{bridge.name}({_fields(bridge, tool)})  {' '.join(about.split())}".rstrip())
+        if not bridges:
+            write("There are none; start with --tools MODULE:ATTR.")
+
+    def _reset(self, _: str) -> None:
+        self._runner.run(self._session.reset())
+        self._succeeded.clear()
+        write("All variables are forgotten.")
+
+    def _save(self, file: str) -> None:
+        if not self._succeeded:
+            raise ConfigurationError("there is nothing to save: no code has succeeded yet")
+        typed = any(cell.language == "typescript" for cell in self._succeeded)
+        extension = ".ts" if typed else ".js"
+        if not file.endswith(extension):
+            raise ConfigurationError(f".save takes a name that ends in {extension}; got {file}")
+        try:
+            with Path(file).open("x", encoding="utf-8", errors="backslashreplace") as opened:
+                opened.write(_joined([cell.source for cell in self._succeeded]))
+        except FileExistsError:
+            raise ConfigurationError(f"{file} is there already; choose another name") from None
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{file} cannot be written: {error}") from error
+        write(f"{len(self._succeeded)} cell(s) saved to {file}")
+
+    def _load(self, file: str) -> None:
+        cell = read_file(file)
+        check_language(self._stack, cell)
+        self._run(cell)
+
+    def _exit(self, _: str) -> None:
+        self.done = True
+
+
+def _joined(sources: Sequence[str]) -> str:
+    parts = [source.strip() for source in sources]
+    return "\n".join(f";{p}" if p.startswith(_JOINING) else p for p in parts) + "\n"
+
+
+def _fields(bridge: Bridge, tool: HostTool | None) -> str:
+    """The fields a bridge takes, those with a default marked."""
+    if tool is not None:
+        required = tool.input_schema.get("required", ())
+        fields = {name: name in required for name in tool.input_schema.get("properties", ())}
+    elif bridge.signature is not None:
+        fields = {name: needed for name, (_, needed) in bridge.signature.parameters.items()}
+    else:
+        return "…"
+    listed = ", ".join(name if needed else f"{name}?" for name, needed in fields.items())
+    return f"{{{listed}}}" if listed else ""

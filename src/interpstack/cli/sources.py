@@ -1,0 +1,84 @@
+"""Reads code from files and standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from interpstack.engine import Cell
+from interpstack.errors import ConfigurationError
+from interpstack.limits import Limits
+
+__all__ = ["LANGUAGES", "read_file", "read_stdin"]
+
+LANGUAGES = ("javascript", "typescript")
+_EXTENSIONS = {
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".ts": "typescript",
+    ".mts": "typescript",
+    ".cts": "typescript",
+}
+
+
+def read_file(name: str, language: str | None = None) -> Cell:
+    """A file as a cell; its extension tells the language, unless one is given.
+
+    Raises:
+        ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a
+            language that its name does not tell.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise ConfigurationError(f"{name} is a directory; name a file in it")
+    try:
+        with path.open("rb") as file:
+            data = _bounded(file, name)
+    except FileNotFoundError:
+        raise ConfigurationError(f"there is no file {name}; for code itself use -e CODE") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{name} cannot be read: {reason}") from error
+    if language is None:
+        language = _EXTENSIONS.get(path.suffix.lower())
+    if language is None:
+        raise ConfigurationError(
+            f"{name}: the extension does not tell the language; use one of "
+            f"{', '.join(_EXTENSIONS)}, or pass --language"
+        )
+    return Cell(source=_text(data, name), name=path.name, language=language)
+
+
+def read_stdin(language: str | None = None) -> Cell:
+    """Standard input, to its end, as a cell.
+
+    Raises:
+        ConfigurationError: It is no UTF-8 text, empty, or too large.
+    """
+    data = _bounded(sys.stdin.buffer, "standard input")
+    return Cell(source=_text(data, "standard input"), name="stdin", language=language)
+
+
+def _bounded(file: BinaryIO, name: str) -> bytes:
+    limit = Limits().source_bytes
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigurationError(
+            f"{name} is larger than the {limit} bytes that code may have; let the code get its "
+            "data through a tool (--tools)"
+        )
+    return data
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{name} is not UTF-8 text (byte {error.start + 1}); save it as UTF-8"
+        ) from None
+    if not text.strip():
+        raise ConfigurationError(f"{name} is empty; it takes at least one expression or statement")
+    return text

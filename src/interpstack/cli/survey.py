@@ -1,0 +1,101 @@
+"""What is installed: every plugin is loaded, and those that cannot be say why."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import attrs
+
+from interpstack.engine import Engine
+from interpstack.plugins import PluginManager, installed
+
+__all__ = ["EngineEntry", "Failed", "PluginEntry", "Survey", "survey"]
+
+
+@attrs.frozen
+class PluginEntry:
+    """A plugin that loads."""
+
+    name: str
+    version: str
+    distribution: str
+    hooks: tuple[str, ...]
+
+
+@attrs.frozen
+class EngineEntry:
+    """An engine and the plugin that registers it."""
+
+    cls: type[Engine]
+    plugin: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "name": self.cls.name,
+            "plugin": self.plugin,
+            "isolation": self.cls.isolation.value,
+            "language": self.cls.language,
+            "capabilities": sorted(c.value for c in self.cls.capabilities),
+        }
+
+
+@attrs.frozen
+class Failed:
+    """A plugin that does not load, and why."""
+
+    name: str
+    distribution: str
+    reason: str
+
+
+@attrs.frozen
+class Survey:
+    """All installed plugins, sorted by name."""
+
+    engines: tuple[EngineEntry, ...]
+    plugins: tuple[PluginEntry, ...]
+    failed: tuple[Failed, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "engines": [engine.to_dict() for engine in self.engines],
+            "plugins": [attrs.asdict(plugin) for plugin in self.plugins],
+            "failed": [attrs.asdict(plugin) for plugin in self.failed],
+        }
+
+
+def survey() -> Survey:
+    """Load every installed plugin, each on its own.
+
+    Raises:
+        ConfigurationError: Two distributions install a plugin of one name.
+    """
+    engines: list[EngineEntry] = []
+    plugins: list[PluginEntry] = []
+    failed: list[Failed] = []
+    for name, entry in installed().items():
+        distribution = entry.dist.name if entry.dist else ""
+        try:
+            found, offered = _load(name, entry)
+        except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
+            failed.append(Failed(name, distribution, _reason(name, error)))
+            continue
+        plugins.append(found)
+        engines += offered
+    return Survey(tuple(engines), tuple(plugins), tuple(failed))
+
+
+def _load(name: str, entry: EntryPoint) -> tuple[PluginEntry, list[EngineEntry]]:
+    manager = PluginManager([name])
+    engines = [EngineEntry(cls, name) for cls in manager.engines().values()]
+    info = manager.describe()[0]
+    distribution = entry.dist.name if entry.dist else ""
+    return PluginEntry(name, info.version, distribution, info.hooks), engines
+
+
+def _reason(name: str, error: Exception) -> str:
+    text = str(error) or type(error).__name__
+    return text if repr(name) in text else f"{type(error).__name__}: {text}"

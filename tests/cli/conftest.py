@@ -1,0 +1,73 @@
+"""The command line, in this process and in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from interpstack.cli import main
+
+Run = Callable[..., Result]
+Spawn = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty current directory, no colours, no history of the user, `sys.path` put back."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run the command line; unexpected exceptions come out."""
+
+    def call(*args: str, stdin: str | bytes = "") -> Result:
+        return CliRunner().invoke(main, args, input=stdin, catch_exceptions=False)
+
+    return call
+
+
+@pytest.fixture
+def spawn(tmp_path: Path) -> Spawn:
+    """Start the command line as users do; `path` holds folders of more distributions."""
+
+    def start(*args: str, path: Path | None = None, **env: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(path or ""), **env}
+        return subprocess.Popen(
+            [sys.executable, "-m", "interpstack", *args],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    return start
+
+
+@pytest.fixture
+def distribution(tmp_path: Path) -> Callable[..., Path]:
+    """Make a folder with an installed distribution: entry points and modules."""
+
+    def make(name: str, entry_points: str, **modules: str) -> Path:
+        folder = tmp_path / "site"
+        info = folder / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(entry_points)
+        for module, source in modules.items():
+            (folder / f"{module}.py").write_text(source)
+        return folder
+
+    return make
