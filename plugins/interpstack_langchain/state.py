@@ -149,10 +149,10 @@ class Sessions:
         session = self.stack.session(owner)
         await session.reset()
         known = Known(session, token, newest)
-        if not record:
+        if not self.mode.stores or not (record or newest):
             return known
         try:
-            state = self._load(owner, record, newest)
+            state = self._load(owner, record or {}, newest)
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
             else:
@@ -207,4 +207,6 @@ def new_turn() -> str:
 
 
 def _token(record: Mapping[str, Any] | None) -> str:
-    return "" if not record else str(record.get("id"))
+    if not record:
+        return ""
+    return str(record.get("id")) if isinstance(record, Mapping) else "damaged"

@@ -17,10 +17,12 @@ import attrs
 from interpstack import EngineFailure, GuestSource
 from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
 from interpstack_quickjs.compiled import read_cached, write_cached
-from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, guest_runtime
+from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, Workspace, guest_runtime
 
 __all__ = ["Base", "BaseHeaps"]
 
+#: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
+_FORMAT = "base 2"
 #: Length of the kernel's `recorder`.
 _RECORDER_UNITS = 8192
 
@@ -73,7 +75,7 @@ class BaseHeaps:
 
 
 def _load(sources: Sequence[GuestSource]) -> Base:
-    parts = [guest_runtime().compiled.source_hash, kernel_source(), web_source()]
+    parts = [_FORMAT, guest_runtime().compiled.source_hash, kernel_source(), web_source()]
     parts += [f"{source.name}\0{source.source}" for source in sources]
     key = hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
     name = f"base-{key[:32]}.bin"
@@ -132,17 +134,19 @@ def _id(heap: Heap, handles: Sequence[int]) -> str:
     return digest.hexdigest()[:32]
 
 
-_HEADER = struct.Struct("<5i")
+_HEADER = struct.Struct("<7i")
 
 
 def _dump(base: Base) -> bytes:
-    numbers = (base.dispatch, base.track, base.reject, base.recorder)
-    return _HEADER.pack(base.heap.stack_pointer, *numbers) + bytes(base.heap.memory)
+    space = base.heap.workspace
+    numbers = (base.heap.stack_pointer, space.address, space.undefined)
+    handles = (base.dispatch, base.track, base.reject, base.recorder)
+    return _HEADER.pack(*numbers, *handles) + bytes(base.heap.memory)
 
 
 def _parse(data: bytes) -> Base | None:
     if len(data) < _HEADER.size + 65536:
         return None
-    stack, *handles = _HEADER.unpack_from(data)
-    heap = Heap(data[_HEADER.size :], stack)
+    stack, address, undefined, *handles = _HEADER.unpack_from(data)
+    heap = Heap(data[_HEADER.size :], stack, Workspace(address, undefined))
     return Base(_id(heap, handles), heap, *handles)

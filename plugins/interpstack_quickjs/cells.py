@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import re
 import threading
-from functools import cache
-from typing import Final
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Final, TypeAlias
 
 import tree_sitter
 import tree_sitter_javascript
 
-__all__ = ["prepare"]
+from interpstack_quickjs.typescript import strip_types
+
+__all__ = ["escape", "prepare"]
 
 #: Nothing to do for cells without one of these words.
 _WORDS: Final = re.compile(r"\b(?:let|const|class|import)\b")
 _ESCAPED: Final = re.compile("[\0\ud800-\udfff]")
+
+#: Start and end of what is replaced, in bytes, and what replaces it.
+_Edit: TypeAlias = tuple[int, int, bytes]
 
 _parsers = threading.local()
 
@@ -30,16 +36,32 @@ def _language() -> tree_sitter.Language:
     return tree_sitter.Language(tree_sitter_javascript.language())
 
 
-def prepare(source: str) -> str:
-    """A cell's source as QuickJS is to run it."""
-    # UTF-8 has no lone surrogates, and a NUL would end the source for QuickJS; in a string
-    # literal the escape means the same.
-    source = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", source)
+def prepare(source: str, language: str | None = None) -> str:
+    """A cell's source as QuickJS is to run it.
+
+    Raises:
+        TypeScriptError: It is no TypeScript, although `language` says so.
+    """
+    source = escape(source)
+    if language == "typescript":
+        # Imports first: TypeScript drops those that nothing in the same cell uses.
+        source = strip_types(_rewrite(source, partial(_imports, checked=False)))
+    return _rewrite(source, _edits)
+
+
+def escape(source: str) -> str:
+    """Source without what QuickJS cannot read; in a string literal the escapes mean the same.
+
+    UTF-8 has no lone surrogates, and a NUL would end the source.
+    """
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", source)
+
+
+def _rewrite(source: str, find: Callable[[tree_sitter.Node], list[_Edit]]) -> str:
     if not _WORDS.search(source):
         return source
     data = source.encode()
-    edits = _edits(_parse(data).root_node)
-    for start, end, text in sorted(edits, reverse=True):
+    for start, end, text in sorted(find(_parse(data).root_node), reverse=True):
         data = data[:start] + text + data[end:]
     return data.decode()
 
@@ -51,9 +73,8 @@ def _parse(data: bytes) -> tree_sitter.Tree:
     return parser.parse(data)
 
 
-def _edits(root: tree_sitter.Node) -> list[tuple[int, int, bytes]]:
-    """Replacements as start, end and text, in bytes."""
-    edits = _dynamic_imports(root)
+def _edits(root: tree_sitter.Node) -> list[_Edit]:
+    edits = _imports(root)
     for node in root.children:
         if node.type == "lexical_declaration":
             keyword = node.children[0]
@@ -64,12 +85,26 @@ def _edits(root: tree_sitter.Node) -> list[tuple[int, int, bytes]]:
             if name is not None and name.text and not node.has_error:
                 edits.append((node.start_byte, node.start_byte, b"var " + name.text + b" = "))
                 edits.append((node.end_byte, node.end_byte, b";"))
-        elif node.type == "import_statement":
-            edits += _static_import(node)
     return edits
 
 
-def _dynamic_imports(root: tree_sitter.Node) -> list[tuple[int, int, bytes]]:
+def _imports(root: tree_sitter.Node, checked: bool = True) -> list[_Edit]:
+    """All imports; `checked` ones fail for names that the module does not export."""
+    edits = _dynamic_imports(root)
+    for node in root.children:
+        if node.type == "import_statement" and not _broken(node):
+            edits.append((node.start_byte, node.end_byte, _static_import(node, checked)))
+    return edits
+
+
+def _broken(node: tree_sitter.Node) -> bool:
+    """Whether a statement does not parse; that its semicolon is missing is no fault."""
+    return any(child.has_error and not child.is_missing for child in node.children) or (
+        node.child_by_field_name("source") is None
+    )
+
+
+def _dynamic_imports(root: tree_sitter.Node) -> list[_Edit]:
     """Every `import(` as a call of the kernel's function of the same width."""
     query = _import_query()
     found = tree_sitter.QueryCursor(query).captures(root).get("keyword", [])
@@ -81,30 +116,36 @@ def _import_query() -> tree_sitter.Query:
     return tree_sitter.Query(_language(), "(call_expression function: (import) @keyword)")
 
 
-def _static_import(node: tree_sitter.Node) -> list[tuple[int, int, bytes]]:
+def _static_import(node: tree_sitter.Node, checked: bool) -> bytes:
     """`import a, {b as c} from "x"` as an awaited import, on the same lines."""
-    source = node.child_by_field_name("source")
-    if source is None or not source.text or node.has_error:
-        return []
+    source = _text(node.child_by_field_name("source"))
     clause = next((child for child in node.children if child.type == "import_clause"), None)
-    call = b"await $mport(" + source.text + b");"
-    names = [] if clause is None else [name for part in clause.children for name in _names(part)]
-    text = b" ".join(name.replace(b"=", b"= (" + call[:-1] + b")") for name in names) or call
+    declared = [] if clause is None else [_declared(part) for part in clause.named_children]
+    names = [name for _, wanted in declared for name in wanted] if checked else []
+    wanted = b"".join(b", " + name for name in names)
+    call = b"await $mport(" + source + (b", [" + wanted[2:] + b"]" if wanted else b"") + b")"
+    parts = [b"var " + target + b" = (" + call + b");" for target, _ in declared if target]
+    text = b" ".join(parts) or call + b";"
     # Keep the line breaks inside, so that later lines keep their numbers.
-    return [(node.start_byte, node.end_byte, text + b"\n" * (node.text or b"").count(b"\n"))]
+    return text + b"\n" * _text(node).count(b"\n")
 
 
-def _names(part: tree_sitter.Node) -> list[bytes]:
-    """Declarations for one part of an import clause; `=` stands for the module."""
+def _declared(part: tree_sitter.Node) -> tuple[bytes, list[bytes]]:
+    """What one part of an import clause declares, and the exports it needs, as literals."""
     if part.type == "identifier":
-        return [b"var {default: " + (part.text or b"") + b"} =;"]
+        return b"{default: " + _text(part) + b"}", [b'"default"']
     if part.type == "namespace_import":
-        return [b"var " + (part.children[-1].text or b"") + b" =;"]
-    if part.type != "named_imports":
-        return []
-    members = [
-        b": ".join(child.text or b"" for child in specifier.children if child.type != "as")
-        for specifier in part.children
-        if specifier.type == "import_specifier"
-    ]
-    return [b"var {" + b", ".join(members) + b"} =;"]
+        return _text(part.named_children[-1]), []
+    members, names = [], []
+    for specifier in part.named_children:
+        name = specifier.child_by_field_name("name")
+        if name is None:  # a comment
+            continue
+        alias = specifier.child_by_field_name("alias") or name
+        members.append(_text(name) + b": " + _text(alias))
+        names.append(_text(name) if name.type == "string" else b'"' + _text(name) + b'"')
+    return (b"{" + b", ".join(members) + b"}" if members else b""), names
+
+
+def _text(node: tree_sitter.Node | None) -> bytes:
+    return b"" if node is None else node.text or b""

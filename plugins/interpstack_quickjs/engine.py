@@ -40,7 +40,7 @@ from interpstack_quickjs.guest import (
 )
 from interpstack_quickjs.images import pack, unpack
 from interpstack_quickjs.modules import ModuleTable
-from interpstack_quickjs.typescript import TypeScriptError, strip_types
+from interpstack_quickjs.typescript import TypeScriptError
 
 __all__ = ["QuickJSEngine"]
 
@@ -68,14 +68,15 @@ class QuickJSEngine(Engine):
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         base = self._bases.get(bridges.sources_for(self.language))
         if image is None:
-            realm = QuickJSRealm(base, limits, base.heap, None)
+            realm = QuickJSRealm(base, limits, base.heap, None, ModuleTable())
         else:
-            heap, cell = self._heap_of(image, base, limits)
-            realm = QuickJSRealm(base, limits, heap, cell)
+            realm = QuickJSRealm(base, limits, *self._heap_of(image, base, limits))
         realm.bind(bridges)
         return realm
 
-    def _heap_of(self, image: Image, base: Base, limits: Limits) -> tuple[Heap, str | None]:
+    def _heap_of(
+        self, image: Image, base: Base, limits: Limits
+    ) -> tuple[Heap, str | None, ModuleTable]:
         if image.engine != self.name:
             raise ImageError(f"the image is of engine {image.engine!r}, not {self.name!r}")
         if image.base != base.id:
@@ -84,24 +85,33 @@ class QuickJSEngine(Engine):
         cell = extra.get("cell")
         if cell is not None and not isinstance(cell, str):
             raise ImageError("the image is damaged: its cell has no name")
-        return heap, cell
+        try:
+            return heap, cell, ModuleTable(extra.get("modules", ""))
+        except (ValueError, TypeError) as error:
+            raise ImageError(f"the image is damaged: {error}") from error
 
 
 class QuickJSRealm(Realm):
     """One instance of the guest, replaced by another when it is stopped in the middle."""
 
-    def __init__(self, base: Base, limits: Limits, heap: Heap, cell: str | None) -> None:
+    def __init__(
+        self, base: Base, limits: Limits, heap: Heap, cell: str | None, modules: ModuleTable
+    ) -> None:
         self._base = base
         self._limits = limits
         self._bridges = BridgeSet()
         self._suspended = cell
         self.running: str | None = cell
-        self.modules = ModuleTable()
+        self.modules = modules
         self.guest = self._new_guest(heap)
         self._touched = heap is not base.heap
 
     def bind(self, bridges: BridgeSet) -> None:
         self._bridges = bridges
+        self._offer()
+
+    def _offer(self, undo: bool = True) -> None:
+        bridges = self._bridges
         offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
         shown = max(65536, 2 * self._limits.result_chars)
         given = {
@@ -111,7 +121,7 @@ class QuickJSRealm(Realm):
             "timers": self._limits.timers,
             "requests": self._limits.requests,
         }
-        self._trusted("bind", offered, given)
+        self._trusted("bind", offered, given, undo=undo)
 
     def start(self, cell: Cell) -> Execution:
         if cell.language is not None and cell.language not in _LANGUAGES:
@@ -129,7 +139,8 @@ class QuickJSRealm(Realm):
         return QuickJSExecution(self, Cell(source="", name=name), self.guest.heap(), started=True)
 
     def image(self) -> Image:
-        extra = {} if self.running is None else {"cell": self.running}
+        extra = {"cell": self.running, "modules": self.modules.dump()}
+        extra = {key: value for key, value in extra.items() if value}
         data = pack(self.guest.heap(), self._base.heap, extra)
         return Image(QuickJSEngine.name, self._base.id, data)
 
@@ -157,7 +168,7 @@ class QuickJSRealm(Realm):
         self.guest.close()
         self.running = None
         self.guest = self._new_guest(heap)
-        self.bind(self._bridges)
+        self._offer(undo=False)
 
     def _new_guest(self, heap: Heap) -> Guest:
         guest = Guest(self._limits.memory_bytes)
@@ -186,16 +197,17 @@ class QuickJSRealm(Realm):
             raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""
 
-    def _trusted(self, *command: Any) -> str:
+    def _trusted(self, *command: Any, undo: bool = True) -> str:
         """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
-        before = guest.heap() if self._touched else self._base.heap
+        before = guest.heap() if self._touched and undo else self._base.heap
         with guest.runtime.ticker:
             guest.set_time(self._limits.cpu_seconds)
             try:
                 return self.dispatch(*command)
             except Trapped as error:
-                self.restore(before)
+                if undo:
+                    self.restore(before)
                 raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
 
 
@@ -208,6 +220,7 @@ class QuickJSExecution(Execution):
         self._before = before
         self._started = started
         self._ended = False
+        self._idle = False  # nothing is open that could wake the guest
         self._answers: list[str] = []
 
     # -- the protocol ----------------------------------------------------------------------
@@ -234,7 +247,7 @@ class QuickJSExecution(Execution):
             try:
                 if not guest.has_room():
                     return self._overfull(spent)
-                return self._progress(self._realm.dispatch("drain"), spent)
+                return self._settled(self._realm.dispatch("drain"), spent)
             except OutOfRoom:
                 return self._overfull(spent)
 
@@ -290,7 +303,7 @@ class QuickJSExecution(Execution):
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name}
         self._realm.dispatch("begin", words, told)
         try:
-            source = prepare(self._source())
+            source = prepare(self._cell.source, self._cell.language)
         except TypeScriptError as error:
             status, handle = guest.evaluate(f"throw new SyntaxError({json.dumps(str(error))})")
         else:
@@ -299,11 +312,6 @@ class QuickJSExecution(Execution):
         _, ignored = guest.invoke(function, handle)
         guest.free(ignored)
         guest.free(handle)
-
-    def _source(self) -> str:
-        if self._cell.language == "typescript":
-            return strip_types(self._cell.source)
-        return self._cell.source
 
     def _resume(self, now_ms: float, answers: list[str]) -> None:
         guest = self._realm.guest
@@ -314,8 +322,15 @@ class QuickJSExecution(Execution):
         if status == STATUS_JS_ERROR:
             raise OutOfRoom("the guest has no room for the answers of its calls")
 
+    def _settled(self, text: str, spent: float) -> Progress:
+        progress = self._progress(text, spent)
+        if progress.completion is None and self._idle and self._reached_limit():
+            return self._overfull(spent)  # too little memory to tell who waits for a promise
+        return progress
+
     def _progress(self, text: str, spent: float) -> Progress:
         drained = json.loads(text)
+        self._idle = drained["idle"]
         completion = self._completion(drained["completion"])
         if completion is not None:
             self._ended = True

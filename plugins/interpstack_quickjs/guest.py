@@ -15,7 +15,8 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -39,6 +40,10 @@ _JOBS_PER_CALL: Final = 100_000
 _TICK_SECONDS: Final = 0.1
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 1.0
+#: Size of the block for passing data; longer data is allocated each time.
+_WORKSPACE_BYTES: Final = 65536
+#: Bytes at its start for handles.
+_SLOTS_BYTES: Final = 64
 #: Bytes that must be free for the kernel to begin the next cell.
 _HEADROOM: Final = 256 * 1024
 
@@ -75,16 +80,31 @@ class OutOfRoom(EngineFailure):
 
 
 @attrs.frozen
+class Workspace:
+    """A block of guest memory for passing data in and out without allocating.
+
+    Attributes:
+        address: Of 64 bytes for handles, then room for text.
+        undefined: A handle of `undefined`.
+    """
+
+    address: int
+    undefined: int
+
+
+@attrs.frozen
 class Heap:
     """An instance's memory and what is needed to run it again.
 
     Attributes:
         memory: All of the linear memory.
         stack_pointer: The guest's own stack pointer.
+        workspace: Where in the memory the host passes data.
     """
 
     memory: bytes | bytearray = attrs.field(repr=False)
     stack_pointer: int
+    workspace: Workspace
 
 
 class _Ticker:
@@ -267,6 +287,7 @@ class Guest:
         self._lookup = exports
         self._memory: wasmtime.Memory = exports["memory"]
         self._stack_pointer: wasmtime.Global = exports["__stack_pointer"]
+        self._workspace: Workspace | None = None
         self._closed = False
 
     # -- memory ----------------------------------------------------------------------------
@@ -315,8 +336,9 @@ class Guest:
 
     def heap(self) -> Heap:
         """A copy of the whole state."""
+        space = self._space()
         memory = self._memory.read(self._store, 0, self.memory_bytes)
-        return Heap(memory, self._stack_pointer.value(self._store))
+        return Heap(memory, self._stack_pointer.value(self._store), space)
 
     def load(self, heap: Heap) -> None:
         """Replace the whole state of a *fresh* instance.
@@ -334,6 +356,7 @@ class Guest:
                 ) from error
         self.write(heap.memory, 0)  # type: ignore[arg-type]
         self._stack_pointer.set_value(self._store, heap.stack_pointer)
+        self._workspace = heap.workspace
 
     # -- limits ----------------------------------------------------------------------------
 
@@ -372,53 +395,49 @@ class Guest:
         if function is None:
             function = self._exports[name] = self._lookup[name]
         previous, _current.guest = getattr(_current, "guest", None), self
-        stack = self._stack_pointer.value(self._store)
         try:
             return function(self._store, *args) or 0
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-            self._stack_pointer.set_value(self._store, stack)
             raise Trapped(error) from None
         finally:
             _current.guest = previous
 
     def evaluate(self, source: str, export: str = "eval_code") -> tuple[int, int]:
         """Run a script; status and handle of its value, or of the thrown value."""
-        data = source.encode()
-        address = self._put(data)
-        out = self.call("qjs_alloc", 4)
-        try:
+        data, out = source.encode(), self._space().address
+        with self._placed(data) as address:
             status = self.call(export, address, len(data), out)
             if status == STATUS_JS_ERROR:
                 self.call("last_exception", out)
             return status, self._word(out)
-        finally:
-            self.call("qjs_free", out, 4)
-            self.call("qjs_free", address, len(data) + 1)
 
     def evaluate_module(self, source: str, name: str) -> int:
         """Run a module under a name of its own; the handle of its default export."""
-        data, label = source.encode(), name.encode()
-        address, name_address = self._put(data), self._put(label)
-        out = self.call("qjs_alloc", 4)
-        status = self.call("eval_module", address, len(data), name_address, len(label), out)
+        data, label, out = source.encode(), name.encode(), self._space().address
+        label_address = self._allocate(label)
+        with self._placed(data) as address:
+            status = self.call(
+                "eval_module", address, len(data), label_address, len(label), out
+            )
+        self.call("qjs_free", label_address, len(label) + 1)
         if status != STATUS_OK:
             raise EngineFailure(f"{name} does not evaluate: {self.thrown_text()}")
         self.run_jobs()
         return self.get(self._word(out), "default")
 
     def invoke(self, function: int, *args: int) -> tuple[int, int]:
-        """Call a guest function with handles; status and handle of its value or exception."""
-        argv = self.call("qjs_alloc", 4 * len(args) + 4)
-        this = self.call("new_undefined")
-        try:
-            self.write(struct.pack(f"<{len(args)}i", *args), argv + 4)
-            status = self.call("call_function", function, this, argv + 4, len(args), argv)
-            if status == STATUS_JS_ERROR:
-                self.call("last_exception", argv)
-            return status, self._word(argv)
-        finally:
-            self.call("free_value", this)
-            self.call("qjs_free", argv, 4 * len(args) + 4)
+        """Call a guest function with at most 15 handles.
+
+        Returns:
+            Status, and the handle of its value or of the thrown value.
+        """
+        space = self._space()
+        out, argv = space.address, space.address + 4
+        self.write(struct.pack(f"<{len(args)}i", *args), argv)
+        status = self.call("call_function", function, space.undefined, argv, len(args), out)
+        if status == STATUS_JS_ERROR:
+            self.call("last_exception", out)
+        return status, self._word(out)
 
     def run_jobs(self) -> None:
         """Run promise jobs until none is left.
@@ -433,12 +452,10 @@ class Guest:
     # -- values ----------------------------------------------------------------------------
 
     def new_string(self, text: str) -> int:
+        """Handle of a new string."""
         data = text.encode()
-        address = self._put(data)
-        try:
+        with self._placed(data) as address:
             return self.call("new_string", address, len(data))
-        finally:
-            self.call("qjs_free", address, len(data) + 1)
 
     def string(self, handle: int) -> str | None:
         """The text of a string; `None` for any other value."""
@@ -451,30 +468,46 @@ class Guest:
 
     def get(self, handle: int, key: str) -> int:
         """Handle of a property."""
-        data = key.encode()
-        address, out = self._put(data), self.call("qjs_alloc", 4)
-        try:
+        data, out = key.encode(), self._space().address
+        with self._placed(data) as address:
             status = self.call("get_prop", handle, address, len(data), out)
-            if status != STATUS_OK:
-                raise EngineFailure(f"the guest has no {key!r}")
-            return self._word(out)
-        finally:
-            self.call("qjs_free", out, 4)
-            self.call("qjs_free", address, len(data) + 1)
+        if status != STATUS_OK:
+            raise EngineFailure(f"the guest has no {key!r}")
+        return self._word(out)
 
     def free(self, handle: int) -> None:
+        """Give a handle back."""
         self.call("free_value", handle)
 
     def thrown_text(self) -> str:
         """The pending exception, for messages about our own code."""
-        out = self.call("qjs_alloc", 4)
+        out = self._space().address
         self.call("last_exception", out)
         handle = self._word(out)
         parts = [self.string(self.get(handle, key)) for key in ("name", "message", "stack")]
         return ": ".join(part for part in parts if part)
 
-    def _put(self, data: bytes) -> int:
-        """Copy into guest memory, with a NUL behind; freed by the caller, one byte longer."""
+    def _space(self) -> Workspace:
+        if self._workspace is None:
+            address = self.call("qjs_alloc", _WORKSPACE_BYTES)
+            self._workspace = Workspace(address, self.call("new_undefined"))
+        return self._workspace
+
+    @contextmanager
+    def _placed(self, data: bytes) -> Iterator[int]:
+        """Address of a copy in guest memory, with a NUL behind."""
+        address = self._space().address + _SLOTS_BYTES
+        if len(data) < _WORKSPACE_BYTES - _SLOTS_BYTES:
+            self.write(data + b"\0", address)
+            yield address
+            return
+        address = self._allocate(data)
+        try:
+            yield address
+        finally:
+            self.call("qjs_free", address, len(data) + 1)
+
+    def _allocate(self, data: bytes) -> int:
         address = self.call("qjs_alloc", len(data) + 1)
         if address == 0:
             raise OutOfRoom(f"the guest has no room for {len(data)} bytes")

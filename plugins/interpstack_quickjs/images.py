@@ -95,7 +95,7 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
     memory = bytearray(base.memory) + bytearray(size - len(base.memory))
     for index, page in enumerate(pages):
         memory[page * _PAGE : (page + 1) * _PAGE] = changed[index * _PAGE : (index + 1) * _PAGE]
-    return Heap(memory, stack), extra
+    return Heap(memory, stack, base.workspace), extra
 
 
 def _base_page(reference: memoryview, start: int) -> bytes:

@@ -6,52 +6,124 @@ host has fetched a module's files before the guest is told that it may import it
 
 from __future__ import annotations
 
+import base64
+import json
 import posixpath
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from interpstack.guests.javascript import KERNEL_NAME
+from interpstack_quickjs.cells import escape
 from interpstack_quickjs.typescript import TypeScriptError, strip_types
 
 __all__ = ["ModuleTable"]
 
-_TYPESCRIPT = (".ts", ".mts", ".cts", ".tsx")
+_TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
+_ENDINGS: Final = (".js", ".mjs", ".cjs", ".jsx", *_TYPED)
+#: TypeScript imports its own files by the name they will have once compiled.
+_COMPILED: Final = {
+    ".js": (".ts", ".tsx"),
+    ".jsx": (".tsx",),
+    ".mjs": (".mts",),
+    ".cjs": (".cts",),
+}
+#: Bytes of sources in one image.
+_MAX_STORED: Final = 64 * 2**20
 
 
 class ModuleTable:
-    """The modules of one realm."""
+    """The modules of one realm, in bundles: what was handed over together.
 
-    def __init__(self) -> None:
-        self._sources: dict[str, str] = {}
+    Args:
+        stored: What `dump` of another realm's table returned.
+
+    Raises:
+        ValueError: `stored` is damaged.
+    """
+
+    def __init__(self, stored: str = "") -> None:
+        #: Bundle of each name, and its files; `None` for those QuickJS has loaded for good.
+        self._bundles: dict[str, dict[str, str | None]] = {}
+        self._ready: set[str] = set()  # names whose source is JavaScript by now
+        self._loaded: set[str] = set()
+        for bundle in _parse(stored) if stored else ():
+            self._bundles.update(dict.fromkeys(bundle, bundle))
 
     def add(self, sources: Mapping[str, str]) -> None:
-        """Make modules importable; names that are there already keep their source."""
-        for name, source in sources.items():
-            self._sources.setdefault(name, source)
+        """Make the modules of one bundle importable, instead of those of the same names."""
+        bundle: dict[str, str | None] = dict(sources)
+        self._bundles.update(dict.fromkeys(bundle, bundle))
+        self._ready.difference_update(bundle)
+
+    def dump(self) -> str:
+        """The table as text, without what QuickJS keeps in its heap anyway."""
+        bundles = {id(bundle): bundle for bundle in self._bundles.values()}
+        kept = [
+            {name: None if name in self._loaded else source for name, source in bundle.items()}
+            for bundle in bundles.values()
+        ]
+        return base64.b64encode(zlib.compress(json.dumps(kept).encode())).decode() if kept else ""
 
     def resolve(self, base: str, specifier: str) -> str | None:
         """The name of a module as `base` imports it; `None` refuses.
 
         The kernel imports by name. Modules import each other by relative paths only, which
-        lead nowhere but to names in this table.
+        lead nowhere but to names in their own bundle.
         """
         if base == KERNEL_NAME:
-            return specifier if specifier in self._sources else None
-        if not specifier.startswith(("./", "../")):
+            return self._checked(specifier) if specifier in self._bundles else None
+        bundle = self._bundles.get(base)
+        if bundle is None or not specifier.startswith(("./", "../")):
             return None
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
-        stem, ending = posixpath.splitext(name)
-        # TypeScript imports its own files by the name they will have once compiled.
-        for found in (name, f"{stem}.{ending.removeprefix('.').replace('js', 'ts')}"):
-            if found in self._sources:
-                return found
-        return None
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
+        return next((self._checked(name) for name in _candidates(path) if name in bundle), None)
 
     def load(self, name: str) -> str | None:
-        """The JavaScript of a module; `None` if it is not there or no TypeScript."""
-        source = self._sources.get(name)
-        if source is None or not name.endswith(_TYPESCRIPT):
-            return source
+        """The JavaScript of a module that was resolved; `None` if there is none."""
+        source = self._bundles.get(name, {}).get(name)
+        if source is not None:
+            self._loaded.add(name)
+        return source
+
+    def _checked(self, name: str) -> str:
+        """The name, or one that tells why the module cannot be loaded.
+
+        QuickJS says of a module without source no more than its name.
+        """
+        bundle = self._bundles[name]
+        source = bundle[name]
+        if source is None or name in self._ready:
+            return name
         try:
-            return strip_types(source, name)
+            bundle[name] = escape(strip_types(source, name) if name.endswith(_TYPED) else source)
         except TypeScriptError as error:
-            return f"throw new SyntaxError({f'{name}: {error}'!r})"
+            return f"{name}: {error}"
+        self._ready.add(name)
+        return name
+
+
+def _candidates(path: str) -> Iterator[str]:
+    """Names a relative import may mean, the likeliest first."""
+    yield path
+    stem, ending = posixpath.splitext(path)
+    for other in _COMPILED.get(ending, ()):
+        yield stem + other
+    for base in (path, f"{path}/index"):
+        for other in _ENDINGS:
+            yield base + other
+
+
+def _parse(stored: str) -> list[dict[str, str | None]]:
+    try:
+        data = zlib.decompressobj().decompress(base64.b64decode(stored), _MAX_STORED)
+        bundles: Any = json.loads(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(bundles, list) or not all(_is_bundle(bundle) for bundle in bundles):
+        raise ValueError("its modules have another form")
+    return bundles
+
+
+def _is_bundle(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(v, str | None) for v in value.values())

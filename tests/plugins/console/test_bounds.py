@@ -39,7 +39,6 @@ async def test_a_flood_stays_bounded_until_the_time_limit() -> None:
         assert outcome.error.name == "Timeout"
         assert outcome.console == "0123456789"
         assert outcome.console_omitted_chars > 0
-        assert outcome.console_omitted_chars % 11 == 0  # each line with its line break
 
 
 async def test_large_values_and_tables_are_cut() -> None:

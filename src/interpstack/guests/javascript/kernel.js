@@ -705,8 +705,31 @@
     recorder[1] = omitted & 65535;
     recorder[2] = (omitted >>> 16) & 65535;
   }
-  // What `import()` in a cell becomes: the host fetches the module, then the engine has it.
-  const importModule = async (specifier) => import(await request("module", "" + specifier));
+  // What an import in a cell becomes: the host fetches the module, then the engine has it.
+  async function importModule(specifier, names) {
+    const entry = await request("module", "" + specifier);
+    let module;
+    try {
+      module = await import(entry);
+    } catch (error) {
+      throw moduleError(error);
+    }
+    if (isArray(names)) for (let i = 0; i < names.length; i++) if (!(names[i] in module)) throw missingExport(specifier, names[i], module);
+    return module;
+  }
+  // A file that a module imports is not there: QuickJS words it as below.
+  function moduleError(error) {
+    if (!isError(error)) return error;
+    const { name, message } = describe(error);
+    const absent = slice(message, 0, 23) === "Error resolving module " || slice(message, 0, 21) === "Error loading module ";
+    return name === "ReferenceError" && absent ? makeError(new ErrorClass(), "SkillNotAvailable", message, table()) : error;
+  }
+  function missingExport(specifier, wanted, module) {
+    const names = ownKeys(module), known = list();
+    for (let i = 0; i < names.length && i < 50; i++) if (typeof names[i] === "string") known[known.length] = names[i];
+    return makeError(new ErrorClass(), "SyntaxError", "the module '" + specifier + "' has no export '" + wanted
+      + "'; it exports: " + (join(known, ", ") || "nothing"), table());
+  }
   function settleOne(id, failed, body) {
     const entry = pending[id];
     if (entry === undefined) return;
@@ -849,7 +872,7 @@
   function drain(flush) {
     if (flush || completion !== "") takeConsole();
     const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(requests, ",") + '],"cancelled":['
-      + join(cancelled, ",") + '],"completion":' + (completion === "" ? "null" : completion) + "}";
+      + join(cancelled, ",") + '],"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     calls = list(); requests = list(); cancelled = list(); completion = "";
     return text;
   }
@@ -946,7 +969,7 @@
     load: (values) => importValues(values),
   };
   const dispatch = (text) => {
-    const command = parse(text);
+    const command = setPrototypeOf(parse(text), null); // what is missing must not be inherited
     return apply(commands[command[0]], commands, [command[1], command[2], indexOf(text, '"$":') >= 0]);
   };
 
