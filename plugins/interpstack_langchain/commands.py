@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from langchain_core.messages import ToolMessage
 from langgraph.channels.binop import BinaryOperatorAggregate
+from langgraph.channels.delta import DeltaChannel
 from langgraph.types import Command, Send
 
 __all__ = ["answer", "reducers"]
@@ -54,11 +56,23 @@ def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
     read = config.get("configurable", {}).get("__pregel_read")
     args: tuple[Any, ...] = getattr(read, "args", ())
     channels = args[1] if len(args) > 1 and isinstance(args[1], Mapping) else {}
-    return {
-        key: channel.operator
-        for key, channel in channels.items()
-        if isinstance(channel, BinaryOperatorAggregate)
-    }
+    found = {key: _reducer(channel) for key, channel in channels.items()}
+    return {key: reduce for key, reduce in found.items() if reduce is not None}
+
+
+def _reducer(channel: Any) -> Reducer | None:
+    if isinstance(channel, BinaryOperatorAggregate):
+        return cast("Reducer", channel.operator)
+    return partial(_fold, channel) if isinstance(channel, DeltaChannel) else None
+
+
+def _fold(channel: DeltaChannel[Any], left: Any, right: Any) -> Any:
+    """One write with the effect of two."""
+    joined = channel.reducer(channel.typ(), [left, right])
+    if not all(isinstance(value, Mapping) for value in (left, right, joined)):
+        return joined
+    # Writes that remove a key, as `None` removes a file, must still do so.
+    return {**{k: v for k, v in {**left, **right}.items() if k not in joined}, **joined}
 
 
 def _pairs(update: Any) -> list[tuple[str, Any]]:

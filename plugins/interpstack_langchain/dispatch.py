@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
 from langchain_core.tools import BaseTool
@@ -14,11 +14,17 @@ from langgraph.errors import GraphBubbleUp
 from interpstack import CellContext, GuestException
 from interpstack_langchain.inner import EvalCall, run_tool, running_eval
 from interpstack_langchain.native import native_tool
+from interpstack_langchain.schemas import visible_fields
 
 __all__ = ["dispatcher"]
 
-_DESCRIPTION_CHARS = 200
-_ERROR_CHARS = 500
+_DESCRIPTION_CHARS: Final = 200
+_LABEL_CHARS: Final = 120
+#: Of the description, where it stands for a missing label.
+_SHORT_CHARS: Final = 60
+_ERROR_CHARS: Final = 500
+#: What tells deepagents' `task` from any other tool of that name.
+_FIELDS: Final = frozenset({"description", "subagent_type"})
 
 
 class Dispatch(Protocol):
@@ -30,40 +36,47 @@ class Dispatch(Protocol):
     response_schema: Any
 
 
-def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]]:
+def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]] | None:
     """A function that runs subagents through deepagents' `task` tool.
 
     The answer is the subagent's last message, or with a response schema the parsed object.
     Start and end are told on the graph's custom stream; the id of a dispatch is the same when
     its eval is replayed.
+
+    Returns:
+        `None` for a tool that only has the same name.
     """
+    if not set(visible_fields(task)) >= _FIELDS:
+        return None
     twin = native_tool(task)
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running = running_eval.get()
         call_id = f"{running.id}:{context.request_id}"
-        event = {
-            "type": "subagent",
-            "id": call_id,
-            "subagent_type": wanted.subagent_type,
-            "label": wanted.label,
-            "description": wanted.description[:_DESCRIPTION_CHARS],
-        }
-        running.emit({**event, "phase": "start"})
+        event = {"type": "subagent", "id": call_id}
+        running.emit({**event, "phase": "start", **_described(wanted)})
         begun = time.monotonic()
         try:
             answer = await _run(twin, wanted, call_id, running)
         except GraphBubbleUp:
             raise
         except Exception as error:
-            running.emit(
-                {**event, "phase": "error", **_spent(begun), "error": str(error)[:_ERROR_CHARS]}
-            )
+            told = {"duration_ms": _spent(begun), "error": str(error)[:_ERROR_CHARS]}
+            running.emit({**event, "phase": "error", **told})
             raise
-        running.emit({**event, "phase": "complete", **_spent(begun)})
+        running.emit({**event, "phase": "complete", "duration_ms": _spent(begun)})
         return answer
 
     return dispatch
+
+
+def _described(wanted: Dispatch) -> dict[str, str]:
+    label = " ".join(wanted.label.split())[:_LABEL_CHARS]
+    return {
+        "subagent_type": wanted.subagent_type,
+        "label": label or " ".join(wanted.description.split())[:_SHORT_CHARS],
+        "description": wanted.description[:_DESCRIPTION_CHARS],
+    }
 
 
 async def _run(tool: BaseTool, wanted: Dispatch, call_id: str, running: EvalCall) -> Any:
@@ -83,5 +96,5 @@ async def _run(tool: BaseTool, wanted: Dispatch, call_id: str, running: EvalCall
         raise GuestException("the subagent's answer is no JSON", tool="task") from error
 
 
-def _spent(begun: float) -> dict[str, int]:
-    return {"duration_ms": round((time.monotonic() - begun) * 1000)}
+def _spent(begun: float) -> int:
+    return round((time.monotonic() - begun) * 1000)

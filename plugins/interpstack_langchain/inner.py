@@ -168,7 +168,7 @@ def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Com
     """Take the call's own tool message out: the model made no call of that id."""
     own: ToolMessage | None = None
     kept: list[tuple[str, Any]] = []
-    for key, value in command._update_as_tuples():
+    for key, value in command._update_as_tuples():  # noqa: SLF001 - every form an update may have
         if key == "messages":
             messages = value if isinstance(value, list) else [value]
             mine = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call_id]

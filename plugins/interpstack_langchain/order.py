@@ -36,6 +36,7 @@ class Place:
 class _Call:
     arrived: Future[None] = attrs.field(factory=Future)
     ended: Future[None] = attrs.field(factory=Future)
+    raised: bool = False
 
 
 class CallOrder:
@@ -76,8 +77,24 @@ class CallOrder:
         _set(call.arrived)
         try:
             yield
+        except BaseException:
+            call.raised = True
+            raise
         finally:
             _set(call.ended)
+            self._forget(message, ids)
+
+    def _forget(self, message: str, ids: list[str]) -> None:
+        """Forget a message when all its evals are done: if it is replayed, all run again.
+
+        One that raised, such as an interrupt, comes back alone.
+        """
+        keys = [(message, call_id) for call_id in ids]
+        with self._lock:
+            calls = [self._calls.get(key) for key in keys]
+            if all(call and call.ended.done() and not call.raised for call in calls):
+                for key in keys:
+                    del self._calls[key]
 
     async def wait(self, request: ToolCallRequest) -> Place | None:
         """Return once it is this eval's turn; `None` if its message is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from deepagents.backends.protocol import BackendProtocol
 
@@ -12,9 +12,9 @@ from interpstack_langchain.inner import running_eval
 
 __all__ = ["BackendSkills"]
 
-_MAX_BYTES = 2**20
-_MAX_FILES = 256
-_LOADED = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", "SKILL.md")
+_MAX_BYTES: Final = 2**20
+_MAX_FILES: Final = 256
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 class BackendSkills:
@@ -22,6 +22,12 @@ class BackendSkills:
 
     A skill's directory is the one deepagents' skills middleware found it in; without that
     middleware, `/skills/<name>`.
+
+    Args:
+        backend: Lists files with `aglob`, hands them out with `adownload_files`.
+
+    Raises:
+        TypeError: It is no backend.
     """
 
     def __init__(self, backend: BackendProtocol) -> None:
@@ -30,46 +36,65 @@ class BackendSkills:
         self._backend = backend
 
     async def files(self, name: str) -> Mapping[str, str] | None:
-        """Texts of a skill's files by path below its directory; `None` if there is no skill."""
-        directory = _directory(name)
-        listed = await self._list(directory)
-        if f"{directory}/SKILL.md" not in listed:
-            return None
-        wanted = [path for path in listed if path.endswith(_LOADED)]
-        if len(wanted) > _MAX_FILES:
-            raise ValueError(f"skill {name!r} has more than {_MAX_FILES} code files")
-        found: dict[str, str] = {}
-        size = 0
-        for path in wanted:
-            text = await self._read(path)
-            size += len(text.encode("utf-8", "replace"))
-            if size > _MAX_BYTES:
-                raise ValueError(f"skill {name!r} has more than {_MAX_BYTES} bytes of code")
-            found[posixpath.relpath(path, directory)] = text
-        return found
+        """Texts of a skill's files by path below its directory; `None` if there is no skill.
 
-    async def _list(self, directory: str) -> list[str]:
-        """Files below a directory; whatever the backend says, nothing outside of it."""
+        Raises:
+            ValueError: The skill is too large, or the backend cannot hand it out.
+        """
+        directory = _directory(name)
+        sizes = {} if directory is None else await self._list(directory)
+        if directory is None or "SKILL.md" not in sizes:
+            return None
+        if len(sizes) > _MAX_FILES + 1:
+            raise ValueError(f"it has more than {_MAX_FILES} code files")
+        _check_size(sum(sizes.values()))
+        return await self._download(directory, list(sizes))
+
+    async def _list(self, directory: str) -> dict[str, int]:
+        """Code files and `SKILL.md` below a directory with their sizes, 0 where unknown.
+
+        Whatever the backend says, nothing outside of the directory.
+        """
         result = await self._backend.aglob("**/*", directory)
         if result.error or result.matches is None:
             raise ValueError(result.error or "the backend listed nothing")
-        paths = [posixpath.join(directory, str(match["path"])) for match in result.matches]
-        return sorted(
-            {path for path in map(posixpath.normpath, paths) if path.startswith(directory + "/")}
-        )
+        if result.truncated:
+            raise ValueError("its directory has more files than the backend lists")
+        found: dict[str, int] = {}
+        for match in sorted(result.matches, key=lambda match: str(match["path"])):
+            # Backends give absolute paths or paths below the directory.
+            path = posixpath.normpath(posixpath.join(directory, str(match["path"])))
+            relative = path.removeprefix(f"{directory}/")
+            wanted = relative == "SKILL.md" or relative.endswith(_CODE)
+            if relative != path and wanted and "node_modules" not in relative.split("/"):
+                found[relative] = match.get("size", 0)
+        return found
 
-    async def _read(self, path: str) -> str:
-        result = await self._backend.aread(path, 0, 10**9)
-        if result.error or result.file_data is None:
-            raise ValueError(result.error or f"{path} cannot be read")
-        content: Any = result.file_data["content"]
-        return content if isinstance(content, str) else "\n".join(content)
+    async def _download(self, directory: str, paths: list[str]) -> dict[str, str]:
+        # Not `aread`: it cuts lines, and takes some code files for videos.
+        answers = await self._backend.adownload_files([f"{directory}/{path}" for path in paths])
+        found: dict[str, str] = {}
+        for path, answer in zip(paths, answers, strict=True):
+            if answer.content is None:
+                raise ValueError(f"its file {path} cannot be read: {answer.error}")
+            try:
+                found[path] = answer.content.decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"its file {path} is no UTF-8 text") from error
+        _check_size(sum(len(answer.content or b"") for answer in answers))
+        return found
 
 
-def _directory(name: str) -> str:
-    state = running_eval.get().request.state
+def _check_size(size: int) -> None:
+    if size > _MAX_BYTES:
+        raise ValueError(f"its code has more than {_MAX_BYTES} bytes")
+
+
+def _directory(name: str) -> str | None:
+    """Where a skill is; `None` if the agent has skills and this is none of them."""
+    state: Any = running_eval.get().request.state
     known = state.get("skills_metadata") if isinstance(state, dict) else None
-    for skill in known or ():
-        if skill.get("name") == name and skill.get("path"):
-            return posixpath.dirname(str(skill["path"])).rstrip("/")
-    return f"/skills/{name}"
+    if known is None:
+        return f"/skills/{name}"
+    paths = [str(skill["path"]) for skill in known if skill.get("name") == name]
+    return posixpath.dirname(posixpath.normpath(paths[-1])) if paths else None

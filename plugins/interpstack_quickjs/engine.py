@@ -219,6 +219,7 @@ class QuickJSExecution(Execution):
         self._cell = cell
         self._before = before
         self._started = started
+        self._source: str | TypeScriptError = ""
         self._ended = False
         self._idle = False  # nothing is open that could wake the guest
         self._answers: list[str] = []
@@ -227,6 +228,8 @@ class QuickJSExecution(Execution):
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
         guest = self._realm.guest
+        if not self._started:
+            self._source = _prepared(self._cell)  # not in guest time: it may load a parser first
         begun = time.thread_time()
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds)
@@ -302,12 +305,11 @@ class QuickJSExecution(Execution):
         words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name}
         self._realm.dispatch("begin", words, told)
-        try:
-            source = prepare(self._cell.source, self._cell.language)
-        except TypeScriptError as error:
-            status, handle = guest.evaluate(f"throw new SyntaxError({json.dumps(str(error))})")
+        if isinstance(self._source, TypeScriptError):
+            message = json.dumps(str(self._source))
+            status, handle = guest.evaluate(f"throw new SyntaxError({message})")
         else:
-            status, handle = guest.evaluate(source, "eval_async")
+            status, handle = guest.evaluate(self._source, "eval_async")
         function = base.track if status == STATUS_OK else base.reject
         _, ignored = guest.invoke(function, handle)
         guest.free(ignored)
@@ -353,6 +355,7 @@ class QuickJSExecution(Execution):
             omitted_chars=told["omitted"],
             omitted_exact=told["exact"],
             handle=told["handle"],
+            undefined=told["undefined"],
         )
 
     def _error(self, told: Mapping[str, str]) -> GuestError:
@@ -398,3 +401,10 @@ class QuickJSExecution(Execution):
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {_UNDONE}")
         return Progress(calls=output, failure=failure, cpu_seconds=spent)
+
+
+def _prepared(cell: Cell) -> str | TypeScriptError:
+    try:
+        return prepare(cell.source, cell.language)
+    except TypeScriptError as error:
+        return error

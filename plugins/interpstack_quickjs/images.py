@@ -65,7 +65,14 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
     """
     try:
         return _unpack(data, base, max_bytes)
-    except (ValueError, KeyError, TypeError, struct.error, zstandard.ZstdError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        RecursionError,
+        struct.error,
+        zstandard.ZstdError,
+    ) as error:
         raise ImageError(f"the image is damaged: {error}") from error
 
 
@@ -79,14 +86,16 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
         raise ValueError(f"its size is out of range: {size}")
     if type(stack) is not int or not 0 < stack <= base.stack_pointer:
         raise ValueError("its stack pointer is out of range")
-    if not isinstance(extra, dict) or not all(
-        type(page) is int and 0 <= page < size // _PAGE for page in pages
+    if (
+        not isinstance(extra, dict)
+        or len(pages) > size // _PAGE
+        or not all(type(page) is int and 0 <= page < size // _PAGE for page in pages)
     ):
         raise ValueError("its page table is out of range")
-    total = len(pages) * _PAGE
-    body = zstandard.ZstdDecompressor().decompress(
-        data[_HEAD.size + length :], max_output_size=total or 1
-    )
+    total, frame = len(pages) * _PAGE, data[_HEAD.size + length :]
+    if zstandard.frame_content_size(frame) > total:  # it would go before `max_output_size`
+        raise ValueError("it holds more than its page table tells")
+    body = zstandard.ZstdDecompressor().decompress(frame, max_output_size=total or 1)
     if len(body) != total:
         raise ValueError("it is cut short")
     reference = memoryview(base.memory)

@@ -37,6 +37,7 @@ def strip_types(source: str, name: str = "cell.ts") -> str:
         TypeScriptError: It does not parse, or takes too much time or memory.
     """
     runtime = guest_runtime()
+    module = _module().module  # compiling it is not the source's time
     store = wasmtime.Store(runtime.engine)
     store.set_limits(memory_size=_MEMORY_BYTES)
     store.set_epoch_deadline(_TICKS)
@@ -45,10 +46,13 @@ def strip_types(source: str, name: str = "cell.ts") -> str:
     linker.define_wasi()
     try:
         with runtime.ticker:
-            exports = linker.instantiate(store, _module().module).exports(store)
-            return _transform(store, exports, source.encode("utf-8", "replace"), name.encode())
+            exports = linker.instantiate(store, module).exports(store)
+            text = _transform(store, exports, source.encode("utf-8", "replace"), name.encode())
+            return text.removesuffix("export {};\n")  # added where all imports were of types
     except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-        raise TypeScriptError("the source is too large or too deeply nested to be parsed") from error
+        raise TypeScriptError(
+            "the source is too large or too deeply nested to be parsed"
+        ) from error
     finally:
         store.close()
 

@@ -16,7 +16,11 @@ __all__ = ["skill_loader", "skills_section"]
 
 _PREFIX: Final = "@/skills/"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
-_FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER: Final = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
+#: Characters of front matter that are parsed; there is no reason to have more.
+_FRONT_MATTER_CHARS: Final = 20_000
+#: Characters of a specifier that a message repeats.
+_SHOWN_CHARS: Final = 100
 _ENTRIES: Final = tuple(
     f"{stem}{ending}"
     for stem in ("index", "main", "mod")
@@ -33,16 +37,23 @@ def skill_loader(specifier: str, given: Any) -> Callable[[], Awaitable[ModuleBun
 
     async def load() -> ModuleBundle:
         if not _NAME.fullmatch(name):
-            raise _unavailable(f'{specifier!r} is no skill; import "{_PREFIX}<name>"')
+            shown = specifier[:_SHOWN_CHARS]
+            raise _unavailable(f'{shown!r} is no skill; import "{_PREFIX}<name>"')
         try:
             files = await source.files(name)
         except Exception as error:
-            raise _unavailable(f"skill {name!r} cannot be loaded: {error}") from error
+            raise _unavailable(f"skill {name!r} cannot be loaded: {_reason(error)}") from error
         if files is None:
             raise _unavailable(f"there is no skill {name!r}")
         return _bundle(name, files)
 
     return load
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without the host's paths."""
+    told = error.strerror if isinstance(error, OSError) else str(error)
+    return told or type(error).__name__
 
 
 def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:
@@ -53,26 +64,39 @@ def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:
 
 def _entry(name: str, files: Mapping[str, str]) -> str:
     """The file a skill starts with: `module` in its front matter, or the usual names."""
-    wanted = _front_matter(files.get("SKILL.md", "")).get("module")
+    wanted = _front_matter(name, files.get("SKILL.md", "")).get("module")
     if wanted is None:
         found = next((entry for entry in _ENTRIES if entry in files), None)
         if found is None:
-            raise _unavailable(f"skill {name!r} has no code: its SKILL.md names no `module`")
+            raise _unavailable(
+                f"skill {name!r} has no code to import: its SKILL.md names no `module`, and it "
+                f"has no {_ENTRIES[0]}; read its SKILL.md instead"
+            )
         return found
-    path = posixpath.normpath(str(wanted))
+    if not isinstance(wanted, str):
+        raise _unavailable(f"skill {name!r}: `module` in its SKILL.md takes the path of a file")
+    path = posixpath.normpath(wanted)
     if path not in files or not is_code(path):
         raise _unavailable(
-            f"skill {name!r} names the module {str(wanted)!r}, which it does not have"
+            f"skill {name!r}: its SKILL.md names the module {wanted[:_SHOWN_CHARS]!r}, which is "
+            "no code file of the skill"
         )
     return path
 
 
-def _front_matter(text: str) -> Mapping[str, Any]:
+def _front_matter(name: str, text: str) -> Mapping[str, Any]:
     found = _FRONT_MATTER.match(text)
-    try:
-        data = yaml.safe_load(found[1]) if found else None
-    except yaml.YAMLError:
+    if found is None:
         return {}
+    try:
+        if len(found[1]) > _FRONT_MATTER_CHARS:
+            raise ValueError(f"it is longer than {_FRONT_MATTER_CHARS} characters")
+        data = yaml.safe_load(found[1])
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        told = " ".join(str(error).split())[:300]
+        raise _unavailable(
+            f"skill {name!r}: the front matter of its SKILL.md cannot be read: {told}"
+        ) from error
     return data if isinstance(data, dict) else {}
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from interpstack import ConfigurationError
+from interpstack import ConfigurationError, call_blocking
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "SkillSource", "as_source", "is_code"]
 
 #: Bytes of one skill's files that are loaded.
 MAX_BYTES: Final = 2**20
-#: Files of one skill that are loaded.
+#: Code files of one skill that are loaded.
 MAX_FILES: Final = 256
+#: Entries of a skill's directory that are looked at, whatever they are.
+_MAX_ENTRIES: Final = 100_000
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
@@ -63,35 +66,50 @@ class DirectorySkills:
 
     async def files(self, name: str) -> Mapping[str, str] | None:
         """See `SkillSource.files`. Symbolic links are not followed."""
+        return await call_blocking(partial(self._files, name))
+
+    def _files(self, name: str) -> Mapping[str, str] | None:
         # Compared with the listing, so that case variants are no second name on any system.
         if name not in {entry.name for entry in self._root.iterdir() if not entry.is_symlink()}:
             return None
         directory = self._root / name
-        if not (directory / "SKILL.md").is_file():
-            return None
         found: dict[str, str] = {}
-        size = 0
+        left = MAX_BYTES
         for path in _walk(directory):
             relative = path.relative_to(directory).as_posix()
             if relative != "SKILL.md" and not is_code(relative):
                 continue
-            size += path.stat().st_size
-            if len(found) >= MAX_FILES or size > MAX_BYTES:
-                raise ValueError(
-                    f"skill {name!r} has more than {MAX_FILES} code files or {MAX_BYTES} bytes"
-                )
-            found[relative] = path.read_text("utf-8")
-        return found
+            if len(found) > MAX_FILES:
+                raise ValueError(f"it has more than {MAX_FILES} code files")
+            data = _read(path, left)
+            left -= len(data)
+            try:
+                found[relative] = data.decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"its file {relative} is no UTF-8 text") from error
+        return found if "SKILL.md" in found else None
 
 
-def _walk(directory: Path) -> list[Path]:
-    """Files below a directory, without following links, sorted."""
-    files: list[Path] = []
-    for entry in sorted(directory.iterdir()):
-        if entry.is_symlink():
-            continue
-        if entry.is_dir() and entry.name != "node_modules":
-            files += _walk(entry)
-        elif entry.is_file():
-            files.append(entry)
-    return files
+def _read(path: Path, left: int) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(left + 1)
+    if len(data) > left:
+        raise ValueError(f"its code has more than {MAX_BYTES} bytes")
+    return data
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    """Files below a directory, without links, hidden entries and installed packages."""
+    waiting = [directory]
+    seen = 0
+    while waiting:
+        for entry in sorted(waiting.pop().iterdir()):
+            seen += 1
+            if seen > _MAX_ENTRIES:
+                raise ValueError(f"its directory has more than {_MAX_ENTRIES} entries")
+            if entry.is_symlink() or entry.name.startswith(".") or entry.name == "node_modules":
+                continue
+            if entry.is_dir():
+                waiting.append(entry)
+            elif entry.is_file():
+                yield entry

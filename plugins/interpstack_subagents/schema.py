@@ -1,11 +1,12 @@
 """Checks the schema that code gives for a subagent's answer.
 
-The limits are those of the peer: 4096 bytes, 5 levels, 32 properties.
+The limits are those of the peer: 4096 bytes, 5 levels below the root, 32 properties.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROPERTIES", "check_schema"]
 MAX_BYTES: Final = 4096
 MAX_DEPTH: Final = 5
 MAX_PROPERTIES: Final = 32
+_TITLE: Final = "response"
+#: Providers take the title for a function's name.
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
 def check_schema(schema: Any) -> Mapping[str, Any]:
@@ -27,18 +31,23 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise _refused('is a JSON Schema with type "object"')
     try:
-        size = len(json.dumps(schema).encode())
+        size = len(json.dumps(schema, allow_nan=False).encode())
     except (TypeError, ValueError):
         raise _refused("is plain JSON") from None
     if size > MAX_BYTES:
         raise _refused(f"may have {MAX_BYTES} bytes as JSON; it has {size}")
-    depth = max(level for level, _ in _objects(schema, 1))
+    depth = max(level for level, _ in _objects(schema, 0))
     if depth > MAX_DEPTH:
         raise _refused(f"may nest {MAX_DEPTH} levels; it nests {depth}")
-    count = sum(len(node.get("properties", {})) for _, node in _objects(schema, 1))
+    count = sum(len(node.get("properties", {})) for _, node in _objects(schema, 0))
     if count > MAX_PROPERTIES:
         raise _refused(f"may have {MAX_PROPERTIES} properties; it has {count}")
-    return {"title": "Response", "type": "object", **schema}
+    return {"type": "object", **schema, "title": _title(schema.get("title"))}
+
+
+def _title(given: Any) -> str:
+    name = _NO_NAME.sub("_", given).strip("_")[:64] if isinstance(given, str) else ""
+    return name or _TITLE
 
 
 def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -49,11 +49,13 @@ class Signature:
     skipped: bool  #: the function has the parameter that the host fills in
 
     @classmethod
-    def of(cls, function: Callable[..., Any], name: str, skip: str) -> Signature:
+    def of(
+        cls, function: Callable[..., Any], name: str, skip: str, by_name: bool = True
+    ) -> Signature:
         """Read a function's signature, leaving out the parameter named `skip`.
 
         Raises:
-            BridgeError: A parameter cannot be passed by keyword.
+            BridgeError: A parameter cannot be passed by keyword, though `by_name` asks for it.
         """
         try:
             signature = inspect.signature(function)
@@ -66,7 +68,8 @@ class Signature:
             if parameter.name == skip:
                 skipped = True
                 continue
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            unnamed = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)
+            if unnamed and by_name:
                 raise BridgeError(
                     f"bridge {name!r}: parameter {parameter.name!r} cannot be passed by name; "
                     "guests pass one object of named fields"

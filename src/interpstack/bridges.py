@@ -16,8 +16,10 @@ from interpstack.errors import BridgeError, BridgeNameClash
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestSource", "bridge"]
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
-#: The request every guest may make without a bridge; its input is the milliseconds to wait.
+#: Requests every guest may make without a bridge: wait for so many milliseconds, ...
 TIMER = "timer"
+#: ... and import the module of this specifier.
+MODULE = "module"
 #: Names a guest language owns; a bridge rooted there would break the guest.
 _TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
 
@@ -61,8 +63,8 @@ class Bridge:
                 f"{self.name!r} is no bridge name; use identifiers joined by dots, "
                 "as in 'weather.today'"
             )
-        if self.name == TIMER:
-            raise BridgeError(f"bridge name {TIMER!r} is taken by the guest's timers; use another")
+        if self.name in (TIMER, MODULE):
+            raise BridgeError(f"bridge name {self.name!r} is reserved; put it in a namespace")
         if self.name.partition(".")[0] in _TAKEN:
             raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
         if not callable(self.handler):
@@ -71,7 +73,7 @@ class Bridge:
             value = getattr(self, field)
             if value is not None and (type(value) is not int or value < 1):
                 raise BridgeError(f"bridge {self.name!r}: {field} takes a whole number above 0")
-        signature = Signature.of(self.handler, self.name, skip="context")
+        signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import attrs
 
-from interpstack.bridges import TIMER, Bridge, BridgeSet
+from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.engine import Cell, Execution, GuestError, Progress, Realm, Request, Settlement
 from interpstack.errors import UnsupportedValue
 from interpstack.limits import Limits
@@ -27,8 +27,6 @@ from interpstack.workers import call_blocking, run_guest
 
 __all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "run_cell"]
 
-#: The request every guest may make to import a module; its input is the specifier.
-MODULE = "module"
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
@@ -45,10 +43,15 @@ class GuestException(Exception):
         message: The error's message.
         name: The error's name in the guest.
         data: Extra properties; plain JSON values.
+
+    Raises:
+        TypeError: `data` is no JSON.
+        ValueError: `data` has numbers that JSON lacks.
     """
 
     def __init__(self, message: str, *, name: str = "ToolError", **data: Any) -> None:
         super().__init__(message)
+        json.dumps(data, allow_nan=False)  # a mistake shows here, not where the guest is told
         self.error = GuestError(name, message, data=data)
 
 
@@ -126,6 +129,7 @@ class _Run:
                     text=done.text,
                     error=done.error,
                     handle=done.handle,
+                    undefined=done.undefined,
                     omitted_chars=done.omitted_chars,
                     omitted_exact=done.omitted_exact,
                 )
@@ -225,8 +229,8 @@ class _Run:
         return self._outcome(error=GuestError(name, message))
 
     def _out_of_time(self) -> tuple[str, str]:
-        wall = self._wall_left()
-        if wall is not None and wall <= 0:
+        wall, cpu = self._wall_left(), self._cpu_left()
+        if wall is not None and (cpu is None or wall < cpu):
             return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
@@ -254,8 +258,15 @@ class _Run:
         bridge = self.bridges.get(name)
         if bridge is None or bridge.awaited:
             return
+        left = self._wall_left()
         try:
-            await self._invoke(bridge, wire, self.context)
+            # Output of a cell that ran out of time is still delivered.
+            async with asyncio.timeout(left if left is None else max(left, _GRACE_SECONDS)):
+                await self._invoke(bridge, wire, self.context)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            self.context.attach(error)
         except Exception as error:  # noqa: BLE001 - a handler may raise anything
             self.context.attach(error)
 
@@ -292,6 +303,11 @@ class _Run:
             return Settlement(request.id, error=_with_tool(error.error, bridge.name))
         except bridge.passes:
             raise
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            error = GuestError("ToolError", f"{bridge.name} was cancelled")
+            return Settlement(request.id, error=_with_tool(error, bridge.name))
         except Exception as error:  # noqa: BLE001 - the guest is to catch it
             return Settlement(request.id, error=describe_error(error, bridge.name))
 
@@ -358,7 +374,10 @@ class _Run:
 def describe_error(error: Exception, tool: str) -> GuestError:
     """A host exception as the guest may see it: no stack, no host paths of its own."""
     name = "TypeError" if isinstance(error, TypeError) else "ToolError"
-    message = str(error) or type(error).__name__
+    try:
+        message = str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error
+        message = type(error).__name__
     data = {"tool": tool, "kind": type(error).__name__}
     return GuestError(name, message[:_MESSAGE_CHARS], data=data)
 
@@ -367,6 +386,12 @@ def _with_tool(error: GuestError, tool: str) -> GuestError:
     return attrs.evolve(error, data={"tool": tool, **error.data})
 
 
+def _is_cancelled() -> bool:
+    """Whether this task is being cancelled; if not, what it awaited was."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _milliseconds(wire: Any) -> float:
     ms = wire if isinstance(wire, (int, float)) and not isinstance(wire, bool) else 0
-    return min(max(0.0, float(ms)), 2**31 - 1)
+    return float(min(max(0, ms), 2**31 - 1))

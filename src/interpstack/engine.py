@@ -145,6 +145,7 @@ class Completion:
         omitted_chars: Characters of `text` that were cut in the guest.
         omitted_exact: Whether that count is exact or only a lower bound.
         handle: Whether the value has no data form (a function, a symbol).
+        undefined: Whether there is no value; `text` may still be the guest's word for that.
         error: Set when the cell threw; the other fields then hold their defaults.
     """
 
@@ -152,6 +153,7 @@ class Completion:
     omitted_chars: int = 0
     omitted_exact: bool = True
     handle: bool = False
+    undefined: bool = False
     error: GuestError | None = None
 
 

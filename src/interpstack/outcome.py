@@ -41,6 +41,7 @@ class Outcome:
         console: Console output, lines joined by newlines.
         console_omitted_chars: Characters of console output that were dropped.
         handle: The value has no data form (a function, a symbol).
+        undefined: There is no value; `text` is the guest's word for that.
         omitted_chars: Characters of `text` that the guest already left out.
         omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
         notices: What the reader must know of the session, such as lost state.
@@ -53,6 +54,7 @@ class Outcome:
     console: str = ""
     console_omitted_chars: int = 0
     handle: bool = False
+    undefined: bool = False
     omitted_chars: int = 0
     omitted_exact: bool = True
     notices: tuple[str, ...] = ()

@@ -167,8 +167,14 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     for plugin in [name] if name in candidates else candidates:
         if plugin in manager.names():
             continue
-        probe = PluginManager([plugin])
-        found = probe.engines()
+        try:
+            found = PluginManager([plugin]).engines()
+        except (ImportError, PluginLoadError) as error:
+            if plugin != name:
+                continue  # a broken plugin must not hide that the name is wrong
+            if isinstance(error, PluginLoadError):
+                raise
+            raise PluginLoadError(plugin, error) from error
         if name in found:
             manager.add(plugin)
             return found[name]

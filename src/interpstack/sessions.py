@@ -99,10 +99,16 @@ class Session:
 
     def _take_state(self, realm: Realm) -> SessionState:
         capabilities = self._stack.engine.capabilities
-        return SessionState(
-            image=realm.image() if Capability.IMAGES in capabilities else None,
-            values=realm.values() if Capability.VALUES in capabilities else None,
-        )
+        image = realm.image() if Capability.IMAGES in capabilities else None
+        if Capability.VALUES not in capabilities:
+            return SessionState(image=image)
+        try:
+            return SessionState(image=image, values=realm.values())
+        except EngineFailure:
+            # Reading values runs getters, which may have used up time or memory.
+            if image is None:
+                raise
+            return SessionState(image=image)
 
     async def _eval(self, cell: Cell) -> Outcome:
         self._cells += 1
@@ -418,8 +424,9 @@ class SessionPool:
     def forget(self, session: Session) -> None:
         """Drop a closed session."""
         with self._lock:
-            self._sessions.pop(session.key, None)
-            self._used.pop(session.key, None)
+            if self._sessions.get(session.key) is session:
+                del self._sessions[session.key]
+                self._used.pop(session.key, None)
 
     async def trim(self) -> None:
         """Hibernate the live sessions idle longest, down to the bound."""

@@ -48,8 +48,11 @@ class InterpreterStack:
         unawaited: str = "finish",
         max_live_sessions: int = 16,
     ) -> None:
-        if isinstance(plugins, str):
-            raise ConfigurationError(f"plugins takes a list of plugins; got {plugins!r}")
+        for name, given in (("plugins", plugins), ("bridges", bridges)):
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise ConfigurationError(f"{name} takes a list of {name}; got {given!r}")
+        if options is not None and not isinstance(options, Mapping):
+            raise ConfigurationError(f"options takes a mapping; got {options!r}")
         if limits is not None and not isinstance(limits, Limits):
             raise ConfigurationError(f"limits takes a Limits object; got {limits!r}")
         if unawaited not in ("finish", "cancel"):

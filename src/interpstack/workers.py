@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["Slots", "call_blocking", "run_guest", "run_sync"]
 
@@ -162,11 +162,11 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
     result: Future[_T] = Future()
 
     def start() -> None:
-        task = context.run(loop.create_task, coroutine)
+        task = context.run(loop.create_task, _carry(coroutine))
         task.add_done_callback(lambda done: _copy(done, result))
         tasks.append(task)
 
-    tasks: list[asyncio.Task[_T]] = []
+    tasks: list[asyncio.Task[tuple[_T | None, BaseException | None]]] = []
     loop.call_soon_threadsafe(start)
     try:
         return result.result()
@@ -176,10 +176,20 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
         raise
 
 
-def _copy(task: asyncio.Task[_T], result: Future[_T]) -> None:
+async def _carry(coroutine: Coroutine[Any, Any, _T]) -> tuple[_T | None, BaseException | None]:
+    """The coroutine's end as a value: out of a task, `SystemExit` would stop the shared loop."""
+    try:
+        return await coroutine, None
+    except (KeyboardInterrupt, SystemExit) as error:
+        return None, error
+
+
+def _copy(task: asyncio.Task[tuple[_T | None, BaseException | None]], result: Future[_T]) -> None:
     if task.cancelled():
         result.set_exception(asyncio.CancelledError())
-    elif (error := task.exception()) is not None:
+        return
+    value, error = (None, task.exception()) if task.exception() else task.result()
+    if error is not None:
         result.set_exception(error)
     else:
-        result.set_result(task.result())
+        result.set_result(cast("_T", value))

@@ -288,4 +288,7 @@ def _wait_for(terminal: int, text: bytes) -> None:
     seen = b""
     while text not in seen:
         assert select.select([terminal], [], [], 60)[0], seen
-        seen += os.read(terminal, 65536)
+        try:
+            seen += os.read(terminal, 65536)
+        except OSError:  # the command has ended
+            pytest.fail(f"{text!r} did not come: {seen!r}")

@@ -144,6 +144,14 @@ def test_refuses_a_language_that_the_engine_does_not_run(run, monkeypatch):
     assert "cell is typescript, but the engine 'quickjs' runs javascript" in result.stderr
 
 
+def test_an_engine_whose_library_is_broken_is_named(spawn, distribution):
+    path = distribution("stub", "", wasmtime="raise ImportError('wrong architecture')")
+    process = spawn("run", "-e", "1", path=path)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (stdout, process.returncode) == ("", 2)
+    assert stderr.startswith("Error: plugin 'quickjs' is installed but cannot be loaded: wrong arc")
+
+
 def test_output_in_another_encoding_is_escaped(spawn):
     process = spawn("run", "-e", "console.log('é'); throw 'ü'", PYTHONIOENCODING="ascii")
     stdout, stderr = process.communicate(timeout=60)

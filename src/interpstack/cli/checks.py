@@ -89,7 +89,9 @@ def check_plugins(found: Survey) -> Iterator[Check]:
     for plugin in found.plugins:
         yield Check(f"plugin {plugin.name}", _OK, f"{plugin.distribution} {plugin.version}")
     for failed in found.failed:
-        fix = f"{install_command(failed.name)}, or uninstall {failed.distribution or failed.name}"
+        fix = install_command(failed.name)
+        if failed.distribution != "interpstack":
+            fix += f", or uninstall {failed.distribution or failed.name}"
         yield Check(f"plugin {failed.name}", _FAIL, failed.reason, fix)
     if not found.engines:
         yield Check("engines", _FAIL, "no installed plugin offers an engine", _REINSTALL)

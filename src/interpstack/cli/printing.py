@@ -43,7 +43,7 @@ def show_outcome(outcome: Outcome) -> None:
     """
     if outcome.console:
         write(outcome.console)
-    if outcome.ok and outcome.text != "undefined":
+    if outcome.ok and not outcome.undefined:
         write(outcome.text)
     show_remarks(outcome)
 

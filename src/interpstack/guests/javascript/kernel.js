@@ -64,6 +64,7 @@
   const valueOfNumber = uncurry(Number.prototype.valueOf);
   const valueOfString = uncurry(String.prototype.valueOf);
   const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
+  const valueOfBigint = uncurry(BigInt.prototype.valueOf), valueOfSymbol = uncurry(Symbol.prototype.valueOf);
   const symbolToStringTag = Symbol.toStringTag;
   const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -95,6 +96,7 @@
   let openTimers = 0;
   let requested = 0, called = 0; // by the running cell
   let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
+  let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
   let lines = list(), lineChars = 0, lineOmitted = 0;        // console output
   let recorderMissed = 0;     // characters of it that the recorder below has no room for
@@ -253,6 +255,8 @@
     if (hasBrand(valueOfNumber, value)) return { value: valueOfNumber(value), kind: "Number" };
     if (hasBrand(valueOfString, value)) return { value: valueOfString(value), kind: "String" };
     if (hasBrand(valueOfBoolean, value)) return { value: valueOfBoolean(value), kind: "Boolean" };
+    if (hasBrand(valueOfBigint, value)) return { value: valueOfBigint(value), kind: "BigInt" };
+    if (hasBrand(valueOfSymbol, value)) return { value: valueOfSymbol(value), kind: "Symbol" };
     return undefined;
   }
   function bytesOf(value) {
@@ -489,6 +493,8 @@
     }
     const cause = getOwnPropertyDescriptor(value, "cause");
     if (cause !== undefined && cause.enumerable === false) parts[parts.length] = "[cause]: " + show(cause.value, view, level + 1);
+    const errors = getOwnPropertyDescriptor(value, "errors"); // of an AggregateError
+    if (errors !== undefined && errors.enumerable === false) parts[parts.length] = "[errors]: " + show(errors.value, view, level + 1);
     return spend(view, clip(text, view)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
   }
   function more(view, done, total) {
@@ -659,7 +665,7 @@
     if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
     openTimers++;
     const id = open("timer", "" + (ms > 0 && ms < 2147483647 ? +ms : ms > 0 ? 2147483647 : 0));
-    pending[id] = { __proto__: null, callback };
+    pending[id] = { __proto__: null, callback, drains, at: requests.length - 1 };
     return id;
   }
   function clearTimer(id) {
@@ -667,7 +673,8 @@
     if (entry === undefined || entry.callback === undefined) return;
     delete pending[id];
     openTimers--;
-    cancelled[cancelled.length] = "" + id;
+    if (entry.drains === drains) requests[entry.at] = ""; // the host has not heard of it yet
+    else cancelled[cancelled.length] = "" + id;
   }
   function sleep(ms) {
     return new PromiseClass((resolve) => { timer(ms, resolve); });
@@ -848,7 +855,7 @@
       return;
     }
     try {
-      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + "}";
+      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + ',"undefined":' + (value === undefined) + "}";
     } catch {
       completion = noRoom;
     }
@@ -869,9 +876,15 @@
       calls[calls.length] = '["console",{"text":' + stringify(join(lines, "\n")) + ',"omitted":' + lineOmitted + "}]";
     lines = list(); lineChars = 0; lineOmitted = 0;
   }
+  function withoutEmpty(texts) {
+    const kept = list();
+    for (let i = 0; i < texts.length; i++) if (texts[i] !== "") kept[kept.length] = texts[i];
+    return kept;
+  }
   function drain(flush) {
+    drains++;
     if (flush || completion !== "") takeConsole();
-    const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(requests, ",") + '],"cancelled":['
+    const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(withoutEmpty(requests), ",") + '],"cancelled":['
       + join(cancelled, ",") + '],"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     calls = list(); requests = list(); cancelled = list(); completion = "";
     return text;

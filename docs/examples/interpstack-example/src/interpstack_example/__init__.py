@@ -1,0 +1,1 @@
+"""Plugins for interpstack, to copy from; see `pyproject.toml` for how they are found."""

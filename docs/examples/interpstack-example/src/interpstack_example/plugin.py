@@ -1,0 +1,31 @@
+"""The plugin `example`: only hook implementations, which import what they need when called."""
+
+from __future__ import annotations
+
+from interpstack import BridgeRegistry, InterpreterStack, Persistence, hookimpl
+
+
+@hookimpl
+def interpstack_register_bridges(register: BridgeRegistry) -> None:
+    from interpstack_example import progress, text
+
+    register.bridge(text.stats)
+    register.bridge(progress.BRIDGE)
+    register.source(progress.source())
+
+
+@hookimpl
+def interpstack_register_persistence() -> list[type[Persistence]]:
+    from interpstack_example.records import ReadableMode
+
+    return [ReadableMode]
+
+
+@hookimpl
+def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
+    if stack.engine.language != "javascript":
+        return None
+    return (
+        "`await text.stats({text})` counts lines, words and characters. "
+        "`progress(fraction, note)` tells the user how far the code has come."
+    )

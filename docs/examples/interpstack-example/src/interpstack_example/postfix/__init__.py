@@ -1,0 +1,12 @@
+"""The engine `postfix`, from nothing."""
+
+from __future__ import annotations
+
+from interpstack import Engine, hookimpl
+
+
+@hookimpl
+def interpstack_register_engine() -> type[Engine]:
+    from interpstack_example.postfix.engine import PostfixEngine
+
+    return PostfixEngine

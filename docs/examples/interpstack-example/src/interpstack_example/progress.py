@@ -1,0 +1,51 @@
+"""A guest function that waits for nothing: `progress(fraction, note)`.
+
+The guest source in `progress.js` checks and shortens its arguments in the guest. The hidden
+bridge takes what it emits and attaches it to the outcome.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+import attrs
+
+from interpstack import Bridge, CellContext, GuestSource
+
+__all__ = ["BRIDGE", "Progress", "source"]
+
+_OWNER: Final = "interpstack_example"
+
+
+@attrs.frozen
+class Progress:
+    """How far a cell had come, in its own words; an attachment of the outcome."""
+
+    fraction: float
+    note: str
+
+
+def _take(value: Any, context: CellContext) -> None:
+    """Attach one report; what comes from a guest is checked again here.
+
+    Raises:
+        ValueError: It has another shape than `progress.js` gives it.
+    """
+    fraction, note = value["fraction"], value["note"]
+    if not isinstance(fraction, (int, float)) or not 0 <= fraction <= 1:
+        raise ValueError(f"a fraction lies between 0 and 1; got {fraction!r}")
+    if not isinstance(note, str) or len(note) > 200:
+        raise ValueError("a note is a text of at most 200 characters")
+    context.attach(Progress(float(fraction), note))
+
+
+BRIDGE: Final = Bridge(
+    name="example.progress", handler=_take, owner=_OWNER, raw=True, awaited=False, hidden=True
+)
+
+
+def source() -> GuestSource:
+    """Defines `progress` in the guest."""
+    text = (files("interpstack_example") / "progress.js").read_text("utf-8")
+    return GuestSource("javascript", "interpstack:example-progress", text, owner=_OWNER)

@@ -1,0 +1,60 @@
+"""A persistence mode whose records people can read.
+
+It keeps portable values only, as JSON text: no functions, no classes, but nothing that depends
+on an engine or its version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from interpstack import Persistence, RecordRejected, SessionState
+
+__all__ = ["ReadableMode"]
+
+
+class ReadableMode(Persistence):
+    """Variables live as long as the conversation, if they are data."""
+
+    name: ClassVar[str] = "readable"
+    scope: ClassVar[str] = "thread"
+
+    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
+        values, notice = json.dumps(dict(state.values or {}), sort_keys=True), ""
+        if self.max_bytes is not None and len(values) > self.max_bytes:
+            notice = f"Variables are not kept: they have {len(values)} bytes as JSON, more than "
+            notice += f"the {self.max_bytes} that are stored."
+            values = "{}"
+        record = {"sequence": sequence, "owner": owner, "values": values}
+        return {**record, "signature": self._sign(record)}, notice
+
+    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
+        shape = {"sequence": int, "owner": str, "values": str, "signature": str}
+        for field, kind in shape.items():
+            if type(record.get(field)) is not kind:
+                raise RecordRejected(f"the stored state has no valid {field!r}")
+        if not hmac.compare_digest(record["signature"], self._sign(record)):
+            raise RecordRejected("the stored state was changed, or signed with another key")
+        if record["owner"] != owner:
+            raise RecordRejected("the stored state belongs to another conversation")
+        return SessionState(values=_parse(record["values"]))
+
+    def _sign(self, record: Mapping[str, Any]) -> str:
+        if self.signing_key is None:
+            return ""
+        signed = json.dumps([record["sequence"], record["owner"], record["values"]]).encode()
+        return hmac.new(self.signing_key, signed, hashlib.sha256).hexdigest()
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RecordRejected(f"the stored values are damaged: {error}") from error
+    if not isinstance(values, dict):
+        raise RecordRejected("the stored values are damaged: they are no object")
+    return values

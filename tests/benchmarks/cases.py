@@ -1,0 +1,146 @@
+"""What is measured, and the row of the table that each figure becomes.
+
+A *case* is one workload. Its sides (`ours`, `peer`, `bare`) run in processes of their own and
+take turns, so that noise of the machine hits all of them. One repetition yields figures by
+name; a *row* shows one of them with its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["CASES", "ROWS", "Case", "Row", "Target"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload.
+
+    Attributes:
+        name: The function that runs it, in `ours.py`, `peer.py` and `bare.py`.
+        rounds: Repetitions of each side.
+        ours_per_round: Our repetitions in one round, where the peer's take very long.
+        bare: Whether there is a side without an interpreter.
+        fresh: One process for each repetition instead of one for all; see `start.py`.
+        cached: For fresh processes, whether an earlier one has filled the cache.
+    """
+
+    name: str
+    rounds: int
+    ours_per_round: int = 1
+    bare: bool = False
+    fresh: bool = False
+    cached: bool = True
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        return ("ours", "peer", "bare") if self.bare else ("ours", "peer")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound for one figure: of `ours`, of `peer/ours` or of `ours/bare`."""
+
+    of: str
+    bound: float
+    text: str
+
+    def met(self, figures: dict[str, float]) -> bool:
+        if self.of == "ours":
+            return figures["ours"] <= self.bound
+        if self.of == "peer/ours":
+            return figures["peer"] >= self.bound * figures["ours"]
+        return figures["ours"] <= self.bound * figures["bare"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    title: str
+    case: str
+    figure: str
+    show: Callable[[float], str]
+    targets: tuple[Target, ...] = ()
+
+
+def _faster(times: float) -> Target:
+    return Target("peer/ours", times, f"≥ {times:g} x")
+
+
+def _at_most(bound: float, text: str) -> Target:
+    return Target("ours", bound, f"≤ {text}")
+
+
+def _of_bare(times: float) -> Target:
+    return Target("ours/bare", times, f"≤ {times:g} x bare")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.{0 if seconds >= 1 else 1 if seconds >= 0.01 else 2}f} ms"
+
+
+def _mb(count: float) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _bytes(count: float) -> str:
+    return f"{count:,.0f} B"
+
+
+def _count(count: float) -> str:
+    return f"{count:,.0f}"
+
+
+CASES = (
+    Case("first_start", 3, fresh=True, cached=False),
+    Case("later_start", 7, fresh=True),
+    Case("imports", 7, fresh=True),
+    Case("one_plus_one", 60),
+    Case("console_lines", 15),
+    Case("rows_100", 4, ours_per_round=5),
+    Case("rows_1000", 2, ours_per_round=8),
+    Case("parallel_calls", 9, bare=True),
+    Case("sequential_calls", 9, bare=True),
+    Case("rows_argument", 2, ours_per_round=8, bare=True),
+    Case("agent_turn", 15, bare=True),
+    Case("thread_turn", 9, bare=True),
+    Case("stored", 1),
+    Case("idle_sessions", 1),
+)
+
+ROWS = (
+    Row("first process, nothing cached: import and first result", "first_start", "s", _ms),
+    Row("later process, cached: import and first result", "later_start", "s", _ms, (_faster(10),)),
+    Row("import of the package", "imports", "s", _ms, (_at_most(0.15, "150 ms"),)),
+    Row(
+        "… engine and agent packages imported by it",
+        "imports",
+        "heavy",
+        _count,
+        (_at_most(0, "0"),),
+    ),
+    Row("1+1 in a warm interpreter", "one_plus_one", "s", _ms, (_faster(1.5),)),
+    Row("200 lines of console.log", "console_lines", "s", _ms, (_faster(20),)),
+    Row("result of 100 rows", "rows_100", "s", _ms),
+    Row("result of 1,000 rows", "rows_1000", "s", _ms, (_faster(300),)),
+    Row(
+        "100 parallel tool calls in one eval",
+        "parallel_calls",
+        "s",
+        _ms,
+        (_faster(5), _of_bare(1.6)),
+    ),
+    Row("100 sequential tool calls in one eval", "sequential_calls", "s", _ms, (_faster(2.5),)),
+    Row("1,000 rows as a tool argument", "rows_argument", "s", _ms, (_faster(300),)),
+    Row("agent turn with one eval, fresh thread", "agent_turn", "s", _ms, (_faster(5),)),
+    Row("agent turn: restore, eval, persist", "thread_turn", "s", _ms, (_faster(15),)),
+    Row("stored state of a small session", "stored", "state", _bytes, (_faster(100),)),
+    Row("stored for each further turn", "stored", "turn", _bytes, (_faster(1),)),
+    Row("get_state values after 1+1", "stored", "values", _bytes, (_at_most(16384, "16,384 B"),)),
+    Row(
+        "memory of 1,000 idle sessions", "idle_sessions", "bytes", _mb, (_at_most(100e6, "100 MB"),)
+    ),
+    Row("… threads they hold", "idle_sessions", "threads", _count, (_at_most(0, "0"),)),
+)

@@ -1,0 +1,37 @@
+"""The code that all sides run, and how it is built."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CONSOLE_LINES",
+    "PARALLEL_CALLS",
+    "ROWS_ARGUMENT",
+    "ROWS_RESULT",
+    "SEQUENTIAL_CALLS",
+    "make_rows",
+]
+
+CONSOLE_LINES = 'for (let i = 0; i < 200; i++) console.log("line " + i); "done"'
+PARALLEL_CALLS = (
+    "const answers = await Promise.all(Array.from({length: 100},"
+    ' (_, i) => tools.echo({text: "call " + i})));\n'
+    "answers.length"
+)
+SEQUENTIAL_CALLS = (
+    "let count = 0;\n"
+    'for (let i = 0; i < 100; i++) if (await tools.echo({text: "call " + i})) count++;\n'
+    "count"
+)
+
+
+ROWS_ARGUMENT = "const counted = await tools.countRows({rows: made}); counted"
+ROWS_RESULT = "made"
+
+
+def make_rows(count: int) -> str:
+    """Put rows `{id, name, score, tags[2]}` into the variable `made`, which is not measured."""
+    return (
+        f"const made = Array.from({{length: {count}}}, (_, i) => "
+        '({id: i, name: "row " + i, score: i * 1.5, tags: ["a" + i, "b" + i]}));\n'
+        "made.length"
+    )

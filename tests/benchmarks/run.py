@@ -1,0 +1,138 @@
+"""The benchmark: this project beside `langchain-quickjs`, measured in the same run.
+
+`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE …] [--quick]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from cases import CASES, ROWS, Row
+from rich.console import Console
+from rich.table import Table
+from sides import Figures, fill, measure
+
+__all__: list[str] = []
+
+_PEER = "langchain-quickjs"
+
+
+def _main() -> int:
+    arguments = _arguments()
+    try:
+        peer = version(_PEER)
+    except PackageNotFoundError:
+        sys.stderr.write(f"{_PEER} is not installed; run the benchmark with: tox -e bench\n")
+        return 2
+    figures = _measure(arguments.only, arguments.quick)
+    results = [_result(row, figures[row.case]) for row in ROWS if row.case in figures]
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    console.print(_table(results, peer))
+    if arguments.json:
+        report = json.dumps(_report(results, peer), indent=2)
+        Path(arguments.json).write_text(report + "\n", "utf-8")
+    missed = [result for result in results if not result["met"]]
+    return 1 if missed and arguments.check else 0
+
+
+def _measure(only: list[str] | None, quick: bool) -> dict[str, Figures]:
+    """Figures by case; none for a case that failed."""
+    progress = Console(stderr=True)
+    figures: dict[str, Figures] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        fill(cache)
+        for case in CASES:
+            if only and case.name not in only:
+                continue
+            progress.print(f"measuring {case.name} …", style="dim")
+            try:
+                figures[case.name] = measure(case, cache, quick)
+            except RuntimeError as error:
+                progress.print(str(error), style="red", markup=False)
+                figures[case.name] = {}
+    return figures
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    names = [case.name for case in CASES]
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a file, too")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
+    parser.add_argument("--only", action="append", choices=names, help="run this case; repeatable")
+    parser.add_argument("--quick", action="store_true", help="one repetition of everything")
+    return parser.parse_args()
+
+
+def _result(row: Row, figures: Figures) -> dict[str, Any]:
+    values = {side: found[row.figure] for side, found in figures.items()}
+    targets = [{"target": t.text, "met": bool(values) and t.met(values)} for t in row.targets]
+    return {
+        "title": row.title,
+        "case": row.case,
+        "figure": row.figure,
+        **values,
+        "ratio": values["peer"] / values["ours"] if values.get("ours") else None,
+        "of_bare": values["ours"] / values["bare"] if values.get("bare") else None,
+        "targets": targets,
+        "met": bool(values) and all(target["met"] for target in targets),
+        "shown": {side: row.show(value) for side, value in values.items()},
+    }
+
+
+def _table(results: list[dict[str, Any]], peer: str) -> Table:
+    title = f"interpstack {version('interpstack')} and {_PEER} {peer}: medians"
+    table = Table(title=title, caption="bare: the same work without an interpreter")
+    table.add_column("work")
+    for name in ("interpstack", "peer", "bare", "peer / ours", "ours / bare", "target"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for result in results:
+        shown = result["shown"]
+        targets = ", ".join(target["target"] for target in result["targets"])
+        table.add_row(
+            result["title"],
+            shown.get("ours", ""),
+            shown.get("peer", ""),
+            shown.get("bare", ""),
+            _times(result["ratio"]),
+            _times(result["of_bare"]),
+            targets,
+            _verdict(result),
+        )
+    return table
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    if not result["shown"]:
+        return "[red]failed[/]"
+    if not result["targets"]:
+        return ""
+    return "[green]pass[/]" if result["met"] else "[red]miss[/]"
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:,.{0 if ratio >= 100 else 1}f} x"
+
+
+def _report(results: list[dict[str, Any]], peer: str) -> dict[str, Any]:
+    rows = [{k: v for k, v in result.items() if k != "shown"} for result in results]
+    return {
+        "interpstack": version("interpstack"),
+        "peer": f"{_PEER} {peer}",
+        "python": platform.python_version(),
+        "machine": platform.platform(),
+        "cpus": os.cpu_count(),
+        "rows": rows,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

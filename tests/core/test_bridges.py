@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import (
+    Bridge,
+    BridgeError,
+    BridgeNameClash,
+    BridgeRegistry,
+    GuestSource,
+    InterpreterStack,
+    bridge,
+)
+from interpstack.testing import FakeEngine
+
+
+def _bridge(name: Any, owner: str = "host", **options: Any) -> Bridge:
+    return Bridge(name=name, handler=lambda: None, owner=owner, **options)
+
+
+def test_decorator_with_and_without_a_name() -> None:
+    @bridge
+    def plain() -> None: ...
+
+    @bridge("a.named", budget=2, concurrency=3, awaited=False)
+    async def other(context: Any) -> None: ...
+
+    assert (plain.name, plain.is_async, plain.takes_context) == ("plain", False, False)
+    assert (other.name, other.is_async, other.takes_context) == ("a.named", True, True)
+    assert (other.budget, other.concurrency, other.awaited) == (2, 3, False)
+    assert other.owner.endswith("test_bridges.test_decorator_with_and_without_a_name.<locals>.other")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "1a", "a.", ".a", "a..b", "a-b", "a.1", "é", "a\n", None, 5]
+)
+def test_names_that_are_no_identifiers_are_refused(name: Any) -> None:
+    with pytest.raises(BridgeError, match="is no bridge name; use identifiers joined by dots"):
+        _bridge(name)
+
+
+@pytest.mark.parametrize("name", ["Object", "Promise.all", "globalThis", "JSON.parse"])
+def test_names_that_the_guest_owns_are_refused(name: str) -> None:
+    with pytest.raises(BridgeError, match="would replace a global of the guest"):
+        _bridge(name)
+
+
+@pytest.mark.parametrize("name", ["timer", "module"])
+def test_names_of_requests_without_a_bridge_are_refused(name: str) -> None:
+    with pytest.raises(BridgeError, match=f"'{name}' is reserved"):
+        _bridge(name)
+    assert _bridge(f"{name}.start").name == f"{name}.start"
+
+
+@pytest.mark.parametrize("field", ["concurrency", "budget"])
+@pytest.mark.parametrize("value", [0, -1, 1.0, True, "2"])
+def test_bad_options_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(BridgeError, match=f"bridge 'a': {field} takes a whole number above 0"):
+        _bridge("a", **{field: value})
+
+
+def test_a_handler_must_be_callable() -> None:
+    with pytest.raises(BridgeError, match="'a'.*is no function"):
+        Bridge(name="a", handler=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("a.b", "a.b"), ("a", "a.b"), ("a.b", "a"), ("a.b.c", "a.b")]
+)
+def test_clashes_name_both_owners(first: str, second: str) -> None:
+    registry = BridgeRegistry([_bridge(first, "plugin one")])
+    with pytest.raises(BridgeNameClash, match="plugin two.*plugin one.*clobber=True") as info:
+        registry.bridge(_bridge(second, "plugin two"))
+    assert info.value.owners == ("plugin one", "plugin two")
+    assert (info.value.name, info.value.other) == (second, first)
+
+
+def test_names_that_only_begin_alike_stand_side_by_side() -> None:
+    registry = BridgeRegistry([_bridge("a.b"), _bridge("a.bc"), _bridge("ab")])
+    assert list(registry.freeze().bridges) == ["a.b", "a.bc", "ab"]
+
+
+def test_clobber_replaces_the_same_name_but_no_namespace() -> None:
+    registry = BridgeRegistry([_bridge("a.b", "one")])
+    registry.bridge(_bridge("a.b", "two"), clobber=True)
+    found = registry.freeze().get("a.b")
+    assert found is not None
+    assert found.owner == "two"
+    with pytest.raises(BridgeNameClash):
+        registry.bridge(_bridge("a", "three"), clobber=True)
+
+
+def test_guest_sources_are_kept_by_language_and_clash_by_name() -> None:
+    registry = BridgeRegistry()
+    registry.source(GuestSource("javascript", "console", "1", "one"))
+    registry.source(GuestSource("python", "console", "2", "two"))
+    assert [s.source for s in registry.freeze().sources_for("python")] == ["2"]
+    with pytest.raises(BridgeNameClash, match="three.*one"):
+        registry.source(GuestSource("javascript", "console", "3", "three"))
+
+
+def test_what_is_no_bridge_is_refused_by_the_stack_too() -> None:
+    with pytest.raises(BridgeError, match="is no bridge; decorate the function with @bridge"):
+        InterpreterStack(FakeEngine(), bridges=[print])  # type: ignore[list-item]
+
+
+def test_a_frozen_set_does_not_change() -> None:
+    registry = BridgeRegistry([_bridge("a")])
+    frozen = registry.freeze()
+    registry.bridge(_bridge("b"))
+    assert [item.name for item in frozen] == ["a"]
+    with pytest.raises(TypeError):
+        frozen.bridges["c"] = _bridge("c")  # type: ignore[index]

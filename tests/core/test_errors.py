@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import interpstack
+from interpstack import InterpstackError, PluginLoadError, errors
+from interpstack.errors import install_command
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"^([│├└─ ]*)(\w+)", errors.__doc__.partition("```text\n")[2], re.MULTILINE)
+    path: list[str] = []
+    for indent, name in drawn:
+        if name not in errors.__all__:
+            continue
+        depth = len(indent) // 4
+        parent = path[depth - 1] if depth else "Exception"
+        assert parent in [base.__name__ for base in getattr(errors, name).__bases__], name
+        path[depth:] = [name]
+    assert {name for _, name in drawn} >= set(errors.__all__)
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_is_public_and_one_of_ours(name: str) -> None:
+    error = getattr(interpstack, name)
+    assert error is getattr(errors, name)
+    assert issubclass(error, InterpstackError)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("v8", "pip install 'interpstack[v8]'"),
+        ("quickjs", "pip install --force-reinstall interpstack"),
+        ("my_own", "pip install interpstack-my-own"),
+    ],
+)
+def test_install_command(name: str, command: str) -> None:
+    assert install_command(name) == command
+
+
+def test_a_plugin_that_fails_otherwise_gets_no_install_advice() -> None:
+    assert "pip" not in str(PluginLoadError("a", SyntaxError("bad")))
+    assert "pip install interpstack-a" in str(PluginLoadError("a", ModuleNotFoundError("x", name="x")))

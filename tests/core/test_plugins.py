@@ -1,0 +1,198 @@
+"""The hooks: their order, their documentation, their calls."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from interpstack import Bridge, InterpreterStack, ModuleBundle, Persistence, hookimpl, hookspecs
+from interpstack.driver import MODULE
+from interpstack.testing import FakeEngine
+from interpstack.testing.fake import FakeExecution, FakeRealm
+
+_SPECS = {
+    name: function
+    for name, function in vars(hookspecs).items()
+    if name.startswith("interpstack_") and inspect.isfunction(function)
+}
+
+
+class ImportingRealm(FakeRealm):
+    """Offers `load(specifier)`, which asks the host for a module and gives its entry."""
+
+    def bind(self, bridges: Any) -> None:
+        super().bind(bridges)
+        self.globals["__builtins__"]["load"] = self._load
+
+    def _load(self, specifier: str) -> Any:
+        execution = self.running
+        assert isinstance(execution, FakeExecution)
+        return execution.request(MODULE, specifier)
+
+
+class ImportingEngine(FakeEngine):
+    name = "importing"
+
+    def open(self, limits: Any, bridges: Any, image: Any = None) -> ImportingRealm:
+        return ImportingRealm(limits, bridges)
+
+
+class Mode(Persistence):
+    name = "mode"
+    scope = "turn"
+
+
+class Recorder:
+    """Implements every hook and notes each call."""
+
+    def __init__(self, name: str, log: list[tuple[str, str]]) -> None:
+        self.name, self.log = name, log
+
+    def note(self, hook: str) -> None:
+        self.log.append((hook, self.name))
+
+    @hookimpl
+    def interpstack_register_engine(self) -> None:
+        self.note("interpstack_register_engine")
+
+    @hookimpl
+    def interpstack_register_persistence(self) -> Any:
+        self.note("interpstack_register_persistence")
+        return [Mode]
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: Any, stack: Any, turn: Any) -> None:
+        self.note("interpstack_register_bridges")
+        assert stack.engine.name == "importing"
+        register.bridge(Bridge(name=f"kit.{self.name}", handler=lambda: self.name))
+
+    @hookimpl
+    def interpstack_prompt_section(self, stack: Any, turn: Any) -> str:
+        self.note("interpstack_prompt_section")
+        return self.name
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str, session: Any) -> Any:
+        self.note("interpstack_resolve_module")
+        if specifier != self.name:
+            return None
+
+        async def load() -> ModuleBundle:
+            return ModuleBundle(f"{specifier}.js", {f"{specifier}.js": ""})
+
+        return load
+
+    @hookimpl
+    def interpstack_wrap_request(self, session: Any, request: Any) -> Any:
+        self.note("interpstack_wrap_request")
+        return lambda answer: answer()
+
+
+class Importing:
+    name = "importing"
+
+    @hookimpl
+    def interpstack_register_engine(self) -> Any:
+        return ImportingEngine
+
+
+def test_the_recorder_implements_every_hook() -> None:
+    """Whoever adds a hook adds it to the order test below."""
+    implemented = {name for name in vars(Recorder) if name.startswith("interpstack_")}
+    assert implemented == set(_SPECS)
+
+
+def test_every_hook_is_called_in_the_stacks_order() -> None:
+    log: list[tuple[str, str]] = []
+    plugins = [Recorder(name, log) for name in ("one", "two", "three")]
+    with InterpreterStack("importing", plugins=[*plugins, Importing()]) as stack:
+        stack.persistence("mode")
+        assert stack.prompt() == "one\n\ntwo\n\nthree"
+        session = stack.session("k")
+        assert list(stack.bridge_set(session.turn).bridges) == ["kit.one", "kit.two", "kit.three"]
+        assert session.eval_sync("await kit.two()").text == "two"
+        error = session.eval_sync("await load('four')").error
+        assert error is not None
+        assert (error.name, error.message) == (
+            "SkillNotAvailable",
+            "there is no module 'four' to import",
+        )
+        names = [plugin.name for plugin in stack.describe()]
+    assert names == ["one", "two", "three", "importing"]
+    for hook in _SPECS:
+        called = [name for called_hook, name in log if called_hook == hook]
+        assert called, f"{hook} was never called"
+        assert called == ["one", "two", "three"] * (len(called) // 3), hook
+
+
+def test_the_first_answer_to_a_module_wins() -> None:
+    log: list[tuple[str, str]] = []
+    plugins = [Recorder(name, log) for name in ("one", "two", "three")]
+    with InterpreterStack(ImportingEngine(), plugins=plugins) as stack:
+        log.clear()
+        assert stack.session("k").eval_sync("await load('two')").text == "two.js"
+    assert [name for hook, name in log if hook == "interpstack_resolve_module"] == ["one", "two"]
+
+
+class BadLoader:
+    name = "bad"
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str) -> Any:
+        async def load() -> ModuleBundle:
+            raise OSError("the disk is gone")
+
+        return load
+
+
+def test_a_module_that_fails_to_load_is_an_error_in_the_guest() -> None:
+    with InterpreterStack(ImportingEngine(), plugins=[BadLoader()]) as stack:
+        error = stack.session("k").eval_sync("await load('x')").error
+    assert error is not None
+    assert (error.name, error.message) == ("SkillNotAvailable", "the disk is gone")
+
+
+def test_each_stack_has_its_own_plugins() -> None:
+    log: list[tuple[str, str]] = []
+    with (
+        InterpreterStack(ImportingEngine(), plugins=[Recorder("one", log)]) as one,
+        InterpreterStack(ImportingEngine(), plugins=[Recorder("two", log)]) as two,
+    ):
+        assert (one.prompt(), two.prompt()) == ("one", "two")
+        assert one.hook is not two.hook
+
+
+@pytest.mark.parametrize("value", ["1", "0", None])
+def test_hook_calls_are_traced_on_request(
+    value: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("INTERPSTACK_TRACE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("INTERPSTACK_TRACE", value)
+    with InterpreterStack(FakeEngine(), plugins=[Recorder("one", [])]) as stack:
+        stack.prompt()
+    traced = "interpstack_prompt_section [hook]" in capsys.readouterr().err
+    assert traced == (value == "1")
+
+
+# -- the specifications ----------------------------------------------------------------------
+
+
+def test_there_are_at_most_twelve_hooks() -> None:
+    assert 0 < len(_SPECS) <= 12
+
+
+@pytest.mark.parametrize("name", _SPECS)
+def test_each_hook_says_when_it_is_called_and_what_it_returns(name: str) -> None:
+    function = _SPECS[name]
+    text = inspect.getdoc(function) or ""
+    assert "\nCalled " in text, "say when it is called"
+    assert "\nReturns:" in text or "\nNothing is returned" in text
+    if "\nReturns:" in text:
+        assert "`None`" in text.partition("\nReturns:")[2], "say what `None` means"
+    parameters = inspect.signature(function).parameters
+    for parameter in parameters:
+        assert f"\n    {parameter}: " in text, f"describe {parameter}"
+    assert ("\nArgs:" in text) == bool(parameters)

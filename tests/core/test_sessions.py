@@ -1,0 +1,417 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from interpstack import (
+    Bridge,
+    BridgeNameClash,
+    Cell,
+    ConfigurationError,
+    EngineFailure,
+    GuestException,
+    HostTool,
+    Image,
+    ImageError,
+    Limits,
+    SessionClosed,
+    Turn,
+    hookimpl,
+)
+from interpstack.sessions import SessionState
+from interpstack.testing import FakeEngine
+from interpstack.testing.fake import FakeExecution
+
+Make = Callable[..., Any]
+
+
+# -- order -----------------------------------------------------------------------------------
+
+
+def test_cells_run_in_the_order_of_their_calls_across_threads_and_loops(make_session: Make) -> None:
+    started, go, threads = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        started.set()
+        go.wait(20)
+
+    session = make_session(Bridge(name="kit.hold", handler=hold))
+
+    def sync(source: str) -> None:
+        session.eval_sync(source)
+
+    def own_loop(source: str) -> None:
+        asyncio.run(session.eval(source))
+
+    def submit(target: Any, source: str) -> None:
+        waiting = len(session._queue._waiting)
+        threads.append(threading.Thread(target=target, args=[source]))
+        threads[-1].start()
+        while source != "first" and len(session._queue._waiting) == waiting:
+            time.sleep(0.001)
+
+    threads.append(threading.Thread(target=sync, args=["order = []; await kit.hold()"]))
+    threads[0].start()
+    assert started.wait(20)
+    for number in range(12):
+        failing = "; 1 / 0" if number % 3 == 0 else ""
+        submit(sync if number % 2 else own_loop, f"order.append({number}){failing}")
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert session.eval_sync("order").text == str(list(range(12)))
+    assert session.cells == 14
+
+
+async def test_evals_started_together_share_no_failure(make_session: Make) -> None:
+    session = make_session()
+    sources = ["x = 1", "1 / 0", "x += 1; x", "while True: pass", "x"]
+    session._stack.limits = Limits(cpu_seconds=0.1)
+    outcomes = await asyncio.gather(*map(session.eval, sources))
+    assert [outcome.text for outcome in outcomes] == ["None", "", "2", "", "2"]
+
+
+def test_sync_and_async_blocks_share_a_session(make_stack: Make) -> None:
+    stack = make_stack()
+
+    async def use() -> str:
+        async with stack.session("k") as session:
+            return str((await session.eval("x")).text)
+
+    with stack.session("k") as session:
+        session.eval_sync("x = 5")
+    assert asyncio.run(use()) == "5"
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (5, "eval takes source text or a Cell; got a int"),
+        (b"1", "got a bytes"),
+        (None, "got a NoneType"),
+        ("", "the code is empty; pass at least one expression"),
+        (" \n\t", "the code is empty"),
+        (Cell(source=""), "the code is empty"),
+        ("x" * 101, "the code has 101 .*; at most 100 .*pass data through a tool or a bridge"),
+    ],
+)
+def test_bad_cells_are_refused_and_lose_nothing(make_session: Make, cell: Any, message: str) -> None:
+    session = make_session(limits=Limits(source_bytes=100))
+    session.eval_sync("x = 1")
+    with pytest.raises(ConfigurationError, match=message):
+        session.eval_sync(cell)
+    assert session.eval_sync("x").text == "1"
+
+
+@pytest.mark.parametrize("key", ["", 5, b"k", ["k"]])
+def test_bad_keys_are_refused(make_stack: Make, key: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a session key is a non-empty string; got"):
+        make_stack().session(key)
+
+
+# -- opening and closing ---------------------------------------------------------------------
+
+
+def test_a_key_names_one_session_until_it_is_closed(make_stack: Make) -> None:
+    stack = make_stack()
+    first = stack.session("k")
+    with first:
+        first.eval_sync("x = 1")
+    assert stack.session("k") is first
+    first.close()
+    second = stack.session("k")
+    assert not second.eval_sync("x").ok
+    first.close()
+    assert stack.session("k") is second, "closing the old one twice leaves the new one alone"
+
+
+async def test_closed_sessions_say_so(make_stack: Make) -> None:
+    session = make_stack().session("k")
+    await session.eval("x = 1")
+    await session.aclose()
+    uses = [session.eval("x"), session.image(), session.values(), session.names(), session.reset()]
+    for use in uses:
+        with pytest.raises(SessionClosed, match="session 'k' was closed; ask the stack for a new"):
+            await use
+    with pytest.raises(SessionClosed), session:
+        pytest.fail("a closed session was entered")
+
+
+def test_a_session_without_a_key_ends_with_its_block(make_stack: Make) -> None:
+    stack = make_stack()
+    with stack.session() as one, stack.session() as other:
+        assert one.key != other.key
+        one.eval_sync("x = 1")
+        assert not other.eval_sync("x").ok
+    with pytest.raises(SessionClosed):
+        one.eval_sync("x")
+    assert stack._pool._sessions == {}
+
+
+def test_a_closed_stack_opens_no_session(make_stack: Make) -> None:
+    stack = make_stack()
+    session = stack.session("k")
+    stack.close()
+    stack.close()
+    with pytest.raises(SessionClosed, match="make a new InterpreterStack"):
+        stack.session("other")
+    with pytest.raises(SessionClosed):
+        session.eval_sync("1")
+
+
+async def test_closing_waits_for_the_cells_before_it(make_session: Make) -> None:
+    go = asyncio.Event()
+    session = make_session(Bridge(name="kit.hold", handler=go.wait))
+    running = asyncio.ensure_future(session.eval("await kit.hold(); 'done'"))
+    await asyncio.sleep(0.05)
+    closing = asyncio.ensure_future(session.aclose())
+    await asyncio.sleep(0.05)
+    assert not closing.done()
+    go.set()
+    assert (await running).text == "done"
+    await closing
+
+
+# -- hibernation -----------------------------------------------------------------------------
+
+
+async def test_the_sessions_idle_longest_hibernate_and_keep_their_state(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    stack = make_stack(engine=imaging_engine, max_live_sessions=2)
+    for number in range(4):
+        async with stack.session(f"k{number}") as session:
+            await session.eval(f"x = {number}")
+    assert [stack.session(f"k{n}").live for n in range(4)] == [False, False, True, True]
+    assert (await stack.session("k0").image()).data == b'{"x": 0}'
+    async with stack.session("k0") as session:
+        outcome = await session.eval("x")
+    assert (outcome.text, outcome.notices) == ("0", ())
+    assert [stack.session(f"k{n}").live for n in range(4)] == [True, False, False, True]
+
+
+async def test_sessions_in_use_do_not_hibernate(make_stack: Make, imaging_engine: Any) -> None:
+    stack = make_stack(engine=imaging_engine, max_live_sessions=1)
+    async with stack.session("a") as held:
+        await held.eval("x = 1")
+        assert not await held.hibernate()
+        async with stack.session("b") as other:
+            await other.eval("1")
+        assert (held.live, other.live) == (True, False)
+    assert await held.hibernate()
+    assert not await held.hibernate(), "it is hibernated already"
+
+
+async def test_without_images_sessions_stay_live(make_stack: Make) -> None:
+    stack = make_stack(max_live_sessions=1)
+    for key in "abc":
+        async with stack.session(key) as session:
+            await session.eval("x = 1")
+    assert all(stack.session(key).live for key in "abc")
+    assert not await stack.session("a").hibernate()
+
+
+async def test_an_image_that_cannot_be_opened_is_told_and_the_session_goes_on(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+    await session.hibernate()
+    imaging_engine.base = "v2"
+    outcome = await session.eval("2")
+    assert outcome.text == "2"
+    assert outcome.notices == (
+        "The state of earlier cells could not be restored: the image was made by another build",
+    )
+    assert (await session.eval("3")).notices == ()
+
+
+# -- state -----------------------------------------------------------------------------------
+
+
+async def test_images_and_values_move_between_sessions(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    stack = make_stack(engine=imaging_engine)
+    one, two, three = (stack.session(key) for key in "123")
+    assert await one.image() is None
+    await one.eval("x = 41; f = print")
+    assert list(await one.names()) == ["x", "f"]
+    await two.restore(await one.image())
+    assert (await two.eval("x + 1")).text == "42"
+    await three.load(await one.values())
+    error = (await three.eval("f")).error
+    assert "was not restored because it is not serializable" in error.message
+    await one.reset()
+    assert not (await one.eval("x")).ok
+
+
+async def test_a_bad_image_leaves_the_state_as_it_was(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+    with pytest.raises(ImageError):
+        await session.restore(Image("other", "v1", b"{}"))
+    with pytest.raises(ImageError, match="nothing of the state was stored"):
+        await session.restore_state(SessionState())
+    assert (await session.eval("x")).text == "1"
+
+
+async def test_a_state_is_restored_from_its_image_or_else_from_its_values(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    stack = make_stack(engine=imaging_engine)
+    outcome, state = await stack.session("a").eval_with_state("x = 1; f = print")
+    assert outcome.ok
+    assert await stack.session("b").restore_state(state) == ()
+    imaging_engine.base = "v2"
+    notices = await stack.session("c").restore_state(state)
+    assert "restored from their values" in " ".join(notices)
+    assert "f" in " ".join(notices)
+    assert (await stack.session("c").eval("x")).text == "1"
+    with pytest.raises(ImageError):
+        await stack.session("c").restore_state(SessionState(image=state.image))
+    assert (await stack.session("c").eval("x")).text == "1"
+
+
+async def test_notices_come_with_the_next_outcome_only(make_session: Make) -> None:
+    session = make_session()
+    session.notify("y was lost")
+    first, second = await session.eval("1"), await session.eval("2")
+    assert (first.notices, second.notices) == (("y was lost",), ())
+    assert session.render(first) == "<notice>y was lost</notice>\n<result>1</result>"
+
+
+class _Breaking(FakeEngine):
+    """Breaks when a cell says so."""
+
+    def open(self, limits: Any, bridges: Any, image: Any = None) -> Any:
+        realm = super().open(limits, bridges, image)
+        start = realm.start
+
+        def start_or_break(cell: Cell) -> Any:
+            execution = start(cell)
+            if cell.source == "break":
+                execution.poll = _fail
+            return execution
+
+        realm.start = start_or_break  # type: ignore[method-assign]
+        return realm
+
+
+def _fail(self: FakeExecution, *args: Any) -> Any:
+    raise EngineFailure("the heap is damaged")
+
+
+async def test_a_broken_engine_ends_the_cell_and_the_session_starts_anew(
+    make_session: Make,
+) -> None:
+    session = make_session(engine=_Breaking())
+    await session.eval("x = 1")
+    outcome = await session.eval("break")
+    assert outcome.error.name == "EngineFailure"
+    assert "the heap is damaged" in outcome.error.message
+    assert "all variables of earlier cells are lost" in outcome.error.message
+    assert not session.live
+    assert (await session.eval("x")).error.name == "NameError"
+
+
+# -- turns -----------------------------------------------------------------------------------
+
+
+def _tool(name: str) -> HostTool:
+    async def call(fields: dict[str, Any], context: Any) -> str:
+        return name
+
+    return HostTool(name=name, call=call)
+
+
+class _Tools:
+    """Offers a turn's tools under `tools`."""
+
+    name = "tools"
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: Any, turn: Turn) -> None:
+        for tool in turn.tools:
+            register.bridge(Bridge(name=f"tools.{tool.name}", handler=lambda tool=tool: tool.name))
+
+
+async def test_a_turn_changes_what_is_offered_from_the_next_cell_on(make_stack: Make) -> None:
+    session = make_stack(plugins=[_Tools()]).session("k")
+    session.bind(Turn(tools=[_tool("a")]))
+    assert (await session.eval("keep = tools.a; await tools.a()")).text == "a"
+    session.bind(Turn(tools=[_tool("b")]))
+    assert (await session.eval("await tools.b()")).text == "b"
+    assert (await session.eval("await tools.a()")).error.name == "AttributeError"
+    gone = (await session.eval("await keep()")).error
+    assert gone.message == "tools.a is not offered in this session, or not any more"
+    assert session.turn.tools[0].name == "b"
+
+
+def test_a_turn_that_clashes_is_refused_and_the_last_one_stays(make_stack: Make) -> None:
+    stack = make_stack(Bridge(name="tools.a", handler=print, owner="the host", raw=True), plugins=[_Tools()])
+    session = stack.session("k")
+    with pytest.raises(BridgeNameClash, match="the host"):
+        session.bind(Turn(tools=[_tool("a")]))
+    assert session.turn == Turn()
+
+
+# -- wrappers --------------------------------------------------------------------------------
+
+
+class _Wrap:
+    def __init__(self, name: str, seen: list[str]) -> None:
+        self.name = name
+        self.seen = seen
+
+    @hookimpl
+    def interpstack_wrap_request(self, session: Any, request: Any) -> Any:
+        if request.bridge == "kit.bare":
+            return None
+
+        async def wrapper(answer: Any) -> Any:
+            self.seen.append(f"{self.name} in {session.key} {request.wire}")
+            try:
+                return f"{self.name}({await answer()})"
+            finally:
+                self.seen.append(f"{self.name} out")
+
+        return wrapper
+
+
+async def test_wrappers_surround_a_request_the_first_listed_outermost(make_stack: Make) -> None:
+    seen: list[str] = []
+    bridges = [Bridge(name=f"kit.{name}", handler=lambda n=0: n) for name in ("f", "bare")]
+    session = make_stack(*bridges, plugins=[_Wrap("one", seen), _Wrap("two", seen)]).session("k")
+    assert (await session.eval("await kit.f(n=1)")).text == "one(two(1))"
+    assert seen == ["one in k {'n': 1}", "two in k {'n': 1}", "two out", "one out"]
+    assert (await session.eval("await kit.bare(n=1)")).text == "1"
+    assert len(seen) == 4
+
+
+class _Refuse:
+    name = "refuse"
+
+    @hookimpl
+    def interpstack_wrap_request(self) -> Any:
+        async def wrapper(answer: Any) -> Any:
+            raise GuestException("not approved", name="Denied")
+
+        return wrapper
+
+
+async def test_a_wrapper_may_refuse_a_request(make_stack: Make) -> None:
+    calls: list[int] = []
+    stack = make_stack(Bridge(name="kit.f", handler=lambda: calls.append(1)), plugins=[_Refuse()])
+    error = (await stack.session("k").eval("await kit.f()")).error
+    assert (error.name, error.message, calls) == ("Denied", "not approved", [])

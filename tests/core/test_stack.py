@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from interpstack import (
+    Bridge,
+    BridgeNameClash,
+    ConfigurationError,
+    InterpreterStack,
+    InterpstackError,
+    Persistence,
+    PluginLoadError,
+    Turn,
+    UnknownEngine,
+    UnknownPlugin,
+    hookimpl,
+    installed,
+    plugins,
+)
+from interpstack.testing import FakeEngine
+
+
+class Picky(FakeEngine):
+    """Takes one option."""
+
+    name = "picky"
+
+    def __init__(self, *, size: int) -> None:
+        self.size = size
+
+
+class _Offer:
+    def __init__(self, cls: Any, name: str = "offer") -> None:
+        self.cls, self.name = cls, name
+
+    @hookimpl
+    def interpstack_register_engine(self) -> Any:
+        return self.cls
+
+
+@pytest.fixture
+def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Replaces the installed plugins; each is a module made here, or a missing one."""
+
+    def install(**found: Any) -> None:
+        for name, implementation in found.items():
+            if implementation is not None:
+                monkeypatch.setitem(sys.modules, f"fake_plugin_{name}", implementation)
+        points = [EntryPoint(name, f"fake_plugin_{name}", plugins.GROUP) for name in found]
+        monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+
+    return install
+
+
+def _module(name: str, cls: Any) -> types.ModuleType:
+    module = types.ModuleType(f"fake_plugin_{name}")
+
+    @hookimpl
+    def interpstack_register_engine() -> Any:
+        return cls
+
+    module.interpstack_register_engine = interpstack_register_engine  # type: ignore[attr-defined]
+    return module
+
+
+# -- engines ---------------------------------------------------------------------------------
+
+
+def test_an_engine_comes_from_the_installed_plugins(entries: Any) -> None:
+    entries(fake=_module("fake", FakeEngine), picky=_module("picky", Picky), broken=None)
+    with InterpreterStack("fake") as stack:
+        assert isinstance(stack.engine, FakeEngine)
+        assert [(p.name, p.engine, p.hooks) for p in stack.describe()] == [
+            ("fake", "fake", ("interpstack_register_engine",))
+        ]
+    with InterpreterStack("picky", options={"size": 3}) as stack:
+        assert stack.engine.size == 3  # type: ignore[attr-defined]
+
+
+def test_an_engine_comes_from_the_stacks_own_plugins_first(entries: Any) -> None:
+    entries()
+    with InterpreterStack("picky", plugins=[_Offer(Picky)], options={"size": 1}) as stack:
+        assert [p.name for p in stack.describe()] == ["offer"]
+
+
+def test_an_unknown_engine_lists_the_known_and_how_to_install(entries: Any) -> None:
+    entries(broken=None, fake=_module("fake", FakeEngine), picky=_module("picky", Picky))
+    with pytest.raises(UnknownEngine) as info:
+        InterpreterStack("quikjs")
+    assert info.value.known == ("fake", "picky")
+    assert "unknown engine 'quikjs'; known: fake, picky" in str(info.value)
+    assert "pip install interpstack-quikjs" in str(info.value)
+    with pytest.raises(UnknownEngine, match=r"pip install 'interpstack\[v8\]'"):
+        InterpreterStack("v8")
+    with pytest.raises(PluginLoadError, match="'broken'"):
+        InterpreterStack("broken")
+
+
+def test_with_no_engine_installed_the_message_says_so(entries: Any) -> None:
+    entries()
+    with pytest.raises(UnknownEngine, match="known: none are installed"):
+        InterpreterStack("fake")
+
+
+def test_engines_of_one_name_are_refused(entries: Any) -> None:
+    entries()
+    offers = [_Offer(FakeEngine, "one"), _Offer(FakeEngine, "two")]
+    with pytest.raises(ConfigurationError, match="engine 'fake' is registered by .* and .*"):
+        InterpreterStack("fake", plugins=offers)
+
+
+@pytest.mark.parametrize("cls", [dict, 5, FakeEngine()])
+def test_what_is_no_engine_class_is_refused(entries: Any, cls: Any) -> None:
+    entries()
+    with pytest.raises(ConfigurationError, match="is registered as an engine but is no Engine"):
+        InterpreterStack("fake", plugins=[_Offer(cls)])
+
+
+@pytest.mark.parametrize("options", [{}, {"size": 1, "sise": 2}, {"sise": 1}])
+def test_wrong_engine_options_are_refused(options: Any) -> None:
+    with pytest.raises(ConfigurationError, match="engine 'picky' does not take these options: .*si"):
+        InterpreterStack("picky", plugins=[_Offer(Picky)], options=options)
+
+
+def test_options_and_an_engine_object_are_refused_together() -> None:
+    with pytest.raises(ConfigurationError, match="not by object"):
+        InterpreterStack(FakeEngine(), options={"size": 1})
+
+
+# -- plugins ---------------------------------------------------------------------------------
+
+
+def test_an_unknown_plugin_lists_the_known(entries: Any) -> None:
+    entries(fake=_module("fake", FakeEngine))
+    with pytest.raises(UnknownPlugin, match="unknown plugin 'konsole'; known: fake.*pip install"):
+        InterpreterStack(FakeEngine(), plugins=["konsole"])
+
+
+def test_a_plugin_that_lacks_a_package_names_it_and_the_command(entries: Any) -> None:
+    entries(broken=None)
+    with pytest.raises(PluginLoadError, match="No module named 'fake_plugin_broken'") as info:
+        InterpreterStack(FakeEngine(), plugins=["broken"])
+    assert "pip install interpstack-broken" in str(info.value)
+    assert isinstance(info.value.__cause__, ModuleNotFoundError)
+
+
+@pytest.mark.parametrize("twice", [["fake", "fake"], [_Offer(FakeEngine), _Offer(FakeEngine)]])
+def test_a_plugin_listed_twice_is_refused(entries: Any, twice: Any) -> None:
+    entries(fake=_module("fake", FakeEngine))
+    with pytest.raises(ConfigurationError, match="is listed twice; list it once"):
+        InterpreterStack("fake", plugins=twice)
+
+
+class _Misspelt:
+    name = "misspelt"
+
+    @hookimpl
+    def interpstack_regster_engine(self) -> None: ...
+
+
+class _WrongArguments:
+    name = "wrong"
+
+    @hookimpl
+    def interpstack_prompt_section(self, stack: Any, colour: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (_Misspelt(), "'misspelt' cannot be used: .*interpstack_regster_engine"),
+        (_WrongArguments(), r"(?s)'wrong' cannot be used: .*colour"),
+        (object(), "'builtins.object' implements no hook; mark its functions with @hookimpl"),
+        (5, "implements no hook"),
+    ],
+)
+def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        InterpreterStack(FakeEngine(), plugins=[plugin])
+
+
+def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("a", "one", plugins.GROUP), EntryPoint("a", "two", plugins.GROUP)]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    with pytest.raises(ConfigurationError, match="named 'a': one and two; uninstall one"):
+        installed()
+
+
+# -- other arguments -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": 5}, "engine takes a name or an Engine object; got 5"),
+        ({"engine": FakeEngine}, "engine takes a name or an Engine object"),
+        ({"engine": None}, "engine takes a name"),
+        ({"plugins": "console"}, "plugins takes a list of plugins; got 'console'"),
+        ({"plugins": None}, "plugins takes a list of plugins; got None"),
+        ({"bridges": None}, "bridges takes a list of bridges; got None"),
+        (
+            {"bridges": Bridge(name="a", handler=print, raw=True)},
+            "bridges takes a list of bridges; got Bridge",
+        ),
+        ({"limits": {"cpu_seconds": 1}}, "limits takes a Limits object; got {'cpu_seconds': 1}"),
+        ({"options": "size=1"}, "options takes a mapping; got 'size=1'"),
+        ({"unawaited": "wait"}, "unawaited takes 'finish' or 'cancel'; got 'wait'"),
+        ({"max_live_sessions": 0}, "max_live_sessions takes a whole number above 0; got 0"),
+        ({"max_live_sessions": True}, "max_live_sessions takes a whole number above 0; got True"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_arguments_of_wrong_types_are_refused_by_name(arguments: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as info:
+        InterpreterStack(**{"engine": FakeEngine(), **arguments})
+    assert isinstance(info.value, (InterpstackError, ValueError))
+
+
+def test_clashing_bridges_are_refused_when_the_stack_is_made() -> None:
+    bridges = [Bridge(name=name, handler=print, raw=True) for name in ("a", "a.b")]
+    with pytest.raises(BridgeNameClash):
+        InterpreterStack(FakeEngine(), bridges=bridges)
+
+
+# -- what a stack asks its plugins -----------------------------------------------------------
+
+
+class _Section:
+    def __init__(self, name: str, text: str | None) -> None:
+        self.name, self.text = name, text
+
+    @hookimpl
+    def interpstack_prompt_section(self, stack: Any, turn: Turn) -> str | None:
+        return self.text and f"{self.text} for {stack.engine.language} {turn.options.get('who')}"
+
+
+def test_prompt_joins_the_sections_in_order() -> None:
+    sections = [_Section("a", "# A"), _Section("b", None), _Section("c", ""), _Section("d", "# D")]
+    with InterpreterStack(FakeEngine(), plugins=sections) as stack:
+        assert stack.prompt(Turn(options={"who": "me"})) == "# A for python me\n\n# D for python me"
+        assert stack.prompt() == "# A for python None\n\n# D for python None"
+
+
+class _Modes:
+    name = "modes"
+
+    @hookimpl
+    def interpstack_register_persistence(self) -> Any:
+        return [type("Turnwise", (Persistence,), {"name": "turnwise", "scope": "turn"})]
+
+
+def test_persistence_modes_are_found_by_name() -> None:
+    with InterpreterStack(FakeEngine(), plugins=[_Modes()]) as stack:
+        assert stack.persistence("turnwise").scope == "turn"
+        with pytest.raises(ConfigurationError, match="mode 'thread'; known: turnwise"):
+            stack.persistence("thread")
+    with InterpreterStack(FakeEngine()) as stack:
+        with pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
+            stack.persistence("thread")
+
+
+def test_what_a_turn_offers_is_asked_once() -> None:
+    asked = []
+
+    class Count:
+        name = "count"
+
+        @hookimpl
+        def interpstack_register_bridges(self, turn: Turn) -> None:
+            asked.append(turn)
+
+    with InterpreterStack(FakeEngine(), plugins=[Count()]) as stack:
+        turn = Turn()
+        assert stack.bridge_set(turn) is stack.bridge_set(turn)
+        assert len(asked) == 1
+        with stack.session("k") as session:
+            session.eval_sync("1")
+            session.eval_sync("2")
+        assert len(asked) == 2

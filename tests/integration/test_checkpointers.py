@@ -1,0 +1,102 @@
+"""State in real checkpointers: across turns, processes, forks and threads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Talk = Callable[..., Any]
+
+STORES = ("memory", "memory-async", "sqlite", "sqlite-async", "postgres", "postgres-async")
+LASTING = STORES[2:]
+COUNTER = "let n = 1; const step = (by = 1) => (n += by); class Box {}; n"
+
+
+@pytest.fixture
+async def talk(converse: Talk, store: Any) -> AsyncIterator[Talk]:
+    """Makes agents on one and the same checkpointer; each has an interpreter of its own."""
+    async with store.open() as saver:
+        yield lambda **options: converse(saver=saver, is_async=store.is_async, **options)
+
+
+def in_another_process(store: Any, thread: str, *steps: str) -> list[str]:
+    script = Path(__file__).with_name("another_process.py")
+    given = [store.name, store.place, thread, json.dumps(steps)]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), *given], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    answers: list[str] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_variables_outlive_turns_and_interpreters(talk: Talk) -> None:
+    agent = talk()
+    assert await agent.run(COUNTER, "step()") == ["<result>1</result>", "<result>2</result>"]
+    assert await agent.one("step()") == "<result>3</result>"
+    # Another interpreter has no live session: all it knows is in the checkpointer.
+    assert await talk().one("[step(), new Box()]") == "<result>[4, Box {}]</result>"
+    # The first one's live session is now behind the checkpointer, and must not be used.
+    assert await agent.one("step()") == "<result>5</result>"
+
+
+@pytest.mark.parametrize("store", LASTING, indirect=True)
+async def test_variables_outlive_the_process(talk: Talk, store: Any) -> None:
+    agent = talk()
+    await agent.run(COUNTER)
+    assert in_another_process(store, "t", "step(10)", "new Box()") == [
+        "<result>11</result>",
+        "<result>Box {}</result>",
+    ]
+    assert await agent.one("step()") == "<result>12</result>"
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_threads_never_meet(talk: Talk) -> None:
+    agent = talk()
+    for thread in ("a", "b"):
+        assert await agent.one(f"let mine = '{thread}'; mine", thread=thread)
+    for thread in ("a", "b", "a"):
+        assert await agent.one("mine += '!'", thread=thread)
+    assert await agent.one("mine", thread="a") == "<result>a!!</result>"
+    assert await talk().one("mine", thread="b") == "<result>b!</result>"
+    assert await agent.one("typeof mine", thread="c") == "<result>undefined</result>"
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_a_fork_goes_on_from_its_checkpoint(talk: Talk) -> None:
+    agent = talk()
+    await agent.turn(COUNTER)
+    await agent.turn("step(10)")
+    await agent.turn("step(100)")
+    first, second, third = await agent.history()
+
+    # Time travel: each checkpoint has the state of its own time, in any order of asking.
+    for state, value in ((third, 111), (first, 1), (second, 11), (first, 1)):
+        assert await agent.one("n", config=state.config) == f"<result>{value}</result>"
+
+    fork = await agent.turn("step(1000)", config=first.config)
+    assert fork["messages"][-2].text == "<result>1001</result>"
+    # The newest checkpoint of the thread is now the fork's.
+    assert await talk().one("step(1)") == "<result>1002</result>"
+    # What the fork left is still there.
+    assert await talk().one("step(1)", config=third.config) == "<result>112</result>"
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_evals_of_one_message_are_stored_in_order(talk: Talk) -> None:
+    agent = talk()
+    assert await agent.run(COUNTER, ["step()", "step() * 10", "n"]) == [
+        "<result>1</result>",
+        "<result>2</result>",
+        "<result>30</result>",
+        "<result>3</result>",
+    ]
+    assert await talk().one("n") == "<result>3</result>"

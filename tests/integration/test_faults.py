@@ -1,0 +1,416 @@
+"""What goes wrong around an eval: a clear error, and the state of the last good eval."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from deepagents.backends import StateBackend
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+Talk = Callable[..., Any]
+
+GOOD = "let good = 41; const next = () => ++good; good"
+
+
+async def assert_unharmed(agent: Any, expected: int = 42, thread: str = "t") -> None:
+    """The state of the last good eval is there, in the live session and in the checkpoint."""
+    assert await agent.one("next()", thread=thread) == f"<result>{expected}</result>"
+
+
+# -- tools ---------------------------------------------------------------------------------
+
+
+@tool
+async def breaks(how: str) -> str:
+    """Fail."""
+    raise OSError(f"/srv/secret/{how} is gone")
+
+
+@tool
+async def hangs() -> str:
+    """Never answer."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+@tool
+async def floods() -> str:
+    """Return 50 MB."""
+    return "x" * 50_000_000
+
+
+@tool
+async def cycles() -> Any:
+    """Return something that contains itself."""
+    ring: dict[str, Any] = {"name": "ring"}
+    ring["self"] = ring
+    return ring
+
+
+@tool
+async def opaque() -> Any:
+    """Return something that has no form as data."""
+    return {"lock": threading.Lock(), "text": "kept"}
+
+
+TOOLS = (breaks, hangs, floods, cycles, opaque)
+
+
+@pytest.fixture
+def agent(converse: Talk) -> Any:
+    return converse(tools=TOOLS, wall_timeout=2)
+
+
+@pytest.mark.parametrize("caught", [True, False], ids=["caught", "uncaught"])
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("tools.breaks({how: 'disk'})", "disk is gone"),
+        ("tools.breaks({})", "how"),
+        ("tools.floods()", "return less, or a part at a time"),
+        ("tools.cycles()", "contains itself"),
+    ],
+    ids=["raises", "wrong input", "50 MB", "cycle"],
+)
+async def test_a_tool_fails(agent: Any, call: str, told: str, caught: bool) -> None:
+    await agent.run(GOOD)
+    if caught:
+        catch = f"let e; try {{ await {call} }} catch (error) {{ e = error }}; "
+        answer = await agent.one(catch + "[e instanceof Error, e.tool, e.message].join(' | ')")
+        assert answer.startswith("<result>true | tools."), answer
+    else:
+        answer = await agent.one(f"await {call}")
+        assert answer.startswith(('<error type="ToolError">', '<error type="TypeError">')), answer
+    assert told in answer
+    assert "Traceback" not in answer
+    assert ".py" not in answer
+    await assert_unharmed(agent)
+
+
+async def test_a_tool_hangs(agent: Any) -> None:
+    await agent.run(GOOD)
+    answer = await agent.one("good = 0; await tools.hangs()")
+    assert answer.startswith('<error type="Timeout">')
+    assert "2 s" in answer
+    assert "tools.hangs" in answer
+    # What ran before the limit has happened; nothing of the past is lost.
+    await assert_unharmed(agent, 1)
+
+
+async def test_a_blocking_tool_hangs(converse: Talk) -> None:
+    release = threading.Event()
+
+    @tool
+    def blocks() -> str:
+        """Block the thread it runs in."""
+        release.wait(60)
+        return "late"
+
+    agent = converse(tools=[blocks], wall_timeout=1)
+    try:
+        await agent.run(GOOD)
+        answer = await agent.one("await tools.blocks()")
+        assert answer.startswith('<error type="Timeout">')
+        await assert_unharmed(agent)
+    finally:
+        release.set()
+
+
+async def test_a_tool_returns_what_cannot_be_data(agent: Any) -> None:
+    await agent.run(GOOD)
+    answer = await agent.one("const r = await tools.opaque(); [r.text, typeof r.lock].join()")
+    assert answer == "<result>kept,string</result>"
+    await assert_unharmed(agent)
+
+
+# -- subagents -----------------------------------------------------------------------------
+
+
+def subagent(run: Callable[[str], str]) -> dict[str, Any]:
+    async def answer(state: Any) -> Any:
+        return {"messages": [*state["messages"], AIMessage(run(state["messages"][-1].text))]}
+
+    return {"name": "helper", "description": "Helps.", "runnable": RunnableLambda(answer)}
+
+
+TASK = "task({description: 'help', subagentType: 'helper'})"
+
+
+async def test_a_subagent_raises(converse: Talk) -> None:
+    def fail(text: str) -> str:
+        raise RuntimeError(f"no {text} today")
+
+    agent = converse(subagents=[subagent(fail)])
+    await agent.run(GOOD)
+    answer = await agent.one(f"await {TASK}")
+    assert answer.startswith('<error type="ToolError">')
+    assert "no help today" in answer
+    caught = await agent.one(f"(await {TASK}.catch(error => error.tool + ': ' + error.message))")
+    assert caught == "<result>task: no help today</result>"
+    await assert_unharmed(agent)
+
+
+async def test_a_subagent_interrupts(converse: Talk) -> None:
+    agent = converse(subagents=[subagent(lambda text: f"{interrupt('may I?')}, so {text}")])
+    config = {"configurable": {"thread_id": "t"}}
+    await agent.run(GOOD)
+    state = await agent.turn(f"let said; try {{ said = await {TASK} }} catch {{ said = 'ate it' }}")
+    assert [pause.value for pause in state["__interrupt__"]] == ["may I?"]
+    resumed = await agent.send(Command(resume="yes"), config)
+    assert resumed["messages"][-2].text.startswith("<result>")
+    assert await agent.one("said") == "<result>yes, so help</result>"
+    await assert_unharmed(agent)
+
+
+async def test_an_interrupt_that_is_never_answered(converse: Talk) -> None:
+    agent = converse(subagents=[subagent(lambda text: str(interrupt("may I?")))])
+    await agent.run(GOOD)
+    await agent.turn(f"good = 0; await {TASK}")
+    # The eval never ended, so nothing that it did counts.
+    await assert_unharmed(agent)
+
+
+# -- the checkpointer ----------------------------------------------------------------------
+
+
+class Unreliable(InMemorySaver):
+    """Fails once in a method, when told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failing = ""
+
+    def fail(self, method: str) -> None:
+        if self.failing == method:
+            self.failing = ""
+            raise ConnectionError("the database went away")
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+        self.fail("put")
+        if "interpreter_record" in versions:
+            self.fail("put of a record")
+        return await super().aput(config, checkpoint, metadata, versions)
+
+    async def aput_writes(self, config: Any, writes: Any, *args: Any, **kwargs: Any) -> None:
+        self.fail("put_writes")
+        if any(channel == "interpreter_record" for channel, _ in writes):
+            self.fail("put_writes of a record")
+        await super().aput_writes(config, writes, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "method", ["put", "put of a record", "put_writes", "put_writes of a record"]
+)
+async def test_the_checkpointer_fails(converse: Talk, method: str) -> None:
+    saver = Unreliable()
+    agent = converse(saver=saver)
+    await agent.run(GOOD)
+    saver.failing = method
+    with pytest.raises(ConnectionError, match="went away"):
+        await agent.turn("next() * 100", "good")
+    # Whatever of the turn was stored, memory and store agree on it.
+    live = await agent.one("good")
+    assert live in ("<result>41</result>", "<result>42</result>")
+    assert await converse(saver=saver).one("good") == live
+    number = int(live.removeprefix("<result>").removesuffix("</result>"))
+    await assert_unharmed(agent, number + 1)
+    assert await converse(saver=saver).one("next()") == f"<result>{number + 2}</result>"
+
+
+# -- stored states that are not what they were ---------------------------------------------
+
+KEY = b"0123456789abcdef0123456789abcdef"
+Record = dict[str, Any]
+
+
+class Storage:
+    """The records that a checkpointer holds, as somebody with access to it could change them."""
+
+    def __init__(self) -> None:
+        self.saver = InMemorySaver()
+
+    def _keys(self, thread: str, channel: str) -> list[tuple[Any, ...]]:
+        found = [k for k in self.saver.blobs if k[0] == thread and k[2] == channel]
+        filled = [k for k in found if self.saver.blobs[k][0] != "empty"]
+        return sorted(filled, key=lambda key: key[3])
+
+    def records(self, thread: str = "t") -> list[Record]:
+        keys = self._keys(thread, "interpreter_record")
+        return [self.saver.serde.loads_typed(self.saver.blobs[key]) for key in keys]
+
+    def replace(self, record: Any, thread: str = "t") -> None:
+        """Put another record where the newest one was."""
+        newest = self._keys(thread, "interpreter_record")[-1]
+        self.saver.blobs[newest] = self.saver.serde.dumps_typed(record)
+
+
+def flip(part: str, where: float = 0.5) -> Callable[[Record], Record]:
+    def change(record: Record) -> Record:
+        data = bytearray(record[part])
+        data[int(len(data) * where)] ^= 0x10
+        return {**record, part: bytes(data)}
+
+    return change
+
+
+def cut(part: str) -> Callable[[Record], Record]:
+    return lambda record: {**record, part: record[part][: len(record[part]) // 2]}
+
+
+def without(*parts: str) -> Callable[[Record], Record]:
+    return lambda record: {name: record[name] for name in record if name not in parts}
+
+
+CHANGES = {
+    "image flipped": flip("image"),
+    "image header flipped": flip("image", 0.0),
+    "values flipped": flip("values"),
+    "checksum flipped": flip("checksum"),
+    "image cut": cut("image"),
+    "values cut": cut("values"),
+    "image gone": without("image"),
+    "all gone": without("image", "values", "checksum"),
+    "image of another type": lambda record: {**record, "image": "text"},
+    "renumbered": lambda record: {**record, "sequence": record["sequence"] + 1},
+    "renamed engine": lambda record: {**record, "engine": "other"},
+    "version of the future": lambda record: {**record, "version": 99},
+    "a list": lambda record: [1, 2],
+    "a text": lambda record: "text",
+    "empty": lambda record: {},
+    "nothing": lambda record: None,
+}
+
+
+@pytest.fixture
+def storage() -> Storage:
+    return Storage()
+
+
+@pytest.fixture(params=[None, KEY], ids=["unsigned", "signed"])
+def key(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def fresh(converse: Talk, storage: Storage, key: Any) -> Talk:
+    """Makes agents that know only what is stored."""
+    return lambda **options: converse(
+        saver=storage.saver, **{"snapshot_signing_key": key, **options}
+    )
+
+
+async def assert_refused(agent: Any, *words: str, thread: str = "t") -> None:
+    """The reader is told once; the eval runs on an empty state."""
+    answers = await agent.run("typeof good", "typeof good", thread=thread)
+    assert answers[0].startswith("<notice>Variables of earlier turns could not be restored: ")
+    assert answers[0].endswith("</notice>\n<result>undefined</result>")
+    assert all(word in answers[0] for word in words), answers[0]
+    assert answers[1] == "<result>undefined</result>"
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_a_changed_snapshot_is_refused(
+    fresh: Talk, storage: Storage, change: Callable[[Record], Any]
+) -> None:
+    await fresh().run(GOOD)
+    good = storage.records()[-1]
+    storage.replace(change(good))
+    await assert_refused(fresh())
+    # The failed restore wrote nothing: once the storage is repaired, all is there again.
+    storage.replace(good)
+    await assert_unharmed(fresh())
+
+
+async def test_a_snapshot_of_another_thread_is_refused(fresh: Talk, storage: Storage) -> None:
+    await fresh().run(GOOD)
+    await fresh().run("let good = 'theirs'", thread="other")
+    mine = storage.records()[-1]
+    storage.replace(storage.records("other")[-1])
+    await assert_refused(fresh(), "belongs to another conversation")
+    storage.replace(mine)
+    await assert_unharmed(fresh())
+
+
+async def test_a_snapshot_of_an_older_turn_is_refused(fresh: Talk, storage: Storage) -> None:
+    await fresh().run("let good = 0")
+    await fresh().run(GOOD)
+    older, newest = storage.records()
+    storage.replace(older)
+    await assert_refused(fresh(), "another turn")
+    storage.replace(newest)
+    await assert_unharmed(fresh())
+
+
+@pytest.mark.parametrize("signature", ["gone", "empty", "of another key"])
+async def test_a_snapshot_without_its_signature_is_refused(
+    converse: Talk, storage: Storage, signature: str
+) -> None:
+    def fresh(key: bytes | None = KEY) -> Any:
+        return converse(saver=storage.saver, snapshot_signing_key=key)
+
+    await fresh().run(GOOD)
+    good = storage.records()[-1]
+    if signature == "gone":
+        storage.replace(without("signature")(good))
+    elif signature == "empty":
+        storage.replace({**good, "signature": b""})
+    agent = fresh(b"another key of enough bytes" if signature == "of another key" else KEY)
+    await assert_refused(agent, "signature")
+    storage.replace(good)
+    await assert_unharmed(fresh())
+
+
+async def test_a_refused_snapshot_never_reaches_a_live_session(
+    fresh: Talk, storage: Storage
+) -> None:
+    agent = fresh()
+    await agent.run(GOOD)
+    storage.replace(flip("image")(storage.records()[-1]))
+    # The session that made the record stands at it and needs nothing of the store.
+    await assert_unharmed(agent)
+    assert await fresh().one("next()") == "<result>43</result>"
+
+
+async def test_a_snapshot_of_another_engine_build(fresh: Talk) -> None:
+    """Another set of plugins changes the base heap, as an upgrade of the engine does."""
+    await fresh().run("let good = 41, list = [1, {a: new Map([[1, 2]])}], fn = () => 1; good")
+    upgraded = fresh(capture_console=False)
+    answers = await upgraded.run("[good, list]", "fn()", "++good")
+    assert "restored from their values" in answers[0]
+    assert "fn" in answers[0]
+    assert answers[0].endswith("<result>[41, [1, {a: Map(1) {1 =&gt; 2}}]]</result>")
+    assert "Value for 'fn' was not restored because it is not serializable" in answers[1]
+    assert answers[2] == "<result>42</result>"
+    # The next state is the new build's own.
+    assert await fresh(capture_console=False).one("good") == "<result>42</result>"
+
+
+# -- skills --------------------------------------------------------------------------------
+
+
+async def test_the_skill_backend_is_down(converse: Talk) -> None:
+    class Down(StateBackend):
+        down = True
+
+        async def aglob(self, *args: Any, **kwargs: Any) -> Any:
+            if self.down:
+                raise ConnectionError("the skill store went away")
+            return await super().aglob(*args, **kwargs)
+
+    agent = converse(skills_backend=Down())
+    await agent.run(GOOD)
+    load = 'await import("@/skills/maths")'
+    answer = await agent.one(load)
+    assert answer.startswith('<error type="SkillNotAvailable">')
+    assert "the skill store went away" in answer
+    caught = await agent.one(f"try {{ {load} }} catch (error) {{ error.name }}")
+    assert caught == "<result>SkillNotAvailable</result>"
+    await assert_unharmed(agent)

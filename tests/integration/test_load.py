@@ -1,0 +1,147 @@
+"""Many conversations at once in one process: nobody meets anybody, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import psutil
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from interpstack_quickjs.engine import QuickJSRealm
+
+MIB = 2**20
+
+#: What every turn runs. The canary is set in the first turn and never again.
+FIRST = "const canary = '{canary}'; const log = []"
+TURN = """
+const said = await tools.label({{canary, turn: {turn}}});
+const told = await task({{description: canary + '/{turn}', subagentType: 'helper'}});
+log.push(said, told);
+[canary, log.length, said, told].join()
+"""
+
+
+@tool
+async def label(canary: str, turn: int) -> str:
+    """Label a turn."""
+    await asyncio.sleep(0.001 * (hash(canary) % 7))  # so that conversations overtake each other
+    return f"{canary}:{turn}"
+
+
+async def help_out(state: Any) -> Any:
+    await asyncio.sleep(0)
+    return {"messages": [*state["messages"], AIMessage(f"did {state['messages'][-1].text}")]}
+
+
+HELPER = {"name": "helper", "description": "Helps.", "runnable": RunnableLambda(help_out)}
+
+
+@attrs.frozen
+class Sample:
+    """What the process holds between two rounds.
+
+    Attributes:
+        own_threads: Threads of the interpreter's pools; the others are the event loop's and the
+            database's.
+        live: Sessions that hold a realm.
+    """
+
+    memory: int
+    files: int
+    own_threads: int
+    other_threads: int
+    live: int
+
+    @classmethod
+    def take(cls, agent: Any) -> Sample:
+        gc.collect()
+        process = psutil.Process()
+        sessions = agent.middleware.stack._pool._sessions.values()
+        own = sum(thread.name.startswith("interpstack") for thread in threading.enumerate())
+        return cls(
+            memory=process.memory_info().rss,
+            files=process.num_fds(),
+            own_threads=own,
+            other_threads=threading.active_count() - own,
+            live=sum(session.live for session in sessions),
+        )
+
+
+@pytest.fixture
+async def agent(converse: Callable[..., Any], tmp_path: Path) -> AsyncIterator[Any]:
+    """State goes to a file, so that memory shows what the interpreter itself keeps."""
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
+        await saver.conn.execute("PRAGMA synchronous=OFF")
+        yield converse(tools=[label], subagents=[HELPER], saver=saver)
+
+
+async def talk(agent: Any, conversation: int, turn: int) -> None:
+    canary = f"canary-{conversation}"
+    steps = [FIRST.format(canary=canary)] if turn == 0 else []
+    answers = await agent.run(*steps, TURN.format(turn=turn), thread=canary)
+    expected = f"{canary},{2 * turn + 2},{canary}:{turn},did {canary}/{turn}"
+    assert answers[-1] == f"<result>{expected}</result>"
+
+
+async def load(agent: Any, conversations: int, turns: int) -> list[Sample]:
+    """Run rounds of turns, in each all conversations at once; what is held before and after."""
+    samples = [Sample.take(agent)]
+    for turn in range(turns):
+        await asyncio.gather(*(talk(agent, number, turn) for number in range(conversations)))
+        samples.append(Sample.take(agent))
+    return samples
+
+
+def assert_nothing_leaked(samples: list[Sample]) -> None:
+    before, first, last = samples[0], samples[1], samples[-1]
+    middle = samples[(len(samples) + 1) // 2]
+    assert last.memory - middle.memory < 16 * MIB + middle.memory // 10
+    assert last.files <= first.files
+    assert last.live <= 16  # `max_live_sessions` of a stack
+    cpus = os.cpu_count() or 2
+    assert last.own_threads - before.own_threads <= cpus + 1  # one pool, and a clock
+    assert last.other_threads - before.other_threads <= min(32, cpus + 4)  # the event loop's pool
+
+
+def report(samples: list[Sample]) -> None:
+    for name, sample in zip(("before", "first"), samples, strict=False):
+        print(name, sample)
+    print("half", samples[(len(samples) + 1) // 2])
+    print("end", samples[-1])
+
+
+async def test_twenty_conversations(agent: Any) -> None:
+    assert_nothing_leaked(await load(agent, 20, 5))
+
+
+@pytest.mark.load
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(os.environ.get("INTERPSTACK_LOAD") != "1", reason="set INTERPSTACK_LOAD=1")
+async def test_two_hundred_conversations(agent: Any) -> None:
+    begun = time.monotonic()
+    samples = await load(agent, 200, 20)
+    report(samples)
+    print(f"4000 turns in {time.monotonic() - begun:.0f} s")
+    assert_nothing_leaked(samples)
+
+
+async def test_closing_leaves_nothing(agent: Any) -> None:
+    await load(agent, 20, 1)
+    pool = agent.middleware.stack._pool
+    assert len(pool._sessions) == 20
+    agent.middleware.stack.close()
+    assert pool._sessions == {}
+    gc.collect()
+    assert not any(isinstance(thing, QuickJSRealm) for thing in gc.get_objects())

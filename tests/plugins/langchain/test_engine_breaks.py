@@ -1,0 +1,107 @@
+"""An engine that breaks in the middle of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from interpstack import BridgeSet, EngineFailure, Execution, Image, Limits, Progress, Settlement
+from interpstack.stack import InterpreterStack
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+QuickJS = type(InterpreterStack().engine)
+
+
+class Broken(Execution):
+    """Breaks in the poll after the guest asked for it."""
+
+    def __init__(self, execution: Execution, engine: Fragile) -> None:
+        self._execution = execution
+        self._engine = engine
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        if self._engine.broken:
+            self._engine.broken = False
+            raise EngineFailure("out of order; see the log")
+        return self._execution.poll(now, cpu_seconds)
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        self._execution.settle(settlements)
+
+    def abort(self, reason: str) -> Progress:
+        return self._execution.abort(reason)
+
+    def interrupt(self) -> None:
+        self._execution.interrupt()
+
+
+class Fragile(QuickJS):  # type: ignore[misc, valid-type]
+    """QuickJS that breaks when it is told to."""
+
+    broken = False
+    shut = False
+
+    def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Any:
+        if self.shut:
+            raise EngineFailure("no more realms")
+        realm = super().open(limits, bridges, image)
+        start = realm.start
+        realm.start = lambda cell: Broken(start(cell), self)
+        return realm
+
+
+def fragile(talk: Any, **options: Any) -> tuple[Any, Fragile]:
+    engine = Fragile()
+
+    @tool
+    def sabotage() -> str:
+        """Break the engine."""
+        engine.broken = True
+        return "broken"
+
+    return talk(engine=engine, ptc=[sabotage], **options), engine
+
+
+@both
+async def test_the_state_of_the_last_good_eval_is_kept(talk: Any) -> None:
+    chat, _ = fragile(talk)
+    told = await chat.run("let a = 1", "a = 2; await tools.sabotage(); a = 3", "a")
+    assert told[1] == (
+        '<error type="EngineFailure">the engine broke: out of order'
+        "; variables are as they were before this call</error>"
+    )
+    assert told[2] == "<result>1</result>"
+    assert await chat.run("a") == ["<result>1</result>"]
+
+
+@both
+async def test_the_evals_before_it_in_the_same_message_are_kept(talk: Any, evals: Any) -> None:
+    chat, _ = fragile(talk)
+    await chat.turn("let a = 1")
+    told = await chat.run(evals("a = 5", "a = 6; await tools.sabotage()", "a"))
+    assert told[2] == "<result>5</result>"
+    assert await chat.run("a") == ["<result>5</result>"]
+
+
+async def test_in_turn_mode_the_loss_is_told(talk: Any) -> None:
+    chat, _ = fragile(talk, mode="turn")
+    told = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
+    assert "all variables of earlier cells are lost" in told[1]
+    assert told[2] == "<result>undefined</result>"
+
+
+async def test_an_engine_that_does_not_start_is_an_answer(talk: Any) -> None:
+    saver = InMemorySaver()
+    await talk(checkpointer=saver).turn("let a = 1")
+    chat, engine = fragile(talk, checkpointer=saver)
+    engine.shut = True
+    (told,) = await chat.run("a")
+    assert '<error type="EngineFailure">' in told
+    engine.shut = False
+    again, _ = fragile(talk, checkpointer=saver)
+    assert await again.run("a") == ["<result>1</result>"]

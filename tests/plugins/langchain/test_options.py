@@ -1,0 +1,230 @@
+"""Arguments of the middleware, its tool and its prompt."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import tool
+
+from interpstack import ConfigurationError
+from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
+
+
+@tool
+def web_search(query: str) -> str:
+    """Search."""
+    return query
+
+
+@tool("task")
+def task(description: str, subagent_type: str) -> str:
+    """Run a subagent."""
+    return description
+
+
+@tool("web-search")
+def web_search_too(query: str) -> str:
+    """Search."""
+    return query
+
+
+BAD = [
+    ("memory_limit", 4 * 2**20 - 1, ValueError, "4.19"),
+    ("memory_limit", "64", TypeError, "whole number"),
+    ("memory_limit", 1e9, TypeError, "whole number"),
+    ("memory_limit", True, TypeError, "whole number"),
+    ("memory_limit", None, TypeError, "whole number"),
+    ("timeout", 0, ValueError, "a number above 0 or None"),
+    ("timeout", -1, ValueError, "a number above 0 or None"),
+    ("timeout", math.nan, ValueError, "a number above 0 or None"),
+    ("timeout", math.inf, ValueError, "None for no limit"),
+    ("timeout", "5", TypeError, "a number above 0 or None"),
+    ("wall_timeout", 0, ValueError, "a number above 0 or None"),
+    ("wall_timeout", False, TypeError, "a number above 0 or None"),
+    ("max_ptc_calls", 0, ValueError, "at least 1 or None"),
+    ("max_ptc_calls", 1.5, TypeError, "at least 1 or None"),
+    ("tool_name", "", ValueError, "letters, digits"),
+    ("tool_name", "my tool", ValueError, "letters, digits"),
+    ("tool_name", "évaluer", ValueError, "letters, digits"),
+    ("tool_name", None, TypeError, "a string"),
+    ("max_result_chars", 0, ValueError, "at least 1"),
+    ("max_result_chars", None, TypeError, "at least 1"),
+    ("capture_console", 1, TypeError, "True or False"),
+    ("subagents", "yes", TypeError, "True or False"),
+    ("max_subagent_concurrency", 0, ValueError, "at least 1"),
+    ("max_subagent_concurrency", None, TypeError, "at least 1"),
+    ("ptc", "web_search", TypeError, "a list of tool names and tools"),
+    ("ptc", 7, TypeError, "a list of tool names and tools"),
+    ("ptc", [7], TypeError, "a list of tool names and tools"),
+    ("ptc", [len], TypeError, "a list of tool names and tools"),
+    ("ptc", ["task"], ValueError, "subagents=False"),
+    ("ptc", [task], ValueError, "subagents=False"),
+    ("ptc", ["1st"], ValueError, "rename the tool, or leave it out of ptc"),
+    ("ptc", ["größe"], ValueError, "no identifier"),
+    ("ptc", [web_search, "web-search"], ValueError, "would both be tools.webSearch"),
+    ("mode", "forever", ValueError, "'thread', 'turn', 'call'"),
+    ("mode", ["thread"], ValueError, "'thread', 'turn', 'call'"),
+    ("max_snapshot_bytes", 0, ValueError, "at least 1 or None"),
+    ("max_snapshot_bytes", "1", TypeError, "at least 1 or None"),
+    ("snapshot_signing_key", "short", ValueError, "at least 16 bytes"),
+    ("snapshot_signing_key", 16, TypeError, "bytes, a string or None"),
+    ("engine", "v9", ValueError, "unknown engine 'v9'"),
+    ("engine", 9, ValueError, "a name or an Engine object"),
+    ("plugins", "console", TypeError, "a list of plugin names and plugins"),
+    ("plugins", None, TypeError, "a list of plugin names and plugins"),
+    ("plugins", ["nothing"], ValueError, "unknown plugin 'nothing'"),
+    ("plugins", [object()], ValueError, "implements no hook"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "error", "accepted"), BAD)
+def test_bad_values_are_refused_by_name(
+    name: str, value: Any, error: type[Exception], accepted: str
+) -> None:
+    with pytest.raises(error) as caught:
+        CodeInterpreterMiddleware(**{name: value})
+    message = str(caught.value)
+    assert accepted in message
+    assert name in message or name.rstrip("s") in message
+
+
+def test_a_wrong_value_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError):
+        CodeInterpreterMiddleware(timeout=-1)
+
+
+def test_arguments_and_defaults_are_the_peers() -> None:
+    parameters = inspect.signature(CodeInterpreterMiddleware).parameters
+    assert all(p.kind is p.KEYWORD_ONLY for p in parameters.values())
+    defaults = {name: p.default for name, p in parameters.items()}
+    expected = {
+        "memory_limit": 64 * 2**20,
+        "timeout": 5.0,
+        "max_ptc_calls": 256,
+        "tool_name": "eval",
+        "max_result_chars": 4000,
+        "capture_console": True,
+        "subagents": True,
+        "max_subagent_concurrency": 32,
+        "ptc": None,
+        "mode": "thread",
+        "max_snapshot_bytes": None,
+        "snapshot_signing_key": None,
+    }
+    assert {name: defaults[name] for name in expected} == expected
+    assert {"engine", "plugins", "interrupt_on", "skills_backend", "wall_timeout"} <= set(defaults)
+
+
+def test_snapshots_may_be_as_large_as_the_memory() -> None:
+    assert CodeInterpreterMiddleware(memory_limit=8 * 2**20)._mode.max_bytes == 8 * 2**20
+
+
+def test_the_first_name_still_works() -> None:
+    assert isinstance(REPLMiddleware(mode="call"), CodeInterpreterMiddleware)
+
+
+# -- the tool ------------------------------------------------------------------------------
+
+
+def test_the_tool_takes_code_and_nothing_else() -> None:
+    (made,) = CodeInterpreterMiddleware().tools
+    assert made.name == "eval"
+    schema = made.tool_call_schema.model_json_schema()
+    assert set(schema["properties"]) == {"code"}
+    assert schema["required"] == ["code"]
+    assert schema["properties"]["code"]["type"] == "string"
+
+
+def test_the_tool_outside_an_agent_says_where_it_belongs() -> None:
+    (made,) = CodeInterpreterMiddleware().tools
+    with pytest.raises(RuntimeError, match="create_agent"):
+        made.invoke({"code": "1"})
+
+
+STATES = {
+    "thread": "persist across calls and turns",
+    "turn": "until you give your final answer",
+    "call": "no variable persists",
+}
+
+
+@pytest.mark.parametrize("mode", STATES)
+async def test_model_and_tool_are_told_how_long_variables_live(talk: Any, mode: str) -> None:
+    chat = talk(mode=mode, tool_name="run_js")
+    assert STATES[mode] in chat.middleware.tools[0].description
+    await chat.turn()
+    prompt = chat.model.seen[0][0].text
+    assert STATES[mode] in prompt
+    assert "`run_js`" in prompt
+    assert "`eval`" not in prompt
+
+
+async def test_a_renamed_tool_works(talk: Any, evals: Any) -> None:
+    chat = talk(tool_name="run_js")
+    assert await chat.run(evals("6 * 7", name="run_js")) == ["<result>42</result>"]
+
+
+async def test_the_console_can_be_left_out(talk: Any) -> None:
+    assert await talk(capture_console=False).run("typeof console") == ["<result>undefined</result>"]
+    assert await talk().run("console.log('hi'); 1") == [
+        "<stdout>\nhi\n</stdout>\n<result>1</result>"
+    ]
+
+
+async def test_results_are_cut(talk: Any) -> None:
+    (told,) = await talk(max_result_chars=10).run("'x'.repeat(100)")
+    assert told == f"<result>{'x' * 10}… [truncated 90 chars]</result>"
+
+
+# -- the prompt ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", [None, "Be brief.", [{"type": "text", "text": "Be brief."}]])
+async def test_the_prompt_is_appended_to_the_system_message(talk: Any, system: Any) -> None:
+    message = None if system is None else SystemMessage(content=system)
+    chat = talk(agent_options={"system_prompt": message})
+    await chat.turn()
+    told = chat.model.seen[0][0]
+    assert isinstance(told, SystemMessage)
+    assert "### Code interpreter" in told.text
+    if isinstance(system, list):
+        assert told.content[0] == system[0]
+        assert told.content[1]["type"] == "text"
+    elif system:
+        assert told.content.startswith("Be brief.\n\n### ")
+
+
+async def test_the_prompt_is_short(talk: Any) -> None:
+    bare, ptc = talk(), talk(tools=[web_search], ptc=["web_search"])
+    await bare.turn()
+    await ptc.turn()
+    assert len(bare.model.seen[0][0].text) <= 2500
+    text = ptc.model.seen[0][0].text
+    assert len(text.partition("```ts")[0]) <= 2500
+    assert "webSearch(input: { query: string }): Promise<string>" in text
+
+
+async def test_the_prompt_follows_the_tools_of_the_turn(talk: Any) -> None:
+    class Without(AgentMiddleware[Any, Any, Any]):
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request.override(tools=[]))
+
+    chat = talk(tools=[web_search], ptc=["web_search"], before=[Without()])
+    await chat.turn()
+    assert "webSearch" not in chat.model.seen[0][0].text
+
+
+async def test_with_subagents_the_prompt_stays_below_4000(talk: Any) -> None:
+    chat = talk(tools=[web_search, task], ptc=["web_search"])
+    await chat.turn()
+    text = chat.model.seen[0][0].text
+    assert "### Subagents in code" in text
+    assert len(text.replace(text[text.index("```ts") : text.rindex("```")], "")) <= 4000
+    alone = talk(tools=[task], subagents=False)
+    await alone.turn()
+    assert "### Subagents in code" not in alone.model.seen[0][0].text

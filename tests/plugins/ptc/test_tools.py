@@ -1,0 +1,217 @@
+"""`tools` in the guest: names, calls, search, and what the prompt says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from interpstack import (
+    BridgeNameClash,
+    CellContext,
+    ConfigurationError,
+    GuestException,
+    HostTool,
+    InterpreterStack,
+    Turn,
+)
+
+Make = Callable[..., HostTool]
+
+
+@pytest.fixture
+def guest_name(make_tool: Make, stack: InterpreterStack) -> Callable[[str], str]:
+    def name(given: str) -> str:
+        bridges = stack.bridge_set(Turn(tools=[make_tool(given)]))
+        return next(b.name for b in bridges if "$" not in b.name).removeprefix("tools.")
+
+    return name
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("search", "search"),
+        ("web_search", "webSearch"),
+        ("web-search", "webSearch"),
+        ("web search", "webSearch"),
+        ("web.search.v2", "webSearchV2"),
+        ("webSearch", "webSearch"),
+        ("WebSearch", "webSearch"),
+        ("__web__search__", "webSearch"),
+        ("SQL_query", "sQLQuery"),
+        ("get_2_rows", "get2Rows"),
+        ("x", "x"),
+        ("delete", "delete"),
+        ("constructor", "constructor"),
+    ],
+)
+def test_names_become_camel_case(guest_name: Any, given: str, expected: str) -> None:
+    assert guest_name(given) == expected
+
+
+@pytest.mark.parametrize("given", ["", "_", "1st", "größe", "a+b", "a/b", "日本", "a\u200bb"])
+def test_names_that_are_no_identifiers_are_refused(guest_name: Any, given: str) -> None:
+    with pytest.raises(ConfigurationError, match="rename the tool, or leave it out"):
+        guest_name(given)
+
+
+def test_two_tools_of_one_name_are_refused(stack: InterpreterStack, make_tool: Make) -> None:
+    turn = Turn(tools=[make_tool("web_search"), make_tool("web-search")])
+    with pytest.raises(ConfigurationError, match=r"'web_search' and 'web-search'.*webSearch"):
+        stack.bridge_set(turn)
+
+
+def test_names_of_the_plugin_itself_are_taken(stack: InterpreterStack, make_tool: Make) -> None:
+    with pytest.raises(BridgeNameClash):
+        stack.bridge_set(Turn(tools=[make_tool("$search")]))
+
+
+async def run(stack: InterpreterStack, turn: Turn, code: str) -> str:
+    async with stack.session() as session:
+        session.bind(turn)
+        return session.render(await session.eval(code))
+
+
+@pytest.mark.parametrize("name", ["then", "constructor", "delete", "toString", "hasOwnProperty"])
+async def test_names_with_a_meaning_in_javascript_are_callable(
+    stack: InterpreterStack, make_tool: Make, name: str
+) -> None:
+    code = f"(await tools.{name}({{a: 1}})).a"
+    assert await run(stack, Turn(tools=[make_tool(name)]), code) == "<result>1</result>"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("await tools.echo({a: 1, b: [null, {c: 2}]})", "{a: 1, b: [null, {c: 2}]}"),
+        ("await tools.echo()", "{}"),
+        ("await tools.echo(null)", "{}"),
+        ("await tools.echo({a: undefined, b: {c: undefined}})", "{b: {}}"),
+        ("await tools.echo({a: [undefined, 1]})", "{a: [null, 1]}"),
+        ("await tools.echo({a: new Date(0)}).then(r => r.a.getTime())", "0"),
+        ("typeof tools.other", "undefined"),
+        ("try { tools.echo = 1 } catch {} typeof tools.echo", "function"),
+    ],
+)
+async def test_input_reaches_the_tool(
+    stack: InterpreterStack, make_tool: Make, code: str, expected: str
+) -> None:
+    turn = Turn(tools=[make_tool("echo")])
+    assert await run(stack, turn, code) == f"<result>{expected}</result>"
+
+
+@pytest.mark.parametrize("given", ["1", "'text'", "[1]", "new Map()", "() => 1"])
+async def test_input_that_is_no_object_is_refused(
+    stack: InterpreterStack, make_tool: Make, given: str
+) -> None:
+    code = f"try {{ await tools.echo({given}); 'taken' }} catch (e) {{ e.name + e.message }}"
+    told = await run(stack, Turn(tools=[make_tool("echo")]), code)
+    assert "Error" in told
+    assert "taken" not in told
+
+
+async def test_a_tool_may_choose_the_error(stack: InterpreterStack, make_tool: Make) -> None:
+    async def call(given: dict[str, Any], context: CellContext) -> Any:
+        raise GuestException("no more", name="QuotaError", left=0)
+
+    code = "try { await tools.ask() } catch (e) { [e.name, e.message, e.tool, e.left] }"
+    told = await run(stack, Turn(tools=[make_tool("ask", call=call)]), code)
+    assert told == '<result>["QuotaError", "no more", "tools.ask", 0]</result>'
+
+
+async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Make) -> None:
+    turn = Turn(tools=[make_tool("once", budget=1), make_tool("often")])
+    code = "await tools.once(); await tools.often(); await tools.often(); await tools.once()"
+    told = await run(stack, turn, code)
+    assert '<error type="PTCCallBudgetExceeded">' in told
+    assert "tools.once 1 times" in told
+
+
+async def test_a_reference_to_a_tool_that_is_gone_is_refused(
+    stack: InterpreterStack, make_tool: Make
+) -> None:
+    async with stack.session() as session:
+        session.bind(Turn(tools=[make_tool("echo")]))
+        await session.eval("const kept = tools.echo")
+        session.bind(Turn())
+        outcome = await session.eval("await kept({})")
+        assert outcome.error is not None
+        assert "not offered in this session, or not any more" in outcome.error.message
+        assert (await session.eval("typeof globalThis.tools?.echo")).text == "undefined"
+        session.bind(Turn(tools=[make_tool("echo")]))
+        assert (await session.eval("await kept({a: 1})")).text == "{a: 1}"
+
+
+# -- finding tools -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(make_tool: Make) -> Turn:
+    schema = {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "What to look for"}},
+        "required": ["query"],
+    }
+    tools = [
+        make_tool(f"tool_{i}", description=f"Does thing {i}. " * 5, input_schema=schema)
+        for i in range(100)
+    ]
+    return Turn(
+        tools=[
+            *tools,
+            make_tool("send_mail", description="Send a letter\nby post.", input_schema=schema),
+            make_tool("read_news", description="Read the mail of today."),
+        ]
+    )
+
+
+async def test_search_finds_by_name_first(stack: InterpreterStack, many: Turn) -> None:
+    found = await run(stack, many, "(await tools.$search('mail')).map(t => t.name).join()")
+    assert found == "<result>sendMail,readNews</result>"
+    told = await run(stack, many, "(await tools.$search('MAIL send'))[0].description")
+    assert told == "<result>Send a letter</result>"
+    assert await run(stack, many, "(await tools.$search('nowhere')).length") == "<result>0</result>"
+    assert await run(stack, many, "(await tools.$search('thing')).length") == "<result>20</result>"
+    assert await run(stack, many, "(await tools.$search()).length") == "<result>20</result>"
+
+
+async def test_describe_shows_one(stack: InterpreterStack, many: Turn) -> None:
+    for name in ("sendMail", "tools.sendMail"):
+        told = await run(stack, many, f"await tools.$describe('{name}')")
+        assert "/** Send a letter by post. */" in told
+        assert "sendMail(input: { /* What to look for */ query: string }): Promise" in told
+    told = await run(stack, many, "await tools.$describe('nothing')")
+    assert "there is no tool 'nothing'; find one with tools.$search" in told.replace("&gt;", ">")
+
+
+def test_too_many_tools_are_only_named(stack: InterpreterStack, many: Turn) -> None:
+    text = stack.prompt(many)
+    assert "$search" in text
+    assert "$describe" in text
+    assert "tool99, sendMail, readNews" in text
+    assert "declare const tools" not in text
+    few = Turn(tools=many.tools[:3])
+    assert "tool2(input: { " in stack.prompt(few)
+    assert "tool2(input: { " not in stack.prompt(
+        Turn(tools=many.tools[:3], options={"ptc_prompt_chars": 10})
+    )
+    wide = Turn(tools=many.tools, options={"ptc_prompt_chars": 100_000})
+    assert "tool99(input: { " in stack.prompt(wide)
+
+
+def test_the_text_before_the_list_is_short(stack: InterpreterStack, many: Turn) -> None:
+    few = Turn(tools=many.tools[:1])
+    assert len(stack.prompt(few).partition("```ts")[0]) < 1200
+
+
+def test_without_tools_there_is_nothing_to_say(stack: InterpreterStack) -> None:
+    assert stack.prompt(Turn()) == ""
+    assert not list(stack.bridge_set(Turn()))
+
+
+def test_the_prompt_names_the_tool_that_takes_the_code(stack: InterpreterStack, many: Turn) -> None:
+    text = stack.prompt(Turn(tools=many.tools[:1], options={"tool_name": "run_js"}))
+    assert "`run_js`" in text
+    assert "`eval`" not in text

@@ -1,0 +1,168 @@
+"""The image codec: exact, small, and never more than an `ImageError` away from harm."""
+
+# ruff: noqa: E501 - guest code reads best unbroken
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpstack import BridgeSet, Cell, Image, ImageError, Limits
+from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.guest import Heap, Workspace
+from interpstack_quickjs.images import pack, unpack
+
+_PAGE = 65536
+_SPACE = Workspace(0, 0)
+_BASE = Heap(bytes(range(256)) * 512, 1000, _SPACE)  # two pages of WebAssembly
+_LIMIT = 16 * _PAGE
+
+_changes = st.dictionaries(st.integers(0, 4 * _PAGE - 1), st.integers(0, 255), max_size=20)
+
+
+def _changed(changes: dict[int, int], grown: int) -> Heap:
+    memory = bytearray(_BASE.memory) + bytearray(grown * _PAGE)
+    for at, value in changes.items():
+        memory[at % len(memory)] = value
+    return Heap(memory, 1000, _SPACE)
+
+
+@given(_changes, st.integers(0, 3), st.dictionaries(st.text(), st.text(), max_size=3))
+def test_round_trip(changes: dict[int, int], grown: int, extra: dict[str, str]) -> None:
+    heap = _changed(changes, grown)
+    found, told = unpack(pack(heap, _BASE, extra), _BASE, _LIMIT)
+    assert (bytes(found.memory), found.stack_pointer, told) == (bytes(heap.memory), 1000, extra)
+
+
+def test_an_unchanged_heap_is_nearly_nothing() -> None:
+    assert len(pack(_BASE, _BASE, {})) < 100
+
+
+def test_few_changes_are_small() -> None:
+    assert len(pack(_changed({5: 0, 70_000: 0}, 2), _BASE, {})) < 200
+
+
+_GOOD = pack(_changed({5: 9, 70_000: 9, 140_000: 9}, 1), _BASE, {"cell": "x"})
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 30, *range(len(_GOOD) - 40, len(_GOOD), 7)])
+def test_truncated(length: int) -> None:
+    with pytest.raises(ImageError, match="the image is damaged"):
+        unpack(_GOOD[:length], _BASE, _LIMIT)
+
+
+@given(st.integers(0, len(_GOOD) - 1), st.integers(1, 255))
+@settings(max_examples=400)
+def test_flipped_bytes(at: int, flip: int) -> None:
+    data = bytearray(_GOOD)
+    data[at] ^= flip
+    try:
+        heap, extra = unpack(bytes(data), _BASE, _LIMIT)
+    except ImageError:
+        return
+    assert len(heap.memory) <= _LIMIT
+    assert isinstance(extra, dict)
+
+
+@given(st.binary(max_size=200))
+def test_nonsense(data: bytes) -> None:
+    for candidate in (data, b"IQJ1" + data):
+        with pytest.raises(ImageError):
+            unpack(candidate, _BASE, _LIMIT)
+
+
+def _forge(body: bytes = b"", **header: Any) -> bytes:
+    head = {"size": 2 * _PAGE, "stack": 1000, "pages": [], "extra": {}, **header}
+    text = json.dumps({k: v for k, v in head.items() if v is not ...}).encode()
+    return struct.pack("<4sI", b"IQJ1", len(text)) + text + zstandard.compress(body)
+
+
+def test_the_forger_can_be_right() -> None:
+    heap, extra = unpack(_forge(), _BASE, _LIMIT)
+    assert (bytes(heap.memory), extra) == (bytes(_BASE.memory), {})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"size": ...}, {"size": None}, {"size": "x"}, {"size": True}, {"size": 0}, {"size": -_PAGE},
+        {"size": 2 * _PAGE + 1}, {"size": _PAGE}, {"size": 2**62}, {"size": 1e300}, {"size": 17 * _PAGE},
+        {"stack": ...}, {"stack": 0}, {"stack": -1}, {"stack": 1001}, {"stack": 2**40}, {"stack": "x"},
+        {"pages": ...}, {"pages": None}, {"pages": [0]}, {"pages": [-1]}, {"pages": [32]}, {"pages": ["0"]},
+        {"pages": [0] * 10**6}, {"pages": [1.0]}, {"pages": {"0": 1}}, {"pages": 5}, {"extra": None}, {"extra": []}, {"extra": ...},
+        {"size": [[[]]]}, {"pages": [[0]]},
+    ],
+    ids=lambda header: str(header)[:40],
+)  # fmt: skip
+def test_forged_headers(header: dict[str, Any]) -> None:
+    with pytest.raises(ImageError):
+        unpack(_forge(**header), _BASE, _LIMIT)
+
+
+def test_a_decompression_bomb() -> None:
+    with pytest.raises(ImageError):
+        unpack(_forge(bytes(2**26), pages=[0]), _BASE, _LIMIT)
+
+
+def test_a_deeply_nested_header() -> None:
+    text = b'{"size":' + b"[" * 100_000
+    with pytest.raises(ImageError):
+        unpack(struct.pack("<4sI", b"IQJ1", len(text)) + text, _BASE, _LIMIT)
+
+
+# -- images of realms ----------------------------------------------------------------------
+
+
+def _run(realm: Any, source: str) -> Any:
+    progress = realm.start(Cell(source=source)).poll(0.0, 2.0)
+    assert progress.completion is not None
+    return progress.completion.text
+
+
+def test_images_of_realms_are_small_and_exact() -> None:
+    engine = QuickJSEngine()
+    realm = engine.open(Limits(), BridgeSet())
+    _run(
+        realm,
+        "const f = x => x + 1, m = new Map([[1, {a: 2}]]); class P { v = 3 }; let p = new P; 0",
+    )
+    image = realm.image()
+    assert len(image.data) < 20_000
+    other = QuickJSEngine().open(Limits(), BridgeSet(), image)
+    assert (
+        _run(other, "[f(1), m, p, p instanceof P]") == "[2, Map(1) {1 => {a: 2}}, P {v: 3}, true]"
+    )
+    _run(other, "p.v = 4")
+    assert _run(realm, "p.v") == "3"
+    realm.close()
+    other.close()
+
+
+@pytest.mark.parametrize("engine", ["v8", ""])
+def test_images_of_other_engines_are_refused(engine: str) -> None:
+    made = QuickJSEngine()
+    realm = made.open(Limits(), BridgeSet())
+    image = realm.image()
+    realm.close()
+    with pytest.raises(ImageError, match="the image is of engine"):
+        made.open(Limits(), BridgeSet(), Image(engine, image.base, image.data))
+    with pytest.raises(ImageError, match="another build"):
+        made.open(Limits(), BridgeSet(), Image("quickjs", "0" * 32, image.data))
+    with pytest.raises(ImageError, match="damaged"):
+        made.open(Limits(), BridgeSet(), Image("quickjs", image.base, b""))
+
+
+def test_an_image_larger_than_the_limit_is_refused() -> None:
+    engine = QuickJSEngine()
+    realm = engine.open(Limits(), BridgeSet())
+    _run(realm, "globalThis.a = new Uint8Array(8e6).fill(1); 0")
+    image = realm.image()
+    realm.close()
+    with pytest.raises(ImageError, match="size is out of range"):
+        engine.open(Limits(memory_bytes=4 * 2**20), BridgeSet(), image)
