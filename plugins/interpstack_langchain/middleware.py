@@ -137,7 +137,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._order = CallOrder(tool_name)
         self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
         self._turns: dict[tuple[int, ...], Turn] = {}
-        self.tools = [EvalTool.make(tool_name, tool_description(self.options), self._evaluate)]
+        self.tools = [EvalTool.make(tool_name, tool_description(self._mode.scope), self._evaluate)]
         self._check_names()
 
     # -- the model's side ------------------------------------------------------------------
@@ -275,6 +275,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         if turn is None:
             options: dict[str, Any] = {
                 "langchain": self.options,
+                "scope": self._mode.scope,
                 "tool_name": self.options.tool_name,
             }
             if self._skills is not None:

@@ -9,4 +9,4 @@ from interpstack_langchain.prompt import interpreter_section
 @hookimpl
 def interpstack_prompt_section(turn: Turn) -> str | None:
     options = turn.options.get("langchain")
-    return None if options is None else interpreter_section(options)
+    return None if options is None else interpreter_section(options, turn.options["scope"])

@@ -16,21 +16,20 @@ _STATE = {
 }
 
 
-def interpreter_section(options: Options) -> str:
+def interpreter_section(options: Options, scope: str) -> str:
     """The section on the interpreter for the system prompt."""
     return _text().format(
         tool=options.tool_name,
-        state=_STATE[options.mode],
+        state=_STATE[scope],
         cpu="no limit" if options.timeout is None else f"{options.timeout:g} s",
         memory=options.memory_limit // 2**20,
         chars=options.max_result_chars,
     )
 
 
-def tool_description(options: Options) -> str:
+def tool_description(scope: str) -> str:
     """The description of the eval tool."""
-    state = _STATE[options.mode]
-    return f"Run JavaScript in a sandbox and get the value of its last expression. {state}"
+    return f"Run JavaScript in a sandbox and get the value of its last expression. {_STATE[scope]}"
 
 
 @cache

@@ -38,6 +38,8 @@ STATUS_JS_ERROR: Final = 1
 _JOBS_PER_CALL: Final = 100_000
 #: Seconds between ticks of the clock that stops code which polls for no interrupt.
 _TICK_SECONDS: Final = 0.1
+#: Wall time a guest may take for its CPU time before the instance is stopped for good.
+_WALL_FACTOR: Final = 3
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 1.0
 #: Size of the block for passing data; longer data is allocated each time.
@@ -369,8 +371,8 @@ class Guest:
             self._store.set_epoch_deadline(10**9)
             return
         self._deadline = time.thread_time() + cpu_seconds
-        # Wall time, unlike the deadline; doubled, for machines that are busy elsewhere.
-        ticks = (2 * cpu_seconds + _GRACE_SECONDS) / _TICK_SECONDS
+        # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
+        ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / _TICK_SECONDS
         self._store.set_epoch_deadline(int(ticks) + 1)
 
     def interrupt(self) -> None:

@@ -88,9 +88,12 @@ def _front_matter(name: str, text: str) -> Mapping[str, Any]:
     found = _FRONT_MATTER.match(text)
     if found is None:
         return {}
+    if len(found[1]) > _FRONT_MATTER_CHARS:
+        raise _unavailable(
+            f"skill {name!r}: the front matter of its SKILL.md is longer than "
+            f"{_FRONT_MATTER_CHARS} characters"
+        )
     try:
-        if len(found[1]) > _FRONT_MATTER_CHARS:
-            raise ValueError(f"it is longer than {_FRONT_MATTER_CHARS} characters")
         data = yaml.safe_load(found[1])
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         told = " ".join(str(error).split())[:300]

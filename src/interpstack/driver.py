@@ -306,8 +306,8 @@ class _Run:
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
-            error = GuestError("ToolError", f"{bridge.name} was cancelled")
-            return Settlement(request.id, error=_with_tool(error, bridge.name))
+            told = GuestError("ToolError", f"{bridge.name} was cancelled")
+            return Settlement(request.id, error=_with_tool(told, bridge.name))
         except Exception as error:  # noqa: BLE001 - the guest is to catch it
             return Settlement(request.id, error=describe_error(error, bridge.name))
 

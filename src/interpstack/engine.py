@@ -209,8 +209,9 @@ class Execution(abc.ABC):
             cpu_seconds: Guest time left for this cell; `None` for no limit.
 
         Returns:
-            Everything queued since the last poll. After a progress with `completion`,
-            `exhausted` or `failure` the execution has ended; only `abort` may follow.
+            Everything queued since the last poll. After a progress with `exhausted` or
+            `failure` only `abort` may follow. After one with `completion` requests that are
+            still open may be settled and polled for; the guest can make no new ones.
 
         Raises:
             EngineFailure: The engine broke; the realm must be closed.

@@ -8,9 +8,12 @@ __all__ = [
     "ROWS_ARGUMENT",
     "ROWS_RESULT",
     "SEQUENTIAL_CALLS",
+    "TIMEOUT_SECONDS",
     "make_rows",
 ]
 
+#: Of computing, for both sides: a busy machine may take longer than the default of five.
+TIMEOUT_SECONDS = 120.0
 CONSOLE_LINES = 'for (let i = 0; i < 200; i++) console.log("line " + i); "done"'
 PARALLEL_CALLS = (
     "const answers = await Promise.all(Array.from({length: 100},"

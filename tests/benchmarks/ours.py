@@ -33,9 +33,10 @@ async def rows_1000() -> Once:
 async def _in_session(code: str, before: str = "0") -> Once:
     # Both sides: the interpreter of one conversation as the middleware uses it, from the
     # source text to the text the model reads; no graph, no model.
-    from interpstack import InterpreterStack
+    from interpstack import InterpreterStack, Limits
 
-    session = InterpreterStack(plugins=["console"]).session("bench")
+    limits = Limits(cpu_seconds=guest_code.TIMEOUT_SECONDS)
+    session = InterpreterStack(plugins=["console"], limits=limits).session("bench")
 
     async def once() -> dict[str, float]:
         begun = time.perf_counter()
@@ -79,7 +80,9 @@ def _pool_threads() -> int:
 def _middleware(mode: str) -> Any:
     from interpstack_langchain import CodeInterpreterMiddleware
 
-    return CodeInterpreterMiddleware(ptc=["echo", "count_rows"], mode=mode)
+    return CodeInterpreterMiddleware(
+        ptc=["echo", "count_rows"], mode=mode, timeout=guest_code.TIMEOUT_SECONDS
+    )
 
 
 async def parallel_calls() -> Once:

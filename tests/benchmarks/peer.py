@@ -23,9 +23,12 @@ _SESSIONS = 100
 
 
 def _registry() -> _Registry:
-    """What its middleware makes with default arguments."""
+    """What its middleware makes with default arguments, but for the timeout."""
     return _Registry(
-        memory_limit=64 * 2**20, timeout=5.0, capture_console=True, max_stdout_chars=4000
+        memory_limit=64 * 2**20,
+        timeout=guest_code.TIMEOUT_SECONDS,
+        capture_console=True,
+        max_stdout_chars=4000,
     )
 
 
@@ -80,7 +83,9 @@ async def idle_sessions() -> Once:
 
 
 def _middleware(mode: Any) -> Any:
-    return CodeInterpreterMiddleware(ptc=["echo", "count_rows"], mode=mode)
+    return CodeInterpreterMiddleware(
+        ptc=["echo", "count_rows"], mode=mode, timeout=guest_code.TIMEOUT_SECONDS
+    )
 
 
 async def parallel_calls() -> Once:

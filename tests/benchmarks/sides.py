@@ -22,6 +22,7 @@ Figures = dict[str, dict[str, float]]
 _Found = dict[str, list[dict[str, float]]]
 
 _HERE = Path(__file__).parent
+_ERROR_CHARS = 1500
 _SECONDS = 600.0  # for one answer of a process
 
 
@@ -94,7 +95,7 @@ def _start(side: str, case: str, cache: str) -> dict[str, float]:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"{side} failed in {case}:\n{done.stderr[-3000:]}")
+        raise RuntimeError(f"{side} failed in {case}:\n{done.stderr[-_ERROR_CHARS:]}")
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
@@ -133,7 +134,7 @@ class _Worker:
         if not line:
             self._process.wait()
             self._errors.seek(0)
-            raise RuntimeError(f"{self._what}:\n{self._errors.read().decode()[-3000:]}")
+            raise RuntimeError(f"{self._what}:\n{self._errors.read().decode()[-_ERROR_CHARS:]}")
         figures: dict[str, float] = json.loads(line)
         return figures
 

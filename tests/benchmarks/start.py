@@ -48,7 +48,7 @@ def _peer_result() -> float:
     from langchain_quickjs._repl import _Registry
 
     registry = _Registry(
-        memory_limit=64 * 2**20, timeout=5.0, capture_console=True, max_stdout_chars=4000
+        memory_limit=64 * 2**20, timeout=120.0, capture_console=True, max_stdout_chars=4000
     )
     outcome = registry.get("bench").eval_sync("1 + 1")
     return _checked(format_outcome(outcome, max_result_chars=4000), begun)

@@ -67,7 +67,9 @@ async def test_timer_storms(victim: Any, source: str, error: str | None) -> None
 
 
 async def test_a_timer_cleared_at_once_is_no_reason_to_wait(victim: Any) -> None:
-    outcome = await victim.attack("clearTimeout(setTimeout(() => {}, 1e6)); await new Promise(() => {})")
+    outcome = await victim.attack(
+        "clearTimeout(setTimeout(() => {}, 1e6)); await new Promise(() => {})"
+    )
     assert outcome.error.name == "Deadlock"
     outcome = await victim.attack(
         "const t = setTimeout(() => {}, 1e6); await host.echo(1); clearTimeout(t); await new Promise(() => {})"

@@ -82,6 +82,8 @@ class FakeRealm(Realm):
             "ToolError": ToolError,
         }
         for bridge in bridges:
+            if bridge.hidden:
+                continue
             *path, last = bridge.name.split(".")
             scope: Any = offered
             for part in path:
@@ -216,7 +218,10 @@ class FakeExecution(Execution):
             text, omitted = result_text(self._main.value, 2 * self._realm.limits.result_chars)
         except Exception as error:  # noqa: BLE001 - a guest's own __repr__ raises anything
             return Completion(error=describe(error, self._realm.globals))
-        return Completion(text=text, omitted_chars=omitted, handle=callable(self._main.value))
+        value = self._main.value
+        return Completion(
+            text=text, omitted_chars=omitted, handle=callable(value), undefined=value is None
+        )
 
     def _end(self) -> None:
         self._answered = True

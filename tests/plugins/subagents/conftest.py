@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
 
 from interpstack_langchain import CodeInterpreterMiddleware
 
@@ -25,7 +26,7 @@ class ScriptedModel(BaseChatModel):
     """Answers with a function of the messages and of the names of its tools."""
 
     reply: Any
-    names: list[str] = []
+    names: list[str] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:

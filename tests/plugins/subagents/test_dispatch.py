@@ -99,7 +99,7 @@ async def test_a_failing_subagent_rejects_and_the_others_go_on(crews: Any, use_a
     code = (
         "const all = await Promise.allSettled(['good', 'bad', 'good'].map("
         "description => task({description, subagentType: 'kid'})));"
-        "all.map(one => one.value ?? [one.reason.name, one.reason.message, one.reason.stack.includes('.py')])"
+        "all.map(({value, reason: e}) => value ?? [e.name, e.message, e.stack.includes('.py')])"
     )
     answer = await crews(crews.kid(reply)).run(code, use_async)
     assert answer == '<result>["fine", ["ToolError", "the kid stumbled", false], "fine"]</result>'
@@ -135,8 +135,9 @@ async def test_a_response_schema_gives_a_parsed_value(crews: Any, use_async: boo
 async def test_a_compiled_subagent_takes_no_schema(crews: Any) -> None:
     kid = {"name": "kid", "description": "helps", "runnable": RunnableLambda(lambda state: state)}
     code = (
-        'try { await task({description: "x", subagentType: "kid", responseSchema: {properties: {}}}) }'
-        " catch (e) { e.name + e.message }"
+        'const responseSchema = {properties: {}}; let told = "none";'
+        'try { await task({description: "x", subagentType: "kid", responseSchema}) }'
+        " catch (e) { told = e.name + e.message } told"
     )
     answer = await crews(kid).run(code)
     assert answer.startswith("<result>ToolError")
@@ -161,7 +162,10 @@ async def test_an_interrupting_subagent_stops_the_graph_and_the_eval_is_replayed
     graph.add_edge("ask", END)
     kid = {"name": "kid", "description": "helps", "runnable": graph.compile()}
     crew = crews(kid)
-    code = f"let tries = 0; tries++; let got; try {{ got = {ASK} }} catch (e) {{ got = 'caught' }} [got, tries]"
+    code = (
+        "let tries = 0; tries++; let got;"
+        f"try {{ got = {ASK} }} catch (e) {{ got = 'caught' }} [got, tries]"
+    )
     assert await crew.run(code) == ""  # the guest could not swallow it
     pending = (await crew.agent.aget_state({"configurable": {"thread_id": "t"}})).interrupts
     assert [item.value for item in pending] == ["may I?"]
@@ -204,7 +208,8 @@ async def test_a_file_that_one_subagent_removes_stays_removed(crews: Any) -> Non
 
     crew = crews({"name": "kid", "description": "helps", "runnable": RunnableLambda(answer)})
     await crew.run(
-        "for (const description of ['write', 'remove']) await task({description, subagentType: 'kid'})",
+        "const ask = description => task({description, subagentType: 'kid'});"
+        "await ask('write'); await ask('remove')",
         given={"messages": [HumanMessage("go")], "files": {"/old.txt": old}},
     )
     assert sorted(crew.state["files"]) == ["/new.txt"]
@@ -223,7 +228,8 @@ async def test_parallel_updates_of_a_reducer_key_are_all_kept(crews: Any) -> Non
     kid = {"name": "kid", "description": "helps", "runnable": RunnableLambda(answer)}
     crew = crews(kid, agent_options={"state_schema": State})
     await crew.run(
-        "await Promise.all(['a', 'b', 'c'].map(description => task({description, subagentType: 'kid'})))"
+        "const ask = description => task({description, subagentType: 'kid'});"
+        "await Promise.all(['a', 'b', 'c'].map(ask))"
     )
     assert sorted(crew.state["found"]) == ["a", "b", "c"]
 

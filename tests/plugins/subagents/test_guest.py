@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 
 from interpstack import InterpreterStack, Session, Turn
 from interpstack_langchain import CodeInterpreterMiddleware
@@ -146,7 +146,8 @@ async def test_limits_of_a_response_schema(
 )
 async def test_bad_input_is_refused_by_name(session: Session, argument: str, named: str) -> None:
     outcome = await session.eval(
-        f"try {{ await task({argument}) }} catch (e) {{ [e instanceof Error, e.name, e.tool, e.message] }}"
+        f"try {{ await task({argument}) }}"
+        "catch (e) { [e instanceof Error, e.name, e.tool, e.message] }"
     )
     assert outcome.text.startswith('[true, "TypeError", "task", "task() ')
     assert named in outcome.text

@@ -10,7 +10,10 @@ import pytest
 
 from interpstack import InterpreterStack, Limits, Slots, Turn
 
-ALL = "await Promise.all(Array.from({length: 9}, (_, i) => task({description: `${i}`, subagentType: 'kid'})))"
+ALL = (
+    "await Promise.all(Array.from({length: 9}, (_, i) =>"
+    " task({description: `${i}`, subagentType: 'kid'})))"
+)
 
 
 class Counter:

@@ -1,0 +1,134 @@
+"""Modules live as long as their session: loaded once, kept in images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import InterpreterStack, Session, Turn
+
+COUNTER = """
+globalThis.runs = (globalThis.runs ?? 0) + 1;
+export let n = 0;
+export const inc = () => ++n;
+export const later = () => import("./later.js");
+"""
+LATER = """
+export const z: number = 26;
+export const deeper = async () => (await import("./lib/deep")).d;
+"""
+
+
+@pytest.fixture(autouse=True)
+def _skill(skill: Any) -> None:
+    skill("m", {"index.js": COUNTER, "later.ts": LATER, "lib/deep.ts": "export const d = 'deep'"})
+
+
+async def check(session: Session, code: str, text: str) -> None:
+    outcome = await session.eval(code)
+    assert (outcome.error, outcome.text) == (None, text)
+
+
+async def test_a_module_is_loaded_once(session: Session) -> None:
+    await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
+    await check(session, 'const again = await import("@/skills/m"); again.inc()', "2")
+    await check(session, "[again.n, runs]", "[2, 1]")
+
+
+async def test_a_hibernated_session_keeps_its_modules(
+    stack: InterpreterStack, turn: Turn, skills: Any
+) -> None:
+    first, second = stack.session("first"), stack.session("second")
+    first.bind(turn)
+    async with first:
+        await check(first, 'import {inc, later} from "@/skills/m"; inc()', "1")
+    async with second:
+        await second.eval("1")
+    assert not first.live
+    async with first:
+        await check(first, '[inc(), (await import("@/skills/m")).n, runs]', "[2, 2, 1]")
+    await first.hibernate()
+    for file in skills.rglob("*.ts"):
+        file.unlink()  # what the module may import later came with it
+    async with first:
+        await check(first, "(await later()).z", "26")
+    await first.hibernate()
+    async with first:
+        await check(first, "await (await later()).deeper()", "deep")
+
+
+async def test_modules_go_with_an_image(stack: InterpreterStack, session: Session) -> None:
+    outcome, state = await session.eval_with_state(
+        'import {inc, later} from "@/skills/m"; inc(); inc()'
+    )
+    assert outcome.text == "2"
+    async with stack.session("copy") as copy:  # without any skills of its own
+        assert await copy.restore_state(state) == ()
+        await check(copy, "[inc(), (await later()).z, await (await later()).deeper()]",
+                    '[3, 26, "deep"]')  # fmt: skip
+        outcome = await copy.eval('await import("@/skills/m")')
+        assert outcome.error is not None
+        assert outcome.error.name == "SkillNotAvailable"
+        again, _ = await copy.eval_with_state("inc()")
+        assert again.text == "4"
+    await check(session, "inc()", "3")
+
+
+async def test_an_image_holds_no_sources_that_the_heap_has(
+    stack: InterpreterStack, turn: Turn, skill: Any
+) -> None:
+    noise = "".join(chr(33 + (i * i * 7919 + i) % 90) for i in range(200_000))
+    skill("big", {"index.js": f"/* {noise.replace('*/', '')} */ export const x = 1"})
+    async with stack.session("small") as session:
+        session.bind(turn)
+        _, state = await session.eval_with_state('(await import("@/skills/big")).x')
+    assert state.image is not None
+    assert len(state.image.data) < 40_000
+
+
+@pytest.mark.parametrize(
+    "modules", ["x", "eA==", 5, ["x"], "eJwDAAAAAAE=", "eJyrBQAA/gB8", "eJyLVqpWSlSyMqytjQUAGEsDsw=="]
+)
+async def test_damaged_modules_are_no_state(
+    stack: InterpreterStack, session: Session, modules: Any
+) -> None:
+    import attrs
+
+    from interpstack import ImageError
+
+    _, state = await session.eval_with_state("1")
+    assert state.image is not None
+    data = state.image.data
+    size = int.from_bytes(data[4:8], "little")
+    import json
+
+    header = json.loads(data[8 : 8 + size])
+    header["extra"] = {"modules": modules}
+    head = json.dumps(header).encode()
+    damaged = data[:4] + len(head).to_bytes(4, "little") + head + data[8 + size :]
+    async with stack.session("copy") as copy:
+        await copy.eval("let kept = 1")
+        with pytest.raises(ImageError, match="damaged"):
+            await copy.restore(attrs.evolve(state.image, data=damaged))
+        await check(copy, "kept", "1")
+
+
+async def test_sessions_do_not_see_each_others_modules(
+    stack: InterpreterStack, session: Session, turn: Turn
+) -> None:
+    await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
+    async with stack.session("other") as other:
+        assert (await other.eval('import "@/skills/m"')).error is not None  # not offered to it
+        other.bind(turn)
+        await check(other, 'import {inc} from "@/skills/m"; inc()', "1")
+        await check(other, "runs", "1")
+
+
+async def test_skills_may_be_withdrawn(session: Session) -> None:
+    await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
+    session.bind(Turn())
+    outcome = await session.eval('await import("@/skills/m")')
+    assert outcome.error is not None
+    assert outcome.error.name == "SkillNotAvailable"
+    await check(session, "inc()", "2")  # what it has, it has
