@@ -52,8 +52,8 @@ def skill_loader(specifier: str, given: Any) -> Callable[[], Awaitable[ModuleBun
 
 def _reason(error: Exception) -> str:
     """What went wrong, without the host's paths."""
-    told = error.strerror if isinstance(error, OSError) else str(error)
-    return told or type(error).__name__
+    named = isinstance(error, OSError) and error.filename is not None
+    return (error.strerror if named else str(error)) or type(error).__name__
 
 
 def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from deepagents.backends import StateBackend
+from deepagents.backends import FilesystemBackend
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
@@ -396,8 +397,8 @@ async def test_a_snapshot_of_another_engine_build(fresh: Talk) -> None:
 # -- skills --------------------------------------------------------------------------------
 
 
-async def test_the_skill_backend_is_down(converse: Talk) -> None:
-    class Down(StateBackend):
+async def test_the_skill_backend_is_down(converse: Talk, tmp_path: Path) -> None:
+    class Backend(FilesystemBackend):
         down = True
 
         async def aglob(self, *args: Any, **kwargs: Any) -> Any:
@@ -405,12 +406,19 @@ async def test_the_skill_backend_is_down(converse: Talk) -> None:
                 raise ConnectionError("the skill store went away")
             return await super().aglob(*args, **kwargs)
 
-    agent = converse(skills_backend=Down())
+    skill = tmp_path / "skills" / "maths"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: maths\ndescription: d\nmodule: m.js\n---\n")
+    (skill / "m.js").write_text("export const twice = n => n * 2\n")
+    backend = Backend(root_dir=tmp_path, virtual_mode=True)
+    agent = converse(skills_backend=backend)
     await agent.run(GOOD)
     load = 'await import("@/skills/maths")'
     answer = await agent.one(load)
     assert answer.startswith('<error type="SkillNotAvailable">')
-    assert "the skill store went away" in answer
+    assert "'maths' cannot be loaded: ConnectionError" in answer
     caught = await agent.one(f"try {{ {load} }} catch (error) {{ error.name }}")
     assert caught == "<result>SkillNotAvailable</result>"
     await assert_unharmed(agent)
+    backend.down = False
+    assert await agent.one(f"const maths = {load}; maths.twice(21)") == "<result>42</result>"

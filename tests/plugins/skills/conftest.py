@@ -24,9 +24,7 @@ def skills(tmp_path: Path) -> Path:
 def skill(skills: Path) -> MakeSkill:
     """Makes a skill of some files."""
 
-    def make(
-        name: str, files: Mapping[str, str | bytes], *, front: str | None = "name: x"
-    ) -> Path:
+    def make(name: str, files: Mapping[str, str | bytes], *, front: str | None = "name: x") -> Path:
         directory = skills / name
         directory.mkdir()
         if front is not None:

@@ -92,7 +92,9 @@ async def test_skills_that_cannot_be_had(
 async def test_a_deep_value_in_the_front_matter_is_not_spelt_out(
     session: Session, skill: Any
 ) -> None:
-    laughs = "a0: &a0 [lol]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 30))
+    laughs = "a0: &a0 [lol]\n" + "".join(
+        f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 30)
+    )
     skill("m", {"index.js": ""}, front=f"{laughs}module: *a29")
     assert "path of a file" in (await error(session))[1]
 
@@ -207,8 +209,12 @@ async def test_the_hosts_paths_stay_with_the_host(
 ) -> None:
     skill("m", {"index.js": ""})
 
-    def refuse(self: Path, *args: Any) -> Any:
-        raise PermissionError(13, "Permission denied", str(self))
+    opened = Path.open
+
+    def refuse(self: Path, *args: Any, **kwargs: Any) -> Any:
+        if skills in self.parents:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", refuse)
     name, message = await error(session)
@@ -264,7 +270,7 @@ async def test_nothing_is_asked_for_before_it_is_imported(stack: InterpreterStac
 async def test_without_skills_there_is_nothing_to_import(stack: InterpreterStack) -> None:
     async with stack.session() as session:
         assert (await error(session))[0] == "SkillNotAvailable"
-        assert stack.prompt() == ""
+        assert "@/skills" not in stack.prompt()
 
 
 def test_skills_are_told_of_in_the_prompt(stack: InterpreterStack, turn: Turn) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from typing import Any
 
+import attrs
 import pytest
 
-from interpstack import InterpreterStack, Session, Turn
+from interpstack import Image, ImageError, InterpreterStack, Session, Turn
 
 COUNTER = """
 globalThis.runs = (globalThis.runs ?? 0) + 1;
@@ -75,38 +79,39 @@ async def test_modules_go_with_an_image(stack: InterpreterStack, session: Sessio
     await check(session, "inc()", "3")
 
 
-async def test_an_image_holds_no_sources_that_the_heap_has(
-    stack: InterpreterStack, turn: Turn, skill: Any
-) -> None:
-    noise = "".join(chr(33 + (i * i * 7919 + i) % 90) for i in range(200_000))
-    skill("big", {"index.js": f"/* {noise.replace('*/', '')} */ export const x = 1"})
-    async with stack.session("small") as session:
-        session.bind(turn)
-        _, state = await session.eval_with_state('(await import("@/skills/big")).x')
+def header(image: Image) -> dict[str, Any]:
+    size = int.from_bytes(image.data[4:8], "little")
+    found: dict[str, Any] = json.loads(image.data[8 : 8 + size])
+    return found
+
+
+async def test_an_image_holds_only_sources_that_are_not_loaded_yet(session: Session) -> None:
+    _, state = await session.eval_with_state('import {later} from "@/skills/m"')
     assert state.image is not None
-    assert len(state.image.data) < 40_000
+    stored = base64.b64decode(header(state.image)["extra"]["modules"])
+    [bundle] = json.loads(zlib.decompress(stored))
+    assert bundle["@/skills/m/index.js"] is None
+    assert "26" in bundle["@/skills/m/later.ts"]
+
+
+def packed(value: Any) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(value).encode())).decode()
 
 
 @pytest.mark.parametrize(
-    "modules", ["x", "eA==", 5, ["x"], "eJwDAAAAAAE=", "eJyrBQAA/gB8", "eJyLVqpWSlSyMqytjQUAGEsDsw=="]
+    "modules",
+    ["x", "eA==", 5, ["x"], packed({}), packed([5]), packed([{"a": 5}])]
+    + [base64.b64encode(b"plain").decode(), base64.b64encode(zlib.compress(b"{")).decode()],
 )
 async def test_damaged_modules_are_no_state(
     stack: InterpreterStack, session: Session, modules: Any
 ) -> None:
-    import attrs
-
-    from interpstack import ImageError
-
     _, state = await session.eval_with_state("1")
     assert state.image is not None
     data = state.image.data
-    size = int.from_bytes(data[4:8], "little")
-    import json
-
-    header = json.loads(data[8 : 8 + size])
-    header["extra"] = {"modules": modules}
-    head = json.dumps(header).encode()
-    damaged = data[:4] + len(head).to_bytes(4, "little") + head + data[8 + size :]
+    head = json.dumps(header(state.image) | {"extra": {"modules": modules}}).encode()
+    body = data[8 + int.from_bytes(data[4:8], "little") :]
+    damaged = data[:4] + len(head).to_bytes(4, "little") + head + body
     async with stack.session("copy") as copy:
         await copy.eval("let kept = 1")
         with pytest.raises(ImageError, match="damaged"):

@@ -1,0 +1,127 @@
+"""Public names, and what is registered under which name."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import interpstack
+
+_GROUP = "interpstack"
+
+
+def _exported(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+            return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+    return None
+
+
+def _defined(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            if getattr(node, "module", "") != "__future__":
+                yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (t.id for t in targets if isinstance(t, ast.Name))
+        elif isinstance(node, (ast.If, ast.Try)):
+            yield from _defined(node.body)
+
+
+def export_violations(root: Path) -> list[str]:
+    """Names in `__all__` that do not exist, and public ones that `interpstack` leaves out."""
+    found = []
+    base = root / "src" / "interpstack"
+    for path in sorted(base.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        exported, defined = _exported(tree), set(_defined(tree.body))
+        file = path.relative_to(root).as_posix()
+        if exported is None:
+            continue
+        found += [f"{file}: {n} is in __all__ but not defined" for n in exported if n not in defined]
+        if len(exported) != len(set(exported)):
+            found.append(f"{file}: a name is in __all__ twice")
+        if path == base / "__init__.py":
+            public = {name for name in defined if not name.startswith("_")}
+            left_out = sorted(public - set(exported))
+            found += [f"{file}: {name} is public but not in __all__" for name in left_out]
+    return found
+
+
+def registration_violations(root: Path) -> list[str]:
+    """Plugin folders without entry point, entry points without folder, folders not shipped."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    points = project["project"]["entry-points"][_GROUP]
+    shipped = set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+    folders = {path.parent.name for path in (root / "plugins").glob("*/__init__.py")}
+    registered = {value.partition(":")[0].partition(".")[0] for value in points.values()}
+    found = [f"plugins/{name} has no entry point" for name in sorted(folders - registered)]
+    found += [f"the entry point of {name} has no folder" for name in sorted(registered - folders)]
+    for name in sorted(folders):
+        if f"plugins/{name}" not in shipped:
+            found.append(f"plugins/{name} is not in the wheel")
+        if not (root / "plugins" / name / "py.typed").exists():
+            found.append(f"plugins/{name} has no py.typed")
+    for name, value in points.items():
+        if value.partition(".")[0] != f"interpstack_{name}":
+            found.append(f"entry point {name} is called other than its package {value}")
+    return found
+
+
+def test_exports(root: Path) -> None:
+    assert export_violations(root) == []
+
+
+def test_the_imported_package_has_the_names_that_its_source_says() -> None:
+    public = {
+        name
+        for name, value in vars(interpstack).items()
+        if not name.startswith("_")
+        and name != "annotations"
+        and not isinstance(value, types.ModuleType)
+    }
+    assert public == set(interpstack.__all__)
+
+
+def test_registrations(root: Path) -> None:
+    assert registration_violations(root) == []
+
+
+def test_the_export_guard_notices(broken: Any) -> None:
+    copy = broken(
+        {
+            "src/interpstack/__init__.py": lambda t: t + "\nfrom interpstack.stack import Turn as X\n",
+            "src/interpstack/render.py": lambda t: t.replace('["render"]', '["render", "gone"]'),
+        }
+    )
+    assert export_violations(copy) == [
+        "src/interpstack/__init__.py: X is public but not in __all__",
+        "src/interpstack/render.py: gone is in __all__ but not defined",
+    ]
+
+
+def test_the_registration_guard_notices(broken: Any) -> None:
+    copy = broken(
+        {
+            "plugins/interpstack_new/__init__.py": "X = 1\n",
+            "pyproject.toml": lambda t: t.replace(
+                'console = "interpstack_console"', 'console = "interpstack_gone"'
+            ),
+        }
+    )
+    assert registration_violations(copy) == [
+        "plugins/interpstack_console has no entry point",
+        "plugins/interpstack_new has no entry point",
+        "the entry point of interpstack_gone has no folder",
+        "plugins/interpstack_new is not in the wheel",
+        "plugins/interpstack_new has no py.typed",
+        "entry point console is called other than its package interpstack_gone",
+    ]
