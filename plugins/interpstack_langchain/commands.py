@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import ToolMessage
 from langgraph.channels.binop import BinaryOperatorAggregate
@@ -62,7 +62,7 @@ def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
 
 def _reducer(channel: Any) -> Reducer | None:
     if isinstance(channel, BinaryOperatorAggregate):
-        return cast("Reducer", channel.operator)
+        return channel.operator
     return partial(_fold, channel) if isinstance(channel, DeltaChannel) else None
 
 

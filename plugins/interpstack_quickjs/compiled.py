@@ -22,7 +22,14 @@ from pathlib import Path
 import attrs
 import wasmtime
 
-__all__ = ["CacheWarning", "Compiled", "cache_directory", "load_module", "read_cached", "write_cached"]
+__all__ = [
+    "CacheWarning",
+    "Compiled",
+    "cache_directory",
+    "load_module",
+    "read_cached",
+    "write_cached",
+]
 
 
 class CacheWarning(UserWarning):
@@ -107,9 +114,9 @@ def write_cached(name: str, content: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, directory / name)
+            Path(temporary).replace(directory / name)
         except BaseException:
-            os.unlink(temporary)
+            Path(temporary).unlink()
             raise
     except OSError as error:
         _warn(f"it cannot be written: {error}")

@@ -36,6 +36,8 @@ STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
+#: Native stack that guest code may use; wasmtime takes less than 2 MiB, guest threads have more.
+_STACK_BYTES: Final = 2 * 2**20 - 65536
 #: Seconds between ticks of the clock that stops code which polls for no interrupt.
 _TICK_SECONDS: Final = 0.1
 #: Wall time a guest may take for its CPU time before the instance is stopped for good.
@@ -164,7 +166,9 @@ def guest_path(name: str = "_guest.wasm") -> Path:
     """
     spec = find_spec("quickjs_rs")
     if spec is None or not spec.origin:
-        raise EngineFailure("quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'")
+        raise EngineFailure(
+            "quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
+        )
     path = Path(spec.origin).with_name(name)
     if not path.is_file():
         found = version("quickjs-rs")
@@ -191,6 +195,7 @@ def guest_runtime() -> GuestRuntime:
 def _make_runtime() -> GuestRuntime:
     config = wasmtime.Config()
     config.epoch_interruption = True
+    config.max_wasm_stack = _STACK_BYTES
     engine = wasmtime.Engine(config)
     compiled = load_module(engine, guest_path())
     return GuestRuntime(engine, compiled, _make_linker(engine), _Ticker(engine))
@@ -202,7 +207,9 @@ def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
 
     def define(module: str, name: str, params: list[Any], function: Callable[..., Any]) -> None:
         results = [] if name == "proc_exit" else [i32()]
-        linker.define_func(module, name, wasmtime.FuncType([p() for p in params], results), function)
+        linker.define_func(
+            module, name, wasmtime.FuncType([p() for p in params], results), function
+        )
 
     define("env", "host_interrupt", [], lambda: 1 if _current.guest.poll_interrupt() else 0)
     define("env", "host_call", [i32] * 5, lambda *_: -1)  # "failed": the kernel never uses it
@@ -284,11 +291,11 @@ class Guest:
             raise EngineFailure(f"the guest cannot be started: {error}") from error
         finally:
             _current.guest = previous
-        exports = instance.exports(self._store)
+        exports: Any = instance.exports(self._store)
         self._exports: dict[str, Any] = {}
-        self._lookup = exports
-        self._memory: wasmtime.Memory = exports["memory"]
-        self._stack_pointer: wasmtime.Global = exports["__stack_pointer"]
+        self._lookup: Any = exports
+        self._memory: wasmtime.Memory = self._lookup["memory"]
+        self._stack_pointer: wasmtime.Global = self._lookup["__stack_pointer"]
         self._workspace: Workspace | None = None
         self._closed = False
 
@@ -418,9 +425,7 @@ class Guest:
         data, label, out = source.encode(), name.encode(), self._space().address
         label_address = self._allocate(label)
         with self._placed(data) as address:
-            status = self.call(
-                "eval_module", address, len(data), label_address, len(label), out
-            )
+            status = self.call("eval_module", address, len(data), label_address, len(label), out)
         self.call("qjs_free", label_address, len(label) + 1)
         if status != STATUS_OK:
             raise EngineFailure(f"{name} does not evaluate: {self.thrown_text()}")

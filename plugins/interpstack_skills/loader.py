@@ -52,8 +52,9 @@ def skill_loader(specifier: str, given: Any) -> Callable[[], Awaitable[ModuleBun
 
 def _reason(error: Exception) -> str:
     """What went wrong, without the host's paths."""
-    named = isinstance(error, OSError) and error.filename is not None
-    return (error.strerror if named else str(error)) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        return error.strerror or type(error).__name__
+    return str(error) or type(error).__name__
 
 
 def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:

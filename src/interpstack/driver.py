@@ -109,6 +109,7 @@ class _Run:
     bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     bridge_counts: dict[str, int] = attrs.field(factory=dict)
     dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
+    notices: tuple[str, ...] = ()
     host_error: BaseException | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -180,10 +181,10 @@ class _Run:
     async def _take(self, progress: Progress) -> None:
         for call in progress.calls:
             await self._deliver(call.bridge, call.wire)
-        for request_id in progress.cancelled:
-            self._drop(request_id)
         for request in progress.requests:
             self._start(request)
+        for request_id in progress.cancelled:
+            self._drop(request_id)
 
     async def _wait(self) -> bool:
         """Wait until something is settled; False when the wall time is used up."""
@@ -211,22 +212,25 @@ class _Run:
             if progress.failure is not None or progress.exhausted:
                 break
         if late:
-            await self._abort("the cell has ended")
+            undone = await self._abort("the cell has ended")
+            self.notices = (undone,) if undone else ()
         self.ended = True
 
-    async def _abort(self, reason: str) -> None:
+    async def _abort(self, reason: str) -> str:
+        """End the execution; what became of the guest's state, if anything did."""
         self.ended = True
         progress = await run_guest(lambda: self.execution.abort(reason), lambda: None)
         for call in progress.calls:
             await self._deliver(call.bridge, call.wire)
+        return "" if progress.failure is None else progress.failure.message
 
     async def _give_up(self, name: str, message: str) -> Outcome:
         outstanding = [request.bridge for request, _ in self.open.values()]
         if outstanding:
             listed = ", ".join(sorted(set(outstanding))[:10])
             message += f"; {len(outstanding)} request(s) were still open: {listed}"
-        await self._abort(message)
-        return self._outcome(error=GuestError(name, message))
+        undone = await self._abort(message)
+        return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
 
     def _out_of_time(self) -> tuple[str, str]:
         wall, cpu = self._wall_left(), self._cpu_left()
@@ -249,7 +253,9 @@ class _Run:
             requests=self.requests,
             crossings=self.polls,
         )
-        return self.context.outcome(self.limits.console_chars, usage=usage, **fields)
+        return self.context.outcome(
+            self.limits.console_chars, usage=usage, notices=self.notices, **fields
+        )
 
     # -- the host's side -------------------------------------------------------------------
 
@@ -317,7 +323,7 @@ class _Run:
             load = self.resolve_module(specifier)
             if load is None:
                 message = f"there is no module {specifier!r} to import"
-                raise GuestException(message, name="SkillNotAvailable")
+                return Settlement(request.id, error=GuestError("SkillNotAvailable", message))
             async with self.slots:
                 bundle = await load()
         except GuestException as error:

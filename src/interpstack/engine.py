@@ -229,8 +229,9 @@ class Execution(abc.ABC):
         """End the run now; open requests are forgotten, later answers to them ignored.
 
         Returns:
-            Calls that were still queued, so that no output is lost. Aborting an execution
-            that has ended only does that.
+            Calls that were still queued, so that no output is lost. `failure` is set when the
+            guest could not be stopped without undoing what the cell did. Aborting an
+            execution that has ended only hands out the calls.
         """
 
     def interrupt(self) -> None:  # noqa: B027 - optional

@@ -52,7 +52,8 @@ class Persistence(abc.ABC):
             sequence: Rises with every record of a conversation.
 
         Returns:
-            The record, which holds `sequence`, and a notice for the reader if something was left out, else `""`.
+            The record, which holds `sequence`, and a notice for the reader if something was left
+            out, else `""`.
         """
 
     @abc.abstractmethod

@@ -209,7 +209,9 @@ def decode(wire: Any) -> Any:
 def _decode(wire: Any, depth: int) -> Any:
     kind = type(wire)
     if kind is not dict and kind is not list:
-        return wire
+        # A number beyond the safe integers is a double in the guest, not a BigInt.
+        unsafe = kind is int and not -_MAX_SAFE_INTEGER <= wire <= _MAX_SAFE_INTEGER
+        return float(wire) if unsafe else wire
     if depth > MAX_DEPTH:
         raise UnsupportedValue(f"value is nested deeper than {MAX_DEPTH} levels")
     if kind is list:

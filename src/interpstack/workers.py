@@ -20,6 +20,8 @@ __all__ = ["Slots", "call_blocking", "run_guest", "run_sync"]
 
 _T = TypeVar("_T")
 
+#: Stack of a thread that runs guest code.
+GUEST_STACK_BYTES = 16 * 2**20
 #: Blocking handlers that may run at once in this process.
 HANDLER_THREADS = 64
 
@@ -29,7 +31,7 @@ class _Threads:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.guests = ThreadPoolExecutor(os.cpu_count() or 2, "interpstack-guest")
+        self.guests = _guest_pool(os.cpu_count() or 2)
         self.handlers = ThreadPoolExecutor(HANDLER_THREADS, "interpstack-handler")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
@@ -42,6 +44,20 @@ class _Threads:
                     target=self._loop.run_forever, name="interpstack-sync", daemon=True
                 ).start()
             return self._loop
+
+
+def _guest_pool(count: int) -> ThreadPoolExecutor:
+    """Threads with a stack that is the same on all systems; some give new threads very little."""
+    previous = threading.stack_size(GUEST_STACK_BYTES)
+    try:
+        pool = ThreadPoolExecutor(count, "interpstack-guest")
+        ready = threading.Barrier(count + 1)
+        for _ in range(count):
+            pool.submit(ready.wait)
+        ready.wait()  # a pool starts its threads one by one, as work comes in
+    finally:
+        threading.stack_size(previous)
+    return pool
 
 
 _threads: _Threads | None = None

@@ -37,7 +37,11 @@ def _bind(annotation: Any, value: Any) -> Any:
         (float, 3, 3),
         (bool, True, True),
         (bytes, b"a", b"a"),
-        (datetime, datetime(2024, 1, 1, tzinfo=timezone.utc), datetime(2024, 1, 1, tzinfo=timezone.utc)),
+        (
+            datetime,
+            datetime(2024, 1, 1, tzinfo=timezone.utc),
+            datetime(2024, 1, 1, tzinfo=timezone.utc),
+        ),
         (Optional[str], None, None),
         (int | str, "a", "a"),
         (Literal["a", "b"], "b", "b"),

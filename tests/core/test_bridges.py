@@ -30,7 +30,9 @@ def test_decorator_with_and_without_a_name() -> None:
     assert (plain.name, plain.is_async, plain.takes_context) == ("plain", False, False)
     assert (other.name, other.is_async, other.takes_context) == ("a.named", True, True)
     assert (other.budget, other.concurrency, other.awaited) == (2, 3, False)
-    assert other.owner.endswith("test_bridges.test_decorator_with_and_without_a_name.<locals>.other")
+    assert other.owner.endswith(
+        "test_bridges.test_decorator_with_and_without_a_name.<locals>.other"
+    )
 
 
 @pytest.mark.parametrize(

@@ -285,9 +285,7 @@ async def test_what_a_handler_raises_can_be_caught(
 
 
 @pytest.mark.parametrize("make", [_raises, _raises_async])
-async def test_stop_iteration_is_an_error_like_others(
-    make_session: MakeSession, make: Any
-) -> None:
+async def test_stop_iteration_is_an_error_like_others(make_session: MakeSession, make: Any) -> None:
     outcome = await make_session(_bridge(make(StopIteration("x")))).eval(_CATCH)
     assert outcome.text.startswith("ToolError: ")
     assert "raised StopIteration" in outcome.text

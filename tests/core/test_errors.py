@@ -43,4 +43,6 @@ def test_install_command(name: str, command: str) -> None:
 
 def test_a_plugin_that_fails_otherwise_gets_no_install_advice() -> None:
     assert "pip" not in str(PluginLoadError("a", SyntaxError("bad")))
-    assert "pip install interpstack-a" in str(PluginLoadError("a", ModuleNotFoundError("x", name="x")))
+    assert "pip install interpstack-a" in str(
+        PluginLoadError("a", ModuleNotFoundError("x", name="x"))
+    )

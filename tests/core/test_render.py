@@ -12,7 +12,10 @@ _CUT = {"result_chars": 10, "console_chars": 5}
     [
         (Outcome(), "<result></result>"),
         (Outcome(text="[1, 2]"), "<result>[1, 2]</result>"),
-        (Outcome(text="[Function: f]", handle=True), '<result kind="handle">[Function: f]</result>'),
+        (
+            Outcome(text="[Function: f]", handle=True),
+            '<result kind="handle">[Function: f]</result>',
+        ),
         (Outcome(text="1", console="a\nb"), "<stdout>\na\nb\n</stdout>\n<result>1</result>"),
         (
             Outcome(error=GuestError("TypeError", "bad", "  at cell:1\n"), console="a"),
@@ -52,7 +55,10 @@ def test_envelope(outcome: Outcome, text: str) -> None:
         (Outcome(text="0123456789a"), "<result>0123456789… [truncated 1 chars]</result>"),
         (Outcome(text="<" * 12), f"<result>{'&lt;' * 10}… [truncated 2 chars]</result>"),
         (Outcome(text="😀" * 11), f"<result>{'😀' * 10}… [truncated 1 chars]</result>"),
-        (Outcome(text="0123456789a", omitted_chars=5), "<result>0123456789… [truncated 6 chars]</result>"),
+        (
+            Outcome(text="0123456789a", omitted_chars=5),
+            "<result>0123456789… [truncated 6 chars]</result>",
+        ),
         (
             Outcome(text="0", omitted_chars=5, omitted_exact=False),
             "<result>0… [truncated more than 5 chars]</result>",

@@ -103,7 +103,9 @@ def test_sync_and_async_blocks_share_a_session(make_stack: Make) -> None:
         ("x" * 101, "the code has 101 .*; at most 100 .*pass data through a tool or a bridge"),
     ],
 )
-def test_bad_cells_are_refused_and_lose_nothing(make_session: Make, cell: Any, message: str) -> None:
+def test_bad_cells_are_refused_and_lose_nothing(
+    make_session: Make, cell: Any, message: str
+) -> None:
     session = make_session(limits=Limits(source_bytes=100))
     session.eval_sync("x = 1")
     with pytest.raises(ConfigurationError, match=message):
@@ -359,7 +361,9 @@ async def test_a_turn_changes_what_is_offered_from_the_next_cell_on(make_stack: 
 
 
 def test_a_turn_that_clashes_is_refused_and_the_last_one_stays(make_stack: Make) -> None:
-    stack = make_stack(Bridge(name="tools.a", handler=print, owner="the host", raw=True), plugins=[_Tools()])
+    stack = make_stack(
+        Bridge(name="tools.a", handler=print, owner="the host", raw=True), plugins=[_Tools()]
+    )
     session = stack.session("k")
     with pytest.raises(BridgeNameClash, match="the host"):
         session.bind(Turn(tools=[_tool("a")]))

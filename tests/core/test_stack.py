@@ -124,7 +124,9 @@ def test_what_is_no_engine_class_is_refused(entries: Any, cls: Any) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"size": 1, "sise": 2}, {"sise": 1}])
 def test_wrong_engine_options_are_refused(options: Any) -> None:
-    with pytest.raises(ConfigurationError, match="engine 'picky' does not take these options: .*si"):
+    with pytest.raises(
+        ConfigurationError, match="engine 'picky' does not take these options: .*si"
+    ):
         InterpreterStack("picky", plugins=[_Offer(Picky)], options=options)
 
 

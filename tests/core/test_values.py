@@ -43,10 +43,12 @@ _scalars = (
 )
 _values = st.recursive(
     _scalars,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(_text, inner, max_size=4)
-    | st.lists(st.tuples(inner, inner), max_size=3).map(MapValue)
-    | st.lists(inner, max_size=3).map(SetValue),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(_text, inner, max_size=4)
+        | st.lists(st.tuples(inner, inner), max_size=3).map(MapValue)
+        | st.lists(inner, max_size=3).map(SetValue)
+    ),
     max_leaves=20,
 )
 _kinds = st.sampled_from(
@@ -54,9 +56,11 @@ _kinds = st.sampled_from(
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | _text,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(_text, inner, max_size=4)
-    | st.fixed_dictionaries({"$": _kinds | inner, "v": inner}),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(_text, inner, max_size=4)
+        | st.fixed_dictionaries({"$": _kinds | inner, "v": inner})
+    ),
     max_leaves=20,
 )
 

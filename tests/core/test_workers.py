@@ -97,7 +97,9 @@ async def test_handlers_see_the_callers_context_variables(make_session: Callable
         Bridge(name="kit.later", handler=_who), Bridge(name="kit.now", handler=lambda: _WHO.get())
     )
     _WHO.set("caller")
-    assert (await session.eval("[await kit.later(), await kit.now()]")).text == "['caller', 'caller']"
+    assert (
+        await session.eval("[await kit.later(), await kit.now()]")
+    ).text == "['caller', 'caller']"
 
 
 async def test_blocking_calls_run_off_the_loop_and_beside_each_other() -> None:

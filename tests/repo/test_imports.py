@@ -54,7 +54,9 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
     elif isinstance(node, ast.ImportFrom):
         yield "." * node.level + (node.module or ""), tuple(alias.name for alias in node.names)
     elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
         if name in ("import_module", "__import__", "find_spec"):
             yield str(node.args[0].value), ()
 
@@ -159,13 +161,21 @@ def test_the_core_guard_notices(broken: Any, name: str, line: str, violation: st
 @pytest.mark.parametrize(
     ("plugin", "line", "violation"),
     [
-        ("console", "from interpstack.driver import run_cell", "interpstack.driver, which is private"),
+        (
+            "console",
+            "from interpstack.driver import run_cell",
+            "interpstack.driver, which is private",
+        ),
         ("console", "import interpstack.values", "interpstack.values, which is private"),
         ("console", "from interpstack import run_cell", "run_cell, not in interpstack.__all__"),
         ("console", "import interpstack\nX = interpstack.driver", "uses driver, not in"),
         ("ptc", "def f():\n    from interpstack_quickjs import engine", "another plugin"),
         ("ptc", "import_module('interpstack_console')", "another plugin"),
-        ("quickjs", "from langchain_core.tools import BaseTool", "which only interpstack_langchain"),
+        (
+            "quickjs",
+            "from langchain_core.tools import BaseTool",
+            "which only interpstack_langchain",
+        ),
         ("quickjs", "import langgraph.graph", "which only interpstack_langchain"),
         ("subagents", "import deepagents", "which only interpstack_langchain"),
         ("subagents", "from . import prompt", "a relative import"),

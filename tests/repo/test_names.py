@@ -46,7 +46,9 @@ def export_violations(root: Path) -> list[str]:
         file = path.relative_to(root).as_posix()
         if exported is None:
             continue
-        found += [f"{file}: {n} is in __all__ but not defined" for n in exported if n not in defined]
+        found += [
+            f"{file}: {n} is in __all__ but not defined" for n in exported if n not in defined
+        ]
         if len(exported) != len(set(exported)):
             found.append(f"{file}: a name is in __all__ twice")
         if path == base / "__init__.py":
@@ -98,7 +100,9 @@ def test_registrations(root: Path) -> None:
 def test_the_export_guard_notices(broken: Any) -> None:
     copy = broken(
         {
-            "src/interpstack/__init__.py": lambda t: t + "\nfrom interpstack.stack import Turn as X\n",
+            "src/interpstack/__init__.py": lambda t: (
+                t + "\nfrom interpstack.stack import Turn as X\n"
+            ),
             "src/interpstack/render.py": lambda t: t.replace('["render"]', '["render", "gone"]'),
         }
     )

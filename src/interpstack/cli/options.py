@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -31,7 +32,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -
 
 
 def stack_options(command: _F) -> _F:
-    """Add `--engine`, `--tools`, `--timeout` and `--memory` to a command."""
+    """Add `--engine`, `--tools`, `--skills`, `--timeout` and `--memory` to a command."""
     options = [
         click.option(
             "--engine", default="quickjs", show_default=True, help="Engine to run the code in."
@@ -41,6 +42,12 @@ def stack_options(command: _F) -> _F:
             metavar="MODULE[:ATTR]",
             multiple=True,
             help="Offer Python functions to the code, as tools.NAME; may be repeated.",
+        ),
+        click.option(
+            "--skills",
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help='Directory of skills; code may import "@/skills/NAME".',
         ),
         click.option(
             "--timeout",
@@ -62,9 +69,13 @@ def stack_options(command: _F) -> _F:
 
 
 def open_stack(
-    engine: str, tools: tuple[str, ...], timeout: float | None, memory: int | None
+    engine: str,
+    tools: tuple[str, ...],
+    skills: Path | None,
+    timeout: float | None,
+    memory: int | None,
 ) -> tuple[InterpreterStack, Turn]:
-    """The stack, and the turn with the tools that are no bridges.
+    """The stack, and the turn with the skills and the tools that are no bridges.
 
     Raises:
         InterpstackError: An option is wrong.
@@ -77,9 +88,11 @@ def open_stack(
         given["memory_bytes"] = memory * _MIB
     # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
     limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
-    plugins = ["console", "ptc"] if loaded.host_tools else ["console"]
+    wanted = {"ptc": loaded.host_tools, "skills": skills}
+    plugins = ["console", *(name for name, needed in wanted.items() if needed)]
     stack = InterpreterStack(engine, plugins, bridges=loaded.bridges, limits=limits)
-    return stack, Turn(tools=loaded.host_tools)
+    options = {} if skills is None else {"skills": skills}
+    return stack, Turn(tools=loaded.host_tools, options=options)
 
 
 def check_language(stack: InterpreterStack, cell: Cell) -> None:

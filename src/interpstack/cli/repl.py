@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +24,13 @@ __all__ = ["command", "converse", "read_pipe"]
 
 @click.command("repl")
 @stack_options
-def command(engine: str, tools: tuple[str, ...], timeout: float | None, memory: int | None) -> None:
+def command(
+    engine: str,
+    tools: tuple[str, ...],
+    skills: Path | None,
+    timeout: float | None,
+    memory: int | None,
+) -> None:
     """Type code and see its values.
 
     The command .help lists the others.
@@ -31,7 +38,7 @@ def command(engine: str, tools: tuple[str, ...], timeout: float | None, memory: 
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
     brackets are closed; the exit status is 1 if one of them failed.
     """
-    stack, turn = open_stack(engine, tools, timeout, memory)
+    stack, turn = open_stack(engine, tools, skills, timeout, memory)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(turn)
         shell = Shell(stack, session, runner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import click
 
@@ -35,6 +36,7 @@ def command(
     language: str | None,
     engine: str,
     tools: tuple[str, ...],
+    skills: Path | None,
     timeout: float | None,
     memory: int | None,
     as_json: bool,
@@ -45,7 +47,7 @@ def command(
     standard error. Exit status 1 means that the code failed.
     """
     cell = _cell(file, code, language)
-    stack, turn = open_stack(engine, tools, timeout, memory)
+    stack, turn = open_stack(engine, tools, skills, timeout, memory)
     check_language(stack, cell)
     with stack:
         outcome = asyncio.run(_run(stack, turn, cell))

@@ -142,8 +142,7 @@ async def test_a_skill_of_several_files(
     assert answers == ["<result>3</result>", "<result>7</result>"]
 
 
-@pytest.mark.parametrize("deep", [True, False], ids=["deep", "plain"])
-@pytest.mark.parametrize("make", BACKENDS)
+@pytest.mark.parametrize(("make", "deep"), [(in_state, False), (in_files, True), (in_parts, False)])
 @pytest.mark.parametrize(
     "name", ["other", "nope", "Math", "..", "../secret", "%2e%2e", "math/index.ts", "math/lib"]
 )

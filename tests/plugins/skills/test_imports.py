@@ -178,6 +178,6 @@ async def test_odd_specifiers(session: Session, code: str, error: str) -> None:
 
 async def test_a_failed_import_can_be_caught(session: Session) -> None:
     outcome = await session.eval(
-        'try { await import("@/skills/nope") } catch (e) { [e instanceof Error, e.name, e.message] }'
+        'try { await import("@/skills/nope") }catch (e) { [e instanceof Error, e.name, e.message] }'
     )
     assert outcome.text == '[true, "SkillNotAvailable", "there is no skill \'nope\'"]'

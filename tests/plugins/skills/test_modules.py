@@ -33,8 +33,8 @@ from interpstack import InterpreterStack, Session
             "m.x", "4",
         ),
         (
-            {"index.js": "import './set.js'; export const x = globalThis.__x; delete globalThis.__x",
-             "set.js": "globalThis.__x = 5"},
+            {"index.js": "import './set.js'; export const x = five; delete globalThis.five",
+             "set.js": "globalThis.five = 5"},
             "m.x", "5",
         ),
         (
