@@ -96,7 +96,7 @@ class QuickJSRealm(Realm):
     def _offer(self, undo: bool = True) -> None:
         bridges = self._bridges
         offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
-        shown = max(65536, 2 * self.limits.result_chars)
+        shown = max(16384, 2 * self.limits.result_chars)
         given = {
             "consoleChars": self.limits.console_chars,
             "valueChars": self.limits.value_bytes,

@@ -59,6 +59,7 @@ class QuickJSExecution(Execution):
         self._source: str | TypeScriptError = ""
         self._ended = False
         self._idle = False  # nothing is open that could wake the guest
+        self._importing = False
         self._answers: list[str] = []
 
     # -- the protocol ----------------------------------------------------------------------
@@ -114,12 +115,14 @@ class QuickJSExecution(Execution):
                 if realm.guest is not guest:
                     return progress  # it had run out of memory and is undone already
                 guest.run_jobs()
-                if not guest.interrupted and guest.has_room():
+                if not guest.interrupted and guest.has_room() and not self._importing:
                     return progress
             except (Trapped, JobsPending, EngineFailure) as error:
                 why = str(error)
             else:
-                why = "it left endless work behind"
+                # Nobody could ever import again what is stopped in the middle of its evaluation.
+                half = "it left a module half loaded"
+                why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.
             realm.restore(self._before)
         return attrs.evolve(progress, failure=GuestError("Undone", f"{UNDONE}: {why}"))
@@ -172,6 +175,7 @@ class QuickJSExecution(Execution):
 
     def _progress(self, text: str, spent: float) -> Progress:
         drained = json.loads(text)
+        self._importing = bool(drained["importing"])
         self._idle = drained["idle"]
         completion = self._completion(drained["completion"])
         if completion is not None:

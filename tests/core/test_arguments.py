@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, Literal, Optional, TypedDict
+from typing import Any, Literal, TypedDict
 
 import pytest
 
@@ -39,10 +39,10 @@ def _bind(annotation: Any, value: Any) -> Any:
         (bytes, b"a", b"a"),
         (
             datetime,
-            datetime(2024, 1, 1, tzinfo=timezone.utc),
-            datetime(2024, 1, 1, tzinfo=timezone.utc),
+            datetime(2024, 1, 1, tzinfo=UTC),
+            datetime(2024, 1, 1, tzinfo=UTC),
         ),
-        (Optional[str], None, None),
+        (str | None, None, None),
         (int | str, "a", "a"),
         (Literal["a", "b"], "b", "b"),
         (_Unit, "k", _Unit.KELVIN),
@@ -159,5 +159,5 @@ def test_functions_that_guests_cannot_call_are_refused(function: Any, message: s
 def test_unknown_annotations_are_told_when_the_bridge_is_made() -> None:
     def function(field: Nowhere) -> None: ...  # noqa: F821
 
-    with pytest.raises(BridgeError, match="cannot read its signature.*Nowhere"):
+    with pytest.raises(BridgeError, match=r"cannot read its signature.*Nowhere"):
         Signature.of(function, "kit.f", skip="context")

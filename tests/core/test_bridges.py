@@ -64,7 +64,7 @@ def test_bad_options_are_refused(field: str, value: Any) -> None:
 
 
 def test_a_handler_must_be_callable() -> None:
-    with pytest.raises(BridgeError, match="'a'.*is no function"):
+    with pytest.raises(BridgeError, match=r"'a'.*is no function"):
         Bridge(name="a", handler=5)  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ def test_a_handler_must_be_callable() -> None:
 )
 def test_clashes_name_both_owners(first: str, second: str) -> None:
     registry = BridgeRegistry([_bridge(first, "plugin one")])
-    with pytest.raises(BridgeNameClash, match="plugin two.*plugin one.*clobber=True") as info:
+    with pytest.raises(BridgeNameClash, match=r"plugin two.*plugin one.*clobber=True") as info:
         registry.bridge(_bridge(second, "plugin two"))
     assert info.value.owners == ("plugin one", "plugin two")
     assert (info.value.name, info.value.other) == (second, first)
@@ -99,7 +99,7 @@ def test_guest_sources_are_kept_by_language_and_clash_by_name() -> None:
     registry.source(GuestSource("javascript", "console", "1", "one"))
     registry.source(GuestSource("python", "console", "2", "two"))
     assert [s.source for s in registry.freeze().sources_for("python")] == ["2"]
-    with pytest.raises(BridgeNameClash, match="three.*one"):
+    with pytest.raises(BridgeNameClash, match=r"three.*one"):
         registry.source(GuestSource("javascript", "console", "3", "three"))
 
 

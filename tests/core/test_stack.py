@@ -111,7 +111,7 @@ def test_with_no_engine_installed_the_message_says_so(entries: Any) -> None:
 def test_engines_of_one_name_are_refused(entries: Any) -> None:
     entries()
     offers = [_Offer(FakeEngine, "one"), _Offer(FakeEngine, "two")]
-    with pytest.raises(ConfigurationError, match="engine 'fake' is registered by .* and .*"):
+    with pytest.raises(ConfigurationError, match=r"engine 'fake' is registered by .* and .*"):
         InterpreterStack("fake", plugins=offers)
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_engine_class_is_refused(entries: Any, cls: Any) -> None:
 @pytest.mark.parametrize("options", [{}, {"size": 1, "sise": 2}, {"sise": 1}])
 def test_wrong_engine_options_are_refused(options: Any) -> None:
     with pytest.raises(
-        ConfigurationError, match="engine 'picky' does not take these options: .*si"
+        ConfigurationError, match=r"engine 'picky' does not take these options: .*si"
     ):
         InterpreterStack("picky", plugins=[_Offer(Picky)], options=options)
 
@@ -140,7 +140,7 @@ def test_options_and_an_engine_object_are_refused_together() -> None:
 
 def test_an_unknown_plugin_lists_the_known(entries: Any) -> None:
     entries(fake=_module("fake", FakeEngine))
-    with pytest.raises(UnknownPlugin, match="unknown plugin 'konsole'; known: fake.*pip install"):
+    with pytest.raises(UnknownPlugin, match=r"unknown plugin 'konsole'; known: fake.*pip install"):
         InterpreterStack(FakeEngine(), plugins=["konsole"])
 
 
@@ -262,9 +262,9 @@ def test_persistence_modes_are_found_by_name() -> None:
         assert stack.persistence("turnwise").scope == "turn"
         with pytest.raises(ConfigurationError, match="mode 'thread'; known: turnwise"):
             stack.persistence("thread")
-    with InterpreterStack(FakeEngine()) as stack:
-        with pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
-            stack.persistence("thread")
+    bare = InterpreterStack(FakeEngine())
+    with bare, pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
+        bare.persistence("thread")
 
 
 def test_what_a_turn_offers_is_asked_once() -> None:

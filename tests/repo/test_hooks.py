@@ -59,7 +59,9 @@ def test_hooks(root: Path) -> None:
 
 
 def test_the_hook_guard_notices(broken: Any) -> None:
-    spec = '\n@hookspec\ndef interpstack_resolve_nothing(stack: object, flavour: str) -> None:\n    """Nothing."""\n'
+    spec = (
+        "\n@hookspec\ndef interpstack_resolve_nothing(stack: object, flavour: str) -> None: ...\n"
+    )
     copy = broken({_SPECS: lambda text: text + spec})
     assert [v for v in hook_violations(copy) if "nothing" in v or "flavour" in v] == [
         f"{_PAGE} does not name interpstack_resolve_nothing",

@@ -50,7 +50,8 @@ _FORBIDDEN = {
     ),
     "an index of packages": re.compile(r"--(?:extra-)?index-url|\bPIP_INDEX|registry\.npmjs\.org"),
     "how it was written": re.compile(
-        r"(?i)co-authored-by|\b(?:written|generated|authored|made) (?:by|with) an? (?:ai|llm|language model|agent)\b"
+        r"(?i)co-authored-by|\b(?:written|generated|authored|made) (?:by|with) an? "
+        r"(?:ai|llm|language model|agent)\b"
     ),
 }
 _PROMPT_LINES = 3
@@ -223,9 +224,7 @@ def _appended(text: str) -> Any:
         ),
         (
             "prompts",
-            {
-                "plugins/interpstack_new/a.py": 'X = (\n  f"a{1}\\n"\n  f"b\\n"\n  "c\\n"\n  "d")\nY = "\\n" * 9\n'
-            },
+            {"plugins/interpstack_new/a.py": 'X = (\n  f"a{1}\\n"\n  f"b\\n"\n  "c\\n"\n  "d")\n'},
             ["plugins/interpstack_new/a.py:2: a long text"],
         ),
         (

@@ -180,8 +180,32 @@ async def test_an_endless_module_times_out_and_is_undone(
         outcome = await session.eval('import "@/skills/m"')
         assert outcome.error is not None
         assert outcome.error.name == "Timeout"
+        assert "undone" in f"{outcome.error.message}{outcome.notices}"
+    assert (await session.eval("typeof begun")).text == "undefined"
     outcome = await session.eval('[kept, (await import("@/skills/good")).x]')
     assert (outcome.error, outcome.text) == (None, "[1, 1]")
+
+
+async def test_a_cell_that_only_imported_before_it_timed_out_is_not_undone(
+    session: Session, skill: Any
+) -> None:
+    skill("m", {"index.js": "export const x = 1"})
+    outcome = await session.eval('import {x} from "@/skills/m"; let kept = 1; for (;;) kept++')
+    assert outcome.error is not None
+    assert outcome.error.name == "Timeout"
+    assert (await session.eval("x")).text == "1"
+
+
+async def test_a_module_that_waits_for_ever_can_be_imported_again(
+    session: Session, skill: Any
+) -> None:
+    skill("m", {"index.js": "await globalThis.gate; export const x = 1"})
+    await session.eval("globalThis.gate = new Promise(() => {})")
+    outcome = await session.eval('import "@/skills/m"')
+    assert outcome.error is not None
+    assert outcome.error.name == "Deadlock"
+    await session.eval("globalThis.gate = 1")
+    assert (await session.eval('(await import("@/skills/m")).x')).text == "1"
 
 
 async def test_what_failed_to_parse_can_be_mended(session: Session, skill: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import attrs
 import pytest
+from deepagents.backends import StateBackend
+from deepagents.middleware.subagents import SubAgentMiddleware
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -206,15 +208,15 @@ class _Told(GenericFakeChatModel):
         return super()._generate(messages, *args, **kwargs)
 
 
-async def test_the_prompt_is_short(crews: Any) -> None:
-    async def never(wanted: Any, context: Any) -> None:
-        raise AssertionError("only the prompt is read")
-
-    stack = crews().agent and crews.made[0].stack
-    options = {"langchain": crews.made[0].options, "tool_name": "eval"}
-    without = stack.prompt(Turn(options=options))
-    with_subagents = stack.prompt(Turn(options={**options, "dispatch": never}))
-    assert 0 < len(without) <= 2500
-    assert len(without) < len(with_subagents) <= 4000
-    for word in ("task({description, subagentType", "responseSchema", "Promise.all"):
-        assert word in with_subagents
+@pytest.mark.parametrize(("helped", "most"), [(False, 2500), (True, 4000)])
+async def test_the_prompt_is_short(crews: Any, helped: bool, most: int) -> None:
+    model = _Told(messages=iter([AIMessage("done")]), seen=[])
+    middleware = CodeInterpreterMiddleware()
+    helpers = [SubAgentMiddleware(backend=StateBackend(), subagents=[crews.kid()])]
+    agent = create_agent(model, middleware=[*(helpers if helped else []), middleware])
+    await agent.ainvoke({"messages": [("user", "go")]})
+    middleware.stack.close()
+    prompt = model.seen[0][0].text  # the agent itself has none
+    assert 200 < len(prompt) <= most
+    for word in ("task({description, subagentType", "responseSchema"):
+        assert (word in prompt) is helped

@@ -101,6 +101,7 @@
   let lines = list(), lineChars = 0, lineOmitted = 0;        // console output
   let recorderMissed = 0;     // characters of it that the recorder below has no room for
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
+  let importing = 0;          // modules that the running cell waits for
   let cell = 0;               // number of the running cell; what belongs to earlier ones is stale
 
   // -- chance and time come from the host --------------------------------------------------
@@ -140,7 +141,42 @@
   const trail = list(); // keys from the root to the value being encoded, for messages
   function encodeValue(value) {
     encodedChars = 0;
-    return encode(value, 0);
+    const plain = plainText(value);
+    return plain === undefined ? encode(value, 0) : bounded(plain);
+  }
+  // What JSON can say is left to the engine's own JSON, which is many times faster.
+  function plainText(value) {
+    if (typeof value !== "object" || value === null || "toJSON" in arrayPrototype || "toJSON" in objectPrototype) return undefined;
+    plainLeft = limits.valueChars;
+    return isPlain(value, 0) ? stringify(value) : undefined;
+  }
+  let plainLeft = 0;
+  function isPlain(value, depth) {
+    if (depth > 100) return false;
+    if (isArray(value)) {
+      if (getPrototypeOf(value) !== arrayPrototype) return false;
+      const length = value.length;
+      if ((plainLeft -= length) < 0) return false;
+      for (let i = 0; i < length; i++) if (!isPlainItem(value[i], depth)) return false;
+      return true;
+    }
+    if (getPrototypeOf(value) !== objectPrototype) return false;
+    const names = keys(value);
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i];
+      if (key === "$" || (plainLeft -= key.length) < 0 || !isPlainItem(value[key], depth)) return false;
+    }
+    return true;
+  }
+  function isPlainItem(item, depth) {
+    switch (typeof item) {
+      case "string": return (plainLeft -= item.length) >= 0;
+      // Neither infinite nor NaN, nor -0, nor beyond the safe integers.
+      case "number": return item > -9007199254740992 && item < 9007199254740992 && (item !== 0 || 1 / item > 0);
+      case "boolean": return true;
+      case "object": return item === null || isPlain(item, depth + 1);
+    }
+    return false;
   }
   function refuse(what, depth) {
     let path = "$";
@@ -393,8 +429,7 @@
     if (typeof value === "function") return withMembers(showFunction(value), value, view, level);
     const array = isArray(value);
     const prototype = getPrototypeOf(value);
-    if (!array && prototype === objectPrototype && getOwnPropertyDescriptor(value, symbolToStringTag) === undefined
-      && !isArguments(value)) {
+    if (!array && prototype === objectPrototype && !(symbolToStringTag in value) && !("callee" in value && isArguments(value))) {
       if (level >= view.depth) return spend(view, "[Object]");
       return "{" + members(value, view, level, list(), 0) + "}";
     }
@@ -504,20 +539,22 @@
   }
   function items(value, view, level, extras) {
     const parts = list(), length = value.length;
-    let holes = 0, i = 0;
-    for (; i < length && more(view, i, length); i++) {
-      if (getOwnPropertyDescriptor(value, i) === undefined) {
+    let present = 0;
+    for (let i = 0; i < length && more(view, i, length); i++) {
+      const item = value[i];
+      if (item === undefined && getOwnPropertyDescriptor(value, i) === undefined) {
         // Skip a gap in one step: guests can make arrays of 4 billion holes for nothing.
         const next = nextIndex(value, i, length);
-        holes = next - i;
+        const holes = next - i;
         i = next - 1;
         parts[parts.length] = spend(view, "<" + holes + " empty item" + (holes === 1 ? "" : "s") + ">");
         continue;
       }
-      parts[parts.length] = show(value[i], view, level + 1);
+      present++;
+      parts[parts.length] = show(item, view, level + 1);
       view.left -= 2;
     }
-    return extras ? members(value, view, level, parts, length) : join(parts, ", ");
+    return extras ? members(value, view, level, parts, present) : join(parts, ", ");
   }
   function nextIndex(value, from, length) {
     const step = from + 64 < length ? from + 64 : length;
@@ -540,11 +577,12 @@
     }
     return join(parts, ", ");
   }
+  // Appends `key: value` for own properties; those of an array come behind its `indices` items.
   function members(value, view, level, parts, indices) {
-    const names = ownKeys(value);
-    for (let i = 0; i < names.length; i++) {
+    const names = ownKeys(value), array = isArray(value);
+    for (let i = indices; i < names.length; i++) {
       const key = names[i];
-      if (indices > 0 && typeof key === "string" && isIndex(key)) continue;
+      if (array && typeof key === "string" && isIndex(key)) continue;
       if (!propertyIsEnumerable(value, key)) continue;
       if (!more(view, i, names.length)) break;
       const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
@@ -565,10 +603,17 @@
     const inner = level >= view.depth ? "" : members(value, view, level, list(), 0);
     return inner === "" ? text : text + " {" + inner + "}";
   }
+  const knownKeys = table(); // keys that need no quotes
+  let knownCount = 0;
   function keyText(key) {
+    if (knownKeys[key] === true) return key;
     if (key.length > 0 && key.length < 200 && !isDigit(charCode(key, 0))) {
       let plain = true;
       for (let i = 0; i < key.length && plain; i++) plain = isIdentifier(key[i]);
+      if (plain && knownCount < 500) {
+        knownCount++;
+        knownKeys[key] = true;
+      }
       if (plain) return key;
     } else if (isIndex(key)) return key;
     return stringify(key);
@@ -715,11 +760,15 @@
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
   async function importModule(specifier, names) {
     const entry = await request("module", "" + specifier);
+    const mine = cell;
     let module;
+    importing++;
     try {
       module = await import(entry);
     } catch (error) {
       throw moduleError(error);
+    } finally { // not reached when the code is stopped
+      if (mine === cell) importing--;
     }
     if (isArray(names)) for (let i = 0; i < names.length; i++) if (!(names[i] in module)) throw missingExport(specifier, names[i], module);
     return module;
@@ -885,7 +934,7 @@
     drains++;
     if (flush || completion !== "") takeConsole();
     const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(withoutEmpty(requests), ",") + '],"cancelled":['
-      + join(cancelled, ",") + '],"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
+      + join(cancelled, ",") + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     calls = list(); requests = list(); cancelled = list(); completion = "";
     return text;
   }
@@ -955,7 +1004,7 @@
       forget();
       calls = list(); lines = list(); lineChars = 0; lineOmitted = 0; completion = "";
       recorder[0] = recorder[1] = recorder[2] = recorderMissed = 0;
-      requested = called = 0;
+      requested = called = importing = 0;
       cell++;
       active = true;
       clock = origin = told.now;
