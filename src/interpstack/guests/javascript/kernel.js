@@ -146,9 +146,14 @@
   }
   // What JSON can say is left to the engine's own JSON, which is many times faster.
   function plainText(value) {
-    if (typeof value !== "object" || value === null || "toJSON" in arrayPrototype || "toJSON" in objectPrototype) return undefined;
+    if (typeof value !== "object" || value === null || !arraysAreSound()) return undefined;
     plainLeft = limits.valueChars;
     return isPlain(value, 0) ? stringify(value) : undefined;
+  }
+  // JSON pushes onto arrays of its own, which a guest can tamper with through their prototype.
+  function arraysAreSound() {
+    return getPrototypeOf(arrayPrototype) === objectPrototype && !("toJSON" in arrayPrototype)
+      && ownKeys(arrayPrototype)[0] === "length";
   }
   let plainLeft = 0;
   function isPlain(value, depth) {
