@@ -28,6 +28,7 @@ import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_quickjs.compiled import Compiled, load_module
+from interpstack_quickjs.exports import raw_call
 
 __all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "guest_path", "guest_runtime"]
 
@@ -292,7 +293,7 @@ class Guest:
         finally:
             _current.guest = previous
         exports: Any = instance.exports(self._store)
-        self._exports: dict[str, Any] = {}
+        self._exports: dict[str, Callable[..., int]] = {}
         self._lookup: Any = exports
         self._memory: wasmtime.Memory = self._lookup["memory"]
         self._stack_pointer: wasmtime.Global = self._lookup["__stack_pointer"]
@@ -402,10 +403,10 @@ class Guest:
         """
         function = self._exports.get(name)
         if function is None:
-            function = self._exports[name] = self._lookup[name]
+            function = self._exports[name] = raw_call(self._store, self._lookup[name])
         previous, _current.guest = getattr(_current, "guest", None), self
         try:
-            return function(self._store, *args) or 0
+            return function(*args)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
             raise Trapped(error) from None
         finally:
@@ -452,9 +453,11 @@ class Guest:
         Raises:
             JobsPending: The time is up.
         """
-        while self.call("execute_pending_jobs"):
+        while done := self.call("execute_pending_jobs"):
             if self.poll_interrupt():
                 raise JobsPending
+            if done < _JOBS_PER_CALL:
+                return
 
     # -- values ----------------------------------------------------------------------------
 

@@ -15,10 +15,12 @@ from typing import Any
 import attrs
 import psutil
 import pytest
-from langchain_core.messages import AIMessage
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage, RemoveMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from interpstack_quickjs.engine import QuickJSRealm
 
@@ -47,6 +49,13 @@ async def help_out(state: Any) -> Any:
 
 
 HELPER = {"name": "helper", "description": "Helps.", "runnable": RunnableLambda(help_out)}
+
+
+class Forget(AgentMiddleware[Any, Any, Any]):
+    """Drops earlier turns' messages, so that only what the interpreter keeps could grow."""
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), state["messages"][-1]]}
 
 
 @attrs.frozen
@@ -96,7 +105,7 @@ async def agent(converse: Callable[..., Any], tmp_path: Path) -> AsyncIterator[A
     """State goes to a file, so that memory shows what the interpreter itself keeps."""
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
         await saver.conn.execute("PRAGMA synchronous=OFF")
-        yield converse(tools=[label], subagents=[HELPER], saver=saver)
+        yield converse(tools=[label], subagents=[HELPER], saver=saver, around=[Forget()])
 
 
 async def talk(agent: Any, conversation: int, turn: int) -> None:
