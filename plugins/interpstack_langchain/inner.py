@@ -9,6 +9,7 @@ handling and `wrap_tool_call` are exactly those of a call by the model.
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
@@ -35,6 +36,8 @@ __all__ = ["EvalCall", "host_tool", "running_eval"]
 
 #: Characters of an input shown in progress events.
 _PREVIEW_CHARS = 200
+_preview = reprlib.Repr()
+_preview.maxstring, _preview.maxdict, _preview.maxlevel = _PREVIEW_CHARS, 10, 3
 
 
 @attrs.define(eq=False)
@@ -93,7 +96,7 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     running = running_eval.get()
     call_id = f"{running.id}:{context.request_id}"
     event = {"type": "tool", "id": call_id, "tool": tool.name}
-    running.emit({**event, "phase": "start", "input": repr(given)[:_PREVIEW_CHARS]})
+    running.emit({**event, "phase": "start", "input": _preview.repr(given)[:_PREVIEW_CHARS]})
     begun = time.monotonic()
     try:
         value, _ = await run_tool(tool, given, call_id)

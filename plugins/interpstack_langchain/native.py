@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import json
+import typing
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -79,20 +81,20 @@ def native_tool(tool: BaseTool) -> BaseTool:
 
 
 def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
-    # LangChain reads the signatures of `_run` and `_arun`; `wraps` keeps them.
+    # LangChain reads signature and annotations of `_run` and `_arun`, anew for each call.
     def noted(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
             return noting.get().note(method(self, *args, **kwargs))
 
-        return run
+        return _with_signature(run, method)
 
     def anoted(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         async def run(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
             return noting.get().note(await method(self, *args, **kwargs))
 
-        return run
+        return _with_signature(run, method)
 
     def invoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -113,6 +115,16 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
         "ainvoke": ainvoke,
     }
     return type(cls.__name__, (cls,), members)
+
+
+def _with_signature(run: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Resolve once what would be resolved for each call."""
+    try:
+        run.__annotations__ = typing.get_type_hints(method)
+        run.__signature__ = inspect.signature(method)
+    except (NameError, TypeError, ValueError):
+        return cast("Callable[..., Any]", run)  # as unresolvable as the method's own
+    return cast("Callable[..., Any]", run)
 
 
 def _under(config: RunnableConfig | None) -> RunnableConfig:

@@ -40,7 +40,8 @@ def _handler(name: str, tool: HostTool) -> Any:
             value = {}
         if not isinstance(value, dict):
             raise TypeError(f"tools.{name} takes one object, as in tools.{name}({{…}})")
-        return await tool.call(_without_undefined(value), context)
+        given = value if context.plain_input else _without_undefined(value)
+        return await tool.call(given, context)
 
     return call
 

@@ -17,12 +17,19 @@ import attrs
 from interpstack import EngineFailure, GuestSource
 from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
 from interpstack_quickjs.compiled import read_cached, write_cached
-from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, Workspace, guest_runtime
+from interpstack_quickjs.guest import (
+    STATUS_OK,
+    WORKSPACE_BYTES,
+    Guest,
+    Heap,
+    Workspace,
+    guest_runtime,
+)
 
-__all__ = ["Base", "BaseHeaps"]
+__all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 2"
+_FORMAT = "base 3"
 #: Length of the kernel's `recorder`.
 _RECORDER_UNITS = 8192
 
@@ -44,6 +51,15 @@ class Base:
     reject: int
     recorder: int
 
+    @property
+    def scratch(self) -> tuple[tuple[int, int], ...]:
+        """Parts of the memory that hold nothing of the guest's, as start and end."""
+        space = self.heap.workspace.address
+        return (
+            (space, space + WORKSPACE_BYTES),
+            (self.recorder, self.recorder + 2 * _RECORDER_UNITS),
+        )
+
     def recorded(self, guest: Guest) -> tuple[str, int]:
         """Console output that the kernel noted in memory, and how many characters it omitted.
 
@@ -56,7 +72,7 @@ class Base:
 
 
 class BaseHeaps:
-    """The base heaps of one engine, by guest sources."""
+    """Base heaps by guest sources; made once a process."""
 
     def __init__(self) -> None:
         self._bases: dict[tuple[str, ...], Base] = {}
@@ -72,6 +88,10 @@ class BaseHeaps:
                 if base is None:
                     base = self._bases[key] = _load(sources)
         return base
+
+
+#: Shared by all engines: a base heap depends on nothing but its sources.
+base_heaps = BaseHeaps()
 
 
 def _load(sources: Sequence[GuestSource]) -> Base:
@@ -134,19 +154,19 @@ def _id(heap: Heap, handles: Sequence[int]) -> str:
     return digest.hexdigest()[:32]
 
 
-_HEADER = struct.Struct("<7i")
+_HEADER = struct.Struct("<32s7i")
 
 
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
     handles = (base.dispatch, base.track, base.reject, base.recorder)
-    return _HEADER.pack(*numbers, *handles) + bytes(base.heap.memory)
+    return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
 
 
 def _parse(data: bytes) -> Base | None:
     if len(data) < _HEADER.size + 65536:
         return None
-    stack, address, undefined, *handles = _HEADER.unpack_from(data)
+    name, stack, address, undefined, *handles = _HEADER.unpack_from(data)
     heap = Heap(data[_HEADER.size :], stack, Workspace(address, undefined))
-    return Base(_id(heap, handles), heap, *handles)
+    return Base(name.decode(), heap, *handles)

@@ -20,7 +20,7 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack_quickjs.base import Base, BaseHeaps
+from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
 from interpstack_quickjs.guest import (
     STATUS_OK,
@@ -45,11 +45,8 @@ class QuickJSEngine(Engine):
     isolation: ClassVar[Isolation] = Isolation.WASM
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
-    def __init__(self) -> None:
-        self.bases = BaseHeaps()
-
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
-        base = self.bases.get(bridges.sources_for(self.language))
+        base = base_heaps.get(bridges.sources_for(self.language))
         if image is None:
             realm = QuickJSRealm(base, limits, base.heap, None, ModuleTable())
         else:
@@ -88,12 +85,15 @@ class QuickJSRealm(Realm):
         self.modules = modules
         self.guest = self._new_guest(heap)
         self._touched = heap is not base.heap
+        #: What the guest's memory still is, if somebody copied it a moment ago.
+        self._copy: Heap | None = None
 
     def bind(self, bridges: BridgeSet) -> None:
         self._bridges = bridges
         self._offer()
 
     def _offer(self, undo: bool = True) -> None:
+        self._copy = None
         bridges = self._bridges
         offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
         shown = max(16384, 2 * self.limits.result_chars)
@@ -113,6 +113,7 @@ class QuickJSRealm(Realm):
             )
         before = self.guest.heap() if self._touched else self.base.heap
         self._touched = True
+        self._copy = None
         return QuickJSExecution(self, cell, before)
 
     def resume(self) -> Execution:
@@ -124,7 +125,8 @@ class QuickJSRealm(Realm):
     def image(self) -> Image:
         extra = {"cell": self.running, "modules": self.modules.dump()}
         extra = {key: value for key, value in extra.items() if value}
-        data = pack(self.guest.heap(), self.base.heap, extra)
+        self._copy = self.guest.heap()
+        data = pack(self._copy, self.base.heap, extra, self.base.scratch)
         return Image(QuickJSEngine.name, self.base.id, data)
 
     def values(self) -> Mapping[str, Any]:
@@ -137,6 +139,7 @@ class QuickJSRealm(Realm):
 
     def load(self, values: Mapping[str, Any]) -> None:
         self._touched = True
+        self._copy = None
         self._trusted("load", dict(values))
 
     @property
@@ -183,7 +186,7 @@ class QuickJSRealm(Realm):
     def _trusted(self, *command: Any, undo: bool = True) -> str:
         """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
-        before = guest.heap() if self._touched and undo else self.base.heap
+        before = self._copy or (guest.heap() if self._touched and undo else self.base.heap)
         with guest.runtime.ticker:
             guest.set_time(self.limits.cpu_seconds)
             try:

@@ -58,7 +58,7 @@ def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
 def _raise(error: Any, trap: Any) -> None:
     try:
         _forget_exception()  # of a host function; it would come up in somebody else's call
-    except Exception as cause:  # noqa: BLE001 - whatever a host function raised
+    except Exception as cause:
         raise wasmtime.WasmtimeError(str(cause)) from cause
     if error:
         raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001

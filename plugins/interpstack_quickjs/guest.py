@@ -46,7 +46,7 @@ _WALL_FACTOR: Final = 3
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 1.0
 #: Size of the block for passing data; longer data is allocated each time.
-_WORKSPACE_BYTES: Final = 65536
+WORKSPACE_BYTES: Final = 65536
 #: Bytes at its start for handles.
 _SLOTS_BYTES: Final = 64
 #: Bytes that must be free for the kernel to begin the next cell.
@@ -499,7 +499,7 @@ class Guest:
 
     def _space(self) -> Workspace:
         if self._workspace is None:
-            address = self.call("qjs_alloc", _WORKSPACE_BYTES)
+            address = self.call("qjs_alloc", WORKSPACE_BYTES)
             self._workspace = Workspace(address, self.call("new_undefined"))
         return self._workspace
 
@@ -507,7 +507,7 @@ class Guest:
     def _placed(self, data: bytes) -> Iterator[int]:
         """Address of a copy in guest memory, with a NUL behind."""
         address = self._space().address + _SLOTS_BYTES
-        if len(data) < _WORKSPACE_BYTES - _SLOTS_BYTES:
+        if len(data) < WORKSPACE_BYTES - _SLOTS_BYTES:
             self.write(data + b"\0", address)
             yield address
             return

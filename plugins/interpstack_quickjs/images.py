@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from typing import Any, Final
 
 import zstandard
@@ -21,24 +22,27 @@ __all__ = ["pack", "unpack"]
 
 _MAGIC: Final = b"IQJ1"
 _PAGE: Final = 4096
+_PART: Final = 65536
 _HEAD: Final = struct.Struct("<4sI")
 _LEVEL: Final = 3
 
 
-def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
+def pack(
+    heap: Heap, base: Heap, extra: dict[str, Any], scratch: Sequence[tuple[int, int]] = ()
+) -> bytes:
     """Encode a heap.
 
     Args:
-        heap: What to store.
+        heap: What to store. Its memory is changed where it means nothing.
         base: What `unpack` will be given.
         extra: Plain JSON data stored beside it.
+        scratch: Start and end of parts of the memory that need not be stored.
     """
-    memory, reference = memoryview(heap.memory), memoryview(base.memory)
-    pages = [
-        start
-        for start in range(0, len(memory), _PAGE)
-        if memory[start : start + _PAGE] != _base_page(reference, start)
-    ]
+    memory, reference = bytearray(heap.memory), base.memory
+    # Below the stack pointer lies what calls that have returned left behind.
+    for start, end in ((0, heap.stack_pointer), *scratch):
+        memory[start:end] = reference[start:end]
+    pages = _changed_pages(bytes(memory), bytes(reference))
     changed = b"".join(memory[start : start + _PAGE] for start in pages)
     before = b"".join(_base_page(reference, start) for start in pages)
     header = {
@@ -50,6 +54,20 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
     head = json.dumps(header, separators=(",", ":")).encode()
     body = zstandard.compress(_xor(changed, before), _LEVEL)
     return _HEAD.pack(_MAGIC, len(head)) + head + body
+
+
+def _changed_pages(memory: bytes, reference: bytes) -> list[int]:
+    """Starts of the pages that differ; most of a heap does not, so look at large parts first."""
+    pages: list[int] = []
+    for start in range(0, len(memory), _PART):
+        if memory[start : start + _PART] == reference[start : start + _PART]:
+            continue
+        pages += [
+            page
+            for page in range(start, min(start + _PART, len(memory)), _PAGE)
+            if memory[page : page + _PAGE] != _base_page(reference, page)
+        ]
+    return pages
 
 
 def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
@@ -98,7 +116,7 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
     body = zstandard.ZstdDecompressor().decompress(frame, max_output_size=total or 1)
     if len(body) != total:
         raise ValueError("it is cut short")
-    reference = memoryview(base.memory)
+    reference = base.memory
     before = b"".join(_base_page(reference, page * _PAGE) for page in pages)
     changed = _xor(body, before)
     memory = bytearray(base.memory) + bytearray(size - len(base.memory))
@@ -107,7 +125,7 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
     return Heap(memory, stack, base.workspace), extra
 
 
-def _base_page(reference: memoryview, start: int) -> bytes:
+def _base_page(reference: bytes | bytearray, start: int) -> bytes:
     return bytes(reference[start : start + _PAGE]).ljust(_PAGE, b"\0")
 
 

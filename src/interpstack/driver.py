@@ -268,7 +268,7 @@ class _Run:
         try:
             # Output of a cell that ran out of time is still delivered.
             async with asyncio.timeout(left if left is None else max(left, _GRACE_SECONDS)):
-                await self._invoke(bridge, wire, self.context)
+                await self._invoke(bridge, decode(wire), self.context)
         except asyncio.CancelledError as error:
             if _is_cancelled():
                 raise
@@ -339,8 +339,10 @@ class _Run:
             bridge.name, asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
         )
         async with own, self.slots:
-            context = self.context.for_request(request.id, f"{self.cell.seed:x}:{request.id}")
-            answer: AnswerRequest = partial(self._invoke, bridge, request.wire, context)
+            key = f"{self.cell.seed:x}:{request.id}"
+            context = self.context.for_request(request.id, key, request.plain)
+            given = request.wire if request.plain else decode(request.wire)
+            answer: AnswerRequest = partial(self._invoke, bridge, given, context)
             for wrapper in reversed(self.wrap_request(request)):
                 answer = partial(wrapper, answer)
             value = await answer()
@@ -367,8 +369,8 @@ class _Run:
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
         return None
 
-    async def _invoke(self, bridge: Bridge, wire: Any, context: CellContext) -> Any:
-        args, kwargs = bridge.arguments(decode(wire))
+    async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
+        args, kwargs = bridge.arguments(given)
         if bridge.takes_context:
             kwargs["context"] = context
         if bridge.is_async:

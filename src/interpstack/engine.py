@@ -112,11 +112,13 @@ class Request:
         id: Unique in its execution, rising in the order of the requests.
         bridge: The bridge's dotted name, as the guest gave it.
         wire: The input as a wire tree.
+        plain: The tree is known to hold no tags, so it is its own decoded form.
     """
 
     id: int
     bridge: str
     wire: Any
+    plain: bool = False
 
 
 @attrs.frozen

@@ -85,18 +85,20 @@ class CellContext:
         request_id: The request being answered; 0 for calls.
         call_key: The same for this call however often the cell is replayed; different for
             every other call of the session. Tools can use it as an idempotency key.
+        plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
     """
 
     session_key: str
     cell: Cell
     request_id: int = 0
     call_key: str = ""
+    plain_input: bool = False
     _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
 
-    def for_request(self, request_id: int, call_key: str) -> CellContext:
+    def for_request(self, request_id: int, call_key: str, plain_input: bool) -> CellContext:
         """The same context, seen from one request."""
-        return attrs.evolve(self, request_id=request_id, call_key=call_key)
+        return attrs.evolve(self, request_id=request_id, call_key=call_key, plain_input=plain_input)
 
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
         """Add lines to the cell's console output, or note that some were dropped."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -42,16 +44,25 @@ class PluginInfo:
 
 
 def installed() -> Mapping[str, EntryPoint]:
-    """Entry points of all installed plugins, by name, sorted; none is imported."""
+    """Entry points of all installed plugins, by name, sorted; none is imported.
+
+    Looking through all distributions takes a while, so it is done again only when the import
+    path has changed.
+    """
+    return _find(tuple(sys.path), entry_points)
+
+
+@lru_cache(maxsize=4)
+def _find(path: tuple[str, ...], look_up: Callable[..., Any]) -> Mapping[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+    for entry in sorted(look_up(group=GROUP), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise ConfigurationError(
                 f"two distributions install a plugin named {entry.name!r}: {other.value} and "
                 f"{entry.value}; uninstall one"
             )
-    return found
+    return MappingProxyType(found)
 
 
 def load(name: str) -> Any:

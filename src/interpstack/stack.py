@@ -46,7 +46,7 @@ class InterpreterStack:
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
         unawaited: str = "finish",
-        max_live_sessions: int = 16,
+        max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
             if isinstance(given, str) or not isinstance(given, Iterable):

@@ -128,7 +128,7 @@ async def load(agent: Any, conversations: int, turns: int) -> list[Sample]:
 def assert_nothing_leaked(samples: list[Sample]) -> None:
     before, first, last = samples[0], samples[1], samples[-1]
     middle = samples[(len(samples) + 1) // 2]
-    assert last.memory - middle.memory < 32 * MIB
+    assert last.memory - middle.memory < 16 * MIB
     assert last.files <= first.files
     assert last.live <= 16  # `max_live_sessions` of a stack
     cpus = os.cpu_count() or 2

@@ -141,9 +141,11 @@
   const trail = list(); // keys from the root to the value being encoded, for messages
   function encodeValue(value) {
     encodedChars = 0;
-    const plain = plainText(value);
-    return plain === undefined ? encode(value, 0) : bounded(plain);
+    const text = plainText(value);
+    encodedPlain = text !== undefined;
+    return encodedPlain ? bounded(text) : encode(value, 0);
   }
+  let encodedPlain = false; // whether what was encoded last holds no tag
   // What JSON can say is left to the engine's own JSON, which is many times faster.
   function plainText(value) {
     if (typeof value !== "object" || value === null || !arraysAreSound()) return undefined;
@@ -688,9 +690,9 @@
 
   // -- requests ----------------------------------------------------------------------------
 
-  function open(name, text) {
+  function open(name, text, plain) {
     const id = nextId++;
-    requests[requests.length] = "[" + id + "," + stringify(name) + "," + text + "]";
+    requests[requests.length] = "[" + id + "," + stringify(name) + "," + text + (plain === true ? ",true]" : "]");
     return id;
   }
   function request(name, input) {
@@ -702,7 +704,7 @@
           + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
       const site = new ErrorClass();
-      pending[open(name, text)] = { __proto__: null, resolve, reject, site };
+      pending[open(name, text, encodedPlain)] = { __proto__: null, resolve, reject, site };
     });
   }
   function call(name, input) {
