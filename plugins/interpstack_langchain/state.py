@@ -160,7 +160,10 @@ class Sessions:
         except (RecordRejected, ImageError, EngineFailure) as error:
             await session.reset()
             known.detached = True
-            notices = (f"Variables of earlier turns could not be restored: {error}",)
+            notices = (
+                f"Variables of earlier turns could not be restored: {error}. Those of this turn "
+                "will not be kept.",
+            )
         for notice in notices:
             session.notify(notice)
         return known
@@ -182,6 +185,7 @@ class Sessions:
         known = self._known.get(owner)
         if known is not None:
             known.record = None
+            close = close or known.detached  # the next turn tries to restore again
         if not close:
             return
         self._known.pop(owner, None)

@@ -34,6 +34,8 @@ from interpstack_quickjs.modules import ModuleTable
 
 __all__ = ["QuickJSEngine"]
 
+#: Seconds that getters of the guest may take while its values are exported.
+_EXPORT_SECONDS: Final = 0.5
 _LANGUAGES: Final = ("javascript", "typescript")
 
 
@@ -130,7 +132,7 @@ class QuickJSRealm(Realm):
         return Image(QuickJSEngine.name, self.base.id, data)
 
     def values(self) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = json.loads(self._trusted("values"))
+        values: Mapping[str, Any] = json.loads(self._trusted("values", seconds=_EXPORT_SECONDS))
         return values
 
     def names(self) -> Sequence[str]:
@@ -183,15 +185,15 @@ class QuickJSRealm(Realm):
             raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""
 
-    def _trusted(self, *command: Any, undo: bool = True) -> str:
+    def _trusted(self, *command: Any, undo: bool = True, seconds: float | None = None) -> str:
         """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
         before = self._copy or (guest.heap() if self._touched and undo else self.base.heap)
         with guest.runtime.ticker:
-            guest.set_time(self.limits.cpu_seconds)
+            guest.set_time(seconds or self.limits.cpu_seconds)
             try:
                 return self.dispatch(*command)
-            except Trapped as error:
+            except (Trapped, OutOfRoom) as error:
                 if undo:
                     self.restore(before)
                 raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error

@@ -125,7 +125,7 @@ class QuickJSExecution(Execution):
                 why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.
             realm.restore(self._before)
-        return attrs.evolve(progress, failure=GuestError("Undone", f"{UNDONE}: {why}"))
+        return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
 
     def interrupt(self) -> None:
         self._realm.guest.interrupt()

@@ -381,7 +381,8 @@ class _Run:
 
 def describe_error(error: Exception, tool: str) -> GuestError:
     """A host exception as the guest may see it: no stack, no host paths of its own."""
-    name = "TypeError" if isinstance(error, TypeError) else "ToolError"
+    wrong_input = isinstance(error, TypeError) and not isinstance(error, UnsupportedValue)
+    name = "TypeError" if wrong_input else "ToolError"
     try:
         message = str(error) or type(error).__name__
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error

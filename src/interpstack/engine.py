@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from interpstack.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from interpstack.bridges import BridgeSet
     from interpstack.limits import Limits
@@ -62,6 +64,16 @@ class Capability(Enum):
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
 
 
+def _is(accepted: str, kind: type, *, optional: bool = False) -> Any:
+    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is None and optional:
+            return
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ConfigurationError(f"cell: {attribute.name} takes {accepted}; got {value!r:.80}")
+
+    return validate
+
+
 @attrs.frozen(kw_only=True)
 class Cell:
     """One piece of source to run.
@@ -73,10 +85,14 @@ class Cell:
         seed: Seed of the guest's random numbers; `None` lets the host draw one.
     """
 
-    source: str = attrs.field(validator=attrs.validators.instance_of(str))
-    name: str = "cell"
-    language: str | None = None
-    seed: int | None = None
+    source: str = attrs.field(validator=_is("a string", str))
+    name: str = attrs.field(default="cell", validator=_is("a string", str))
+    language: str | None = attrs.field(
+        default=None, validator=_is("a string or None", str, optional=True)
+    )
+    seed: int | None = attrs.field(
+        default=None, validator=_is("an integer or None", int, optional=True)
+    )
 
 
 @attrs.frozen

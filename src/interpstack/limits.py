@@ -46,7 +46,7 @@ class Limits:
         result_chars: Characters of the result that are shown.
         console_chars: Characters of console output that are kept.
         value_bytes: Bytes of one value that crosses, in either direction.
-        source_bytes: Bytes of one cell's source.
+        source_bytes: Bytes of one cell's source as UTF-8.
 
     Raises:
         ConfigurationError: A value is of the wrong type or not positive.

@@ -96,7 +96,7 @@ class CellContext:
     _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
 
-    def for_request(self, request_id: int, call_key: str, plain_input: bool) -> CellContext:
+    def for_request(self, request_id: int, call_key: str, plain_input: bool = False) -> CellContext:
         """The same context, seen from one request."""
         return attrs.evolve(self, request_id=request_id, call_key=call_key, plain_input=plain_input)
 

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Session", "SessionPool", "SessionState"]
 
 _T = TypeVar("_T")
+#: Sessions whose cells the current code runs in; bridge handlers inherit it.
+_running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
 
 
 @attrs.frozen(kw_only=True)
@@ -319,9 +322,10 @@ class Session:
         limit = self._stack.limits.source_bytes
         if not cell.source.strip():
             raise ConfigurationError("the code is empty; pass at least one expression or statement")
-        if len(cell.source) > limit:
+        size = len(cell.source.encode("utf-8", "surrogatepass"))
+        if size > limit:
             raise ConfigurationError(
-                f"the code has {len(cell.source)} characters; at most {limit} are accepted "
+                f"the code has {size} bytes; at most {limit} are accepted "
                 "(Limits.source_bytes); pass data through a tool or a bridge instead"
             )
         return cell
@@ -349,6 +353,7 @@ class Session:
 
     async def _run(self, realm: Realm, cell: Cell, bridges: BridgeSet) -> Outcome:
         context = CellContext(self.key, cell)
+        token = _running.set((*_running.get(), self))
         wrap = self._stack.hook.interpstack_wrap_request
         try:
             return await run_cell(
@@ -364,6 +369,8 @@ class Session:
         except EngineFailure:
             await self._drop_realm()
             raise
+        finally:
+            _running.reset(token)
 
     def _wrappers(self, request: Request) -> Sequence[RequestWrapper]:
         hook = self._stack.hook.interpstack_wrap_request
@@ -386,6 +393,11 @@ class Session:
 
     @asynccontextmanager
     async def _exclusive(self) -> AsyncIterator[None]:
+        if self in _running.get():
+            raise ConfigurationError(
+                f"session {self.key!r} is asked for something by a bridge of its own running "
+                "cell, which would wait for itself; use another session"
+            )
         async with self._queue.slot():
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")

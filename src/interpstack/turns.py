@@ -56,7 +56,7 @@ def _read_only(options: Mapping[str, Any]) -> Mapping[str, Any]:
 class Turn:
     """What holds until the next turn; bound to a session with `Session.bind`.
 
-    Two turns that are equal bind the same bridges, so an unchanged turn costs nothing.
+    Binding the same object again costs nothing; a new one makes the plugins register anew.
 
     Attributes:
         tools: Tools that guests may call.

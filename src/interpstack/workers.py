@@ -132,18 +132,37 @@ async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -
     When the caller is cancelled, `interrupt` is called and the guest is waited for: nobody
     else may touch its realm before it has stopped.
     """
-    future = _get().guests.submit(function)
-    waiter = asyncio.wrap_future(future)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_T] = loop.create_future()
+    stopped = asyncio.Event()
+
+    def work() -> None:
+        try:
+            value = function()
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
+            loop.call_soon_threadsafe(finish, None, error)
+        else:
+            loop.call_soon_threadsafe(finish, value, None)
+
+    def finish(value: Any, error: BaseException | None) -> None:
+        stopped.set()
+        if answer.cancelled():
+            return
+        if error is None:
+            answer.set_result(value)
+        else:
+            answer.set_exception(error)
+
+    _get().guests.submit(work)
     try:
-        return await asyncio.shield(waiter)
+        return await answer
     except asyncio.CancelledError:
         interrupt()
-        while not waiter.done():
+        while not stopped.is_set():
             try:
-                await asyncio.wait([waiter])
+                await stopped.wait()
             except asyncio.CancelledError:
                 continue  # the first cancellation is raised below, once the guest has stopped
-        waiter.exception()
         raise
 
 

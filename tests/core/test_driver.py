@@ -361,7 +361,7 @@ async def test_answers_that_cannot_cross_are_errors_in_the_guest(
 ) -> None:
     session = make_session(_bridge(lambda: answer), limits=Limits(value_bytes=1000))
     outcome = await session.eval(_CATCH)
-    assert outcome.text.startswith("TypeError: ")
+    assert outcome.text.startswith("ToolError: ")
     assert message in outcome.text
 
 

@@ -267,11 +267,14 @@ def test_processes_that_start_at_once_on_a_cold_cache(tmp_path: Path) -> None:
     assert {file.name: file.stat().st_mtime_ns for file in cache.iterdir()} == files
 
 
-def test_a_damaged_base_heap_is_made_again(cache: Path) -> None:
+def test_a_damaged_base_heap_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from interpstack import BridgeSet, Cell, Limits
+    from interpstack_quickjs import engine
+    from interpstack_quickjs.base import BaseHeaps
     from interpstack_quickjs.engine import QuickJSEngine
 
     def run() -> str:
+        monkeypatch.setattr(engine, "base_heaps", BaseHeaps())  # as a new process has it
         realm = QuickJSEngine().open(Limits(), BridgeSet())
         progress = realm.start(Cell(source="6 * 7")).poll(0.0, 1.0)
         realm.close()
