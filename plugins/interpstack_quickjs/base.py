@@ -29,9 +29,9 @@ from interpstack_quickjs.guest import (
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 3"
+_FORMAT = "base 4"
 #: Length of the kernel's `recorder`.
-_RECORDER_UNITS = 8192
+_RECORDER_BYTES = 16384
 
 
 @attrs.frozen
@@ -57,7 +57,7 @@ class Base:
         space = self.heap.workspace.address
         return (
             (space, space + WORKSPACE_BYTES),
-            (self.recorder, self.recorder + 2 * _RECORDER_UNITS),
+            (self.recorder, self.recorder + _RECORDER_BYTES),
         )
 
     def recorded(self, guest: Guest) -> tuple[str, int]:
@@ -65,10 +65,15 @@ class Base:
 
         Readable when the guest cannot run any more.
         """
-        units, low, high = struct.unpack("<3H", guest.read(self.recorder, 6))
-        length = min(units, _RECORDER_UNITS - 3)
-        data = guest.read(self.recorder + 6, 2 * length)
-        return data.decode("utf-16-le", "replace").removesuffix("\n"), low + (high << 16)
+        used, omitted = struct.unpack("<II", guest.read(self.recorder, 8))
+        data = bytes(guest.read(self.recorder + 8, min(used, _RECORDER_BYTES - 8)))
+        lines, at = [], 0
+        while at + 2 <= len(data):
+            size = struct.unpack_from("<H", data, at)[0]
+            text = data[at + 2 : at + 2 + size // 2]
+            lines.append(text.decode("utf-16-le", "replace") if size & 1 else text.decode("latin-1"))
+            at += 2 + size // 2
+        return "\n".join(lines), omitted
 
 
 class BaseHeaps:
@@ -129,7 +134,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
 
 def _find_recorder(heap: Heap) -> int:
     """Address of the kernel's `recorder`, by the pattern it is made with."""
-    pattern = struct.pack("<64H", *((i * 40503 + 12345) & 65535 for i in range(64)))
+    pattern = bytes((i * 40503 + 12345) >> 5 & 255 for i in range(128))
     address = bytes(heap.memory).find(pattern)
     if address < 0:
         raise EngineFailure("the kernel's recorder is not in the guest's memory")

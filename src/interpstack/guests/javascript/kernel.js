@@ -748,21 +748,45 @@
     record(kept);
   }
   // A copy of the console output at a fixed place, for engines that can look into the memory of
-  // a guest that was stopped in the middle: length, omitted characters (low, high), UTF-16 units.
-  const recorder = new Uint16Array(8192);
-  for (let i = 0; i < 8192; i++) recorder[i] = (i * 40503 + 12345) & 65535; // found by this pattern
+  // a guest that was stopped in the middle: bytes used and characters omitted (32 bits each),
+  // then lines. A line is its length in bytes, doubled, plus one for UTF-16 (16 bits), and text
+  // in Latin-1 or UTF-16.
+  const recorder = new Bytes(16384);
+  for (let i = 0; i < 16384; i++) recorder[i] = (i * 40503 + 12345) >> 5 & 255; // found by this pattern
+  const recorderBuffer = recorder.buffer, recorderHead = new Uint32Array(recorderBuffer, 0, 2);
+  const storeBase64 = typeof Bytes.prototype.setFromBase64 === "function" ? uncurry(Bytes.prototype.setFromBase64) : undefined;
+  const latin1ToBase64 = globals.btoa;
   function record(line) {
-    let at = recorder[0], missed = 0;
-    for (let i = 0; i < line.length; i++) {
-      if (at >= 8188) { missed = line.length - i; break; }
-      recorder[3 + at++] = charCode(line, i);
+    const at = recorderHead[0], room = 16384 - 10 - at;
+    if (line.length > 0) {
+      const kept = line.length * 2 <= room ? line : slice(line, 0, room > 1 ? room >> 1 : 0);
+      recorderMissed += line.length - kept.length;
+      if (kept.length > 0) {
+        const wide = !recordLatin1(kept, at + 10);
+        const size = wide ? kept.length * 2 : kept.length;
+        if (wide) recordWide(kept, at + 10);
+        recorder[at + 8] = (size * 2 + (wide ? 1 : 0)) & 255;
+        recorder[at + 9] = (size * 2) >> 8;
+        recorderHead[0] = at + 2 + size;
+      }
     }
-    if (at < 8188 && line.length > 0) recorder[3 + at++] = 10;
-    recorder[0] = at;
-    recorderMissed += missed;
-    const omitted = lineOmitted + recorderMissed;
-    recorder[1] = omitted & 65535;
-    recorder[2] = (omitted >>> 16) & 65535;
+    recorderHead[1] = lineOmitted + recorderMissed;
+  }
+  function recordLatin1(line, at) {
+    if (storeBase64 === undefined) return false;
+    try {
+      storeBase64(new Bytes(recorderBuffer, at), latin1ToBase64(line));
+      return true;
+    } catch {
+      return false; // has other characters
+    }
+  }
+  function recordWide(line, at) {
+    for (let i = 0; i < line.length; i++) {
+      const code = charCode(line, i);
+      recorder[at++] = code & 255;
+      recorder[at++] = code >> 8;
+    }
   }
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
   async function importModule(specifier, names) {
@@ -1010,7 +1034,7 @@
     begin(words, told) {
       forget();
       calls = list(); lines = list(); lineChars = 0; lineOmitted = 0; completion = "";
-      recorder[0] = recorder[1] = recorder[2] = recorderMissed = 0;
+      recorderHead[0] = recorderHead[1] = recorderMissed = 0;
       requested = called = importing = 0;
       cell++;
       active = true;
