@@ -23,8 +23,8 @@ from interpstack_quickjs.guest import (
     Guest,
     Heap,
     Workspace,
-    guest_runtime,
 )
+from interpstack_quickjs.runtime import guest_runtime
 
 __all__ = ["Base", "base_heaps"]
 
@@ -71,7 +71,9 @@ class Base:
         while at + 2 <= len(data):
             size = struct.unpack_from("<H", data, at)[0]
             text = data[at + 2 : at + 2 + size // 2]
-            lines.append(text.decode("utf-16-le", "replace") if size & 1 else text.decode("latin-1"))
+            lines.append(
+                text.decode("utf-16-le", "replace") if size & 1 else text.decode("latin-1")
+            )
             at += 2 + size // 2
         return "\n".join(lines), omitted
 

@@ -1,46 +1,34 @@
 """The WebAssembly guest of quickjs-rs, driven through wasmtime.
 
-quickjs-rs ships QuickJS compiled to WebAssembly, with a set of exported functions. This is the
-only module that knows them; `tests/plugins/quickjs/test_guest_contract.py` names what breaks if
-they change. Its own Python layer is not used: it marshals values one property at a time, shares
-its wasmtime engine with every other user in the process, and gives the guest a system interface.
-
-Here the guest has no system interface at all. The functions of WASI it imports are stubs that
-fail, but for clock and random, which are constant: so an instance's memory depends on nothing
-but the code that ran in it, and time and chance come from the host through the kernel.
+quickjs-rs ships QuickJS compiled to WebAssembly. This module knows the functions it exports,
+`runtime.py` those it imports, and no other one knows either;
+`tests/plugins/quickjs/test_guest_contract.py` names what breaks if they change. Its own Python
+layer is not used: it marshals values one property at a time, shares its wasmtime engine with
+every other user in the process, and gives the guest a system interface.
 """
 
 from __future__ import annotations
 
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack_quickjs.compiled import Compiled, load_module
 from interpstack_quickjs.exports import raw_call
+from interpstack_quickjs.runtime import TICK_SECONDS, current, guest_runtime
 
-__all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "guest_path", "guest_runtime"]
+__all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "Workspace"]
 
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
-#: Native stack that guest code may use; wasmtime takes less than 2 MiB, guest threads have more.
-_STACK_BYTES: Final = 2 * 2**20 - 65536
-#: Seconds between ticks of the clock that stops code which polls for no interrupt.
-_TICK_SECONDS: Final = 0.1
 #: Wall time a guest may take for its CPU time before the instance is stopped for good.
 _WALL_FACTOR: Final = 3
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
@@ -112,159 +100,6 @@ class Heap:
     workspace: Workspace
 
 
-class _Ticker:
-    """Raises the epoch of a wasmtime engine while guests run, in one thread."""
-
-    def __init__(self, engine: wasmtime.Engine) -> None:
-        self._engine = engine
-        self._running = 0
-        self._wake = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> None:
-        with self._wake:
-            self._running += 1
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._tick, name="interpstack-quickjs-clock", daemon=True
-                )
-                self._thread.start()
-            elif self._running == 1:
-                self._wake.notify()
-
-    def __exit__(self, *exc: object) -> None:
-        with self._wake:
-            self._running -= 1
-
-    def _tick(self) -> None:
-        while True:
-            with self._wake:
-                while not self._running:
-                    self._wake.wait()
-            time.sleep(_TICK_SECONDS)
-            self._engine.increment_epoch()
-
-
-@attrs.frozen
-class GuestRuntime:
-    """What all instances of the process share."""
-
-    engine: wasmtime.Engine
-    compiled: Compiled
-    linker: wasmtime.Linker
-    ticker: _Ticker
-
-
-_current = threading.local()
-
-
-@cache
-def guest_path(name: str = "_guest.wasm") -> Path:
-    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
-
-    Raises:
-        EngineFailure: quickjs-rs is missing or has no such file.
-    """
-    spec = find_spec("quickjs_rs")
-    if spec is None or not spec.origin:
-        raise EngineFailure(
-            "quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    path = Path(spec.origin).with_name(name)
-    if not path.is_file():
-        found = version("quickjs-rs")
-        raise EngineFailure(
-            f"quickjs-rs {found} has no {name}; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    return path
-
-
-_runtime: GuestRuntime | None = None
-_runtime_lock = threading.Lock()
-
-
-def guest_runtime() -> GuestRuntime:
-    """The shared compiled guest; compiled on first use, or loaded from the cache."""
-    global _runtime
-    if _runtime is None:
-        with _runtime_lock:
-            if _runtime is None:
-                _runtime = _make_runtime()
-    return _runtime
-
-
-def _make_runtime() -> GuestRuntime:
-    config = wasmtime.Config()
-    config.epoch_interruption = True
-    config.max_wasm_stack = _STACK_BYTES
-    engine = wasmtime.Engine(config)
-    compiled = load_module(engine, guest_path())
-    return GuestRuntime(engine, compiled, _make_linker(engine), _Ticker(engine))
-
-
-def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
-    linker = wasmtime.Linker(engine)
-    i32, i64 = wasmtime.ValType.i32, wasmtime.ValType.i64
-
-    def define(module: str, name: str, params: list[Any], function: Callable[..., Any]) -> None:
-        results = [] if name == "proc_exit" else [i32()]
-        linker.define_func(
-            module, name, wasmtime.FuncType([p() for p in params], results), function
-        )
-
-    define("env", "host_interrupt", [], lambda: 1 if _current.guest.poll_interrupt() else 0)
-    define("env", "host_call", [i32] * 5, lambda *_: -1)  # "failed": the kernel never uses it
-    define("env", "host_module_normalize", [i32] * 5, _resolve_module)
-    define("env", "host_module_load", [i32] * 3, _load_module)
-    for name, params in {
-        "fd_close": [i32],
-        "fd_fdstat_get": [i32, i32],
-        "fd_seek": [i32, i64, i32, i32],
-        "fd_write": [i32] * 4,
-    }.items():
-        define("wasi_snapshot_preview1", name, params, lambda *_: 8)  # EBADF
-    define("wasi_snapshot_preview1", "environ_get", [i32, i32], lambda *_: 0)
-    define("wasi_snapshot_preview1", "environ_sizes_get", [i32, i32], _zero_words(2))
-    define("wasi_snapshot_preview1", "clock_time_get", [i32, i64, i32], _zero_clock)
-    define("wasi_snapshot_preview1", "random_get", [i32, i32], _zero_random)
-    define("wasi_snapshot_preview1", "proc_exit", [i32], _refuse_exit)
-    return linker
-
-
-def _resolve_module(base: int, base_size: int, name: int, name_size: int, size: int) -> int:
-    guest: Guest = _current.guest
-    text = guest.resolve_module(guest.text(base, base_size), guest.text(name, name_size))
-    return guest.hand_over(text, size)
-
-
-def _load_module(name: int, name_size: int, size: int) -> int:
-    guest: Guest = _current.guest
-    return guest.hand_over(guest.load_module(guest.text(name, name_size)), size)
-
-
-def _zero_words(count: int) -> Callable[..., int]:
-    def write(*pointers: int) -> int:
-        for pointer in pointers[:count]:
-            _current.guest.write(bytes(4), pointer)
-        return 0
-
-    return write
-
-
-def _zero_clock(clock: int, precision: int, pointer: int) -> int:
-    _current.guest.write(bytes(8), pointer)
-    return 0
-
-
-def _zero_random(pointer: int, length: int) -> int:
-    _current.guest.write(bytes(length), pointer)
-    return 0
-
-
-def _refuse_exit(code: int) -> None:
-    raise wasmtime.WasmtimeError(f"the guest tried to exit with status {code}")
-
-
 class Guest:
     """One instance: a QuickJS runtime with one context in its own linear memory.
 
@@ -285,13 +120,13 @@ class Guest:
         self._interrupt = False
         self.interrupted = False
         self._store.set_epoch_deadline(10**9)
-        previous, _current.guest = getattr(_current, "guest", None), self
+        previous, current.guest = getattr(current, "guest", None), self
         try:
             instance = self.runtime.linker.instantiate(self._store, self.runtime.compiled.module)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
             raise EngineFailure(f"the guest cannot be started: {error}") from error
         finally:
-            _current.guest = previous
+            current.guest = previous
         exports: Any = instance.exports(self._store)
         self._exports: dict[str, Callable[..., int]] = {}
         self._lookup: Any = exports
@@ -380,7 +215,7 @@ class Guest:
             return
         self._deadline = time.thread_time() + cpu_seconds
         # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
-        ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / _TICK_SECONDS
+        ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS
         self._store.set_epoch_deadline(int(ticks) + 1)
 
     def interrupt(self) -> None:
@@ -404,13 +239,13 @@ class Guest:
         function = self._exports.get(name)
         if function is None:
             function = self._exports[name] = raw_call(self._store, self._lookup[name])
-        previous, _current.guest = getattr(_current, "guest", None), self
+        previous, current.guest = getattr(current, "guest", None), self
         try:
             return function(*args)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
             raise Trapped(error) from None
         finally:
-            _current.guest = previous
+            current.guest = previous
 
     def evaluate(self, source: str, export: str = "eval_code") -> tuple[int, int]:
         """Run a script; status and handle of its value, or of the thrown value."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import wasmtime
 
 from interpstack_quickjs.compiled import Compiled, load_module
-from interpstack_quickjs.guest import guest_path, guest_runtime
+from interpstack_quickjs.runtime import guest_path, guest_runtime
 
 __all__ = ["TypeScriptError", "strip_types"]
 

@@ -1,7 +1,6 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
-from interpstack.driver import GuestException
 from interpstack.engine import (
     Call,
     Capability,
@@ -37,6 +36,7 @@ from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.plugins import PluginInfo, installed
 from interpstack.render import render
+from interpstack.requests import GuestException
 from interpstack.sessions import Session, SessionState
 from interpstack.stack import InterpreterStack
 from interpstack.turns import HostTool, Turn

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interpstack.bridges import BridgeRegistry
-    from interpstack.driver import RequestWrapper
     from interpstack.engine import Engine, Request
     from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
+    from interpstack.requests import RequestWrapper
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
     from interpstack.turns import Turn

@@ -1,10 +1,8 @@
-"""Sessions, and the pool that keeps them live or hibernated."""
+"""Sessions: one conversation's interpreter each."""
 
 from __future__ import annotations
 
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -15,19 +13,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from interpstack.bridges import BridgeSet
-from interpstack.driver import RequestWrapper, run_cell
+from interpstack.driver import run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
+from interpstack.requests import RequestWrapper
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
 if TYPE_CHECKING:
-    from interpstack.stack import InterpreterStack
+    from interpstack.pool import SessionPool
 
-__all__ = ["Session", "SessionPool", "SessionState"]
+__all__ = ["Session", "SessionState"]
 
 _T = TypeVar("_T")
 #: Sessions whose cells the current code runs in; bridge handlers inherit it.
@@ -402,61 +401,6 @@ class Session:
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
-
-
-class SessionPool:
-    """All sessions of a stack: a bounded number live, the rest hibernated."""
-
-    def __init__(self, stack: InterpreterStack, max_live: int) -> None:
-        self.stack = stack
-        self._max_live = max_live
-        self._sessions: dict[str, Session] = {}
-        self._used: OrderedDict[str, Session] = OrderedDict()
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def session(self, key: str | None) -> Session:
-        """The session of this key, made on first use."""
-        if key is not None and (not isinstance(key, str) or not key):
-            raise ConfigurationError(f"a session key is a non-empty string; got {key!r}")
-        with self._lock:
-            if self._closed:
-                raise SessionClosed("the stack was closed; make a new InterpreterStack")
-            name = key or f"anonymous-{secrets.token_hex(8)}"
-            if name not in self._sessions:
-                self._sessions[name] = Session(self, name, anonymous=key is None)
-            return self._sessions[name]
-
-    def touch(self, session: Session) -> None:
-        """Note that a session has just been used."""
-        with self._lock:
-            self._used[session.key] = session
-            self._used.move_to_end(session.key)
-
-    def forget(self, session: Session) -> None:
-        """Drop a closed session."""
-        with self._lock:
-            if self._sessions.get(session.key) is session:
-                del self._sessions[session.key]
-                self._used.pop(session.key, None)
-
-    async def trim(self) -> None:
-        """Hibernate the live sessions idle longest, down to the bound."""
-        with self._lock:
-            surplus = len(self._used) - self._max_live
-            idle = [s for s in self._used.values() if not s.in_use][: max(0, surplus)]
-        for session in idle:
-            if await session.hibernate():
-                with self._lock:
-                    if not session.live:
-                        self._used.pop(session.key, None)
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            sessions = list(self._sessions.values())
-        for session in sessions:
-            session.close()
 
 
 def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:

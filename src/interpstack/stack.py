@@ -12,7 +12,8 @@ from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
 from interpstack.persistence import Persistence
 from interpstack.plugins import PluginInfo, PluginManager, find_engine
-from interpstack.sessions import Session, SessionPool
+from interpstack.pool import SessionPool
+from interpstack.sessions import Session
 from interpstack.turns import Turn
 
 __all__ = ["InterpreterStack"]

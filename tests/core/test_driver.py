@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Bridge, CellContext, GuestException, Limits, bridge, driver
+from interpstack import Bridge, CellContext, GuestException, Limits, bridge, driver, requests
 
 MakeSession = Callable[..., Any]
 
@@ -183,7 +183,7 @@ async def test_a_sync_handler_that_hangs_ends_with_the_wall_time(
 async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
     make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(requests, "_GRACE_SECONDS", 0.05)
     tasks = []
 
     async def stubborn() -> None:
@@ -204,7 +204,7 @@ async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
 async def test_a_call_whose_handler_hangs_ends_with_the_wall_time(
     make_session: MakeSession, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(driver, "_DELIVERY_SECONDS", 0.1)
 
     async def hang() -> None:
         await asyncio.sleep(60)

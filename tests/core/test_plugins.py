@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, InterpreterStack, ModuleBundle, Persistence, hookimpl, hookspecs
-from interpstack.driver import MODULE
+from interpstack.bridges import MODULE
 from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeExecution, FakeRealm
 

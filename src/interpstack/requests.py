@@ -1,0 +1,275 @@
+"""The host's side of a cell: answers what the guest asks for.
+
+Each request is a task. It is refused, or waits for room, runs its bridge's handler inside the
+wrappers of the plugins, and ends as a settlement, whatever the handler does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import attrs
+
+from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
+from interpstack.engine import Cell, GuestError, Request, Settlement
+from interpstack.errors import UnsupportedValue
+from interpstack.limits import Limits
+from interpstack.modules import ModuleLoader
+from interpstack.outcome import CellContext
+from interpstack.values import decode, encode
+from interpstack.workers import call_blocking
+
+__all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "Requests"]
+
+#: Characters of an error message that reach the guest.
+_MESSAGE_CHARS = 2000
+#: Seconds that cancelled handlers get to clean up before the answer goes out without them.
+_GRACE_SECONDS = 5.0
+
+AnswerRequest = Callable[[], Awaitable[Any]]
+RequestWrapper = Callable[[AnswerRequest], Awaitable[Any]]
+
+
+class GuestException(Exception):
+    """Raised by a handler to choose what the guest catches.
+
+    Args:
+        message: The error's message.
+        name: The error's name in the guest.
+        data: Extra properties; plain JSON values.
+
+    Raises:
+        TypeError: `data` is no JSON.
+        ValueError: `data` has numbers that JSON lacks.
+    """
+
+    def __init__(self, message: str, *, name: str = "ToolError", **data: Any) -> None:
+        super().__init__(message)
+        json.dumps(data, allow_nan=False)  # a mistake shows here, not where the guest is told
+        self.error = GuestError(name, message, data=data)
+
+
+@attrs.define(eq=False)
+class Requests:
+    """The requests of one cell.
+
+    Attributes:
+        cell: Whose they are.
+        bridges: What is offered.
+        limits: How many may be made, and run at once.
+        context: Passed to handlers that want it.
+        wrap_request: The wrappers of one request, outermost first.
+        resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        count: Requests made so far, without timers and imports.
+        open: Those that are not answered yet.
+        settled: Answers that the guest has not got yet, in the order in which they came.
+    """
+
+    cell: Cell
+    bridges: BridgeSet
+    limits: Limits
+    context: CellContext
+    wrap_request: Callable[[Request], Sequence[RequestWrapper]]
+    resolve_module: Callable[[str], ModuleLoader | None]
+    count: int = 0
+    open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
+    settled: list[Settlement] = attrs.field(factory=list)
+    _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
+    _slots: asyncio.Semaphore = attrs.field(init=False)
+    _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
+    _bridge_counts: dict[str, int] = attrs.field(factory=dict)
+    _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
+    _host_error: BaseException | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.limits.concurrency)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is open and nothing waits to be told."""
+        return not self.open and not self.settled
+
+    def take_settled(self) -> list[Settlement]:
+        """The answers that are ready; they count as told from now on."""
+        settled, self.settled = self.settled, []
+        return settled
+
+    async def wait(self, seconds: float | None) -> bool:
+        """Wait until something is settled; False when the time is up first.
+
+        Raises:
+            BaseException: What a bridge declared to be the host's own (`Bridge.passes`).
+        """
+        if not self.settled:
+            try:
+                await asyncio.wait_for(self._wake.wait(), seconds)
+            except TimeoutError:
+                return False
+        self._wake.clear()
+        await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing
+        if self._host_error is not None:
+            raise self._host_error
+        return True
+
+    def drop(self, request_id: int) -> None:
+        """Cancel a request whose answer nobody wants any more."""
+        if request_id in self.open:
+            task = self.open.pop(request_id)[1]
+            task.cancel()
+            self._dropped.append(task)
+
+    async def close(self) -> None:
+        """Cancel what is still open, and wait a moment for handlers to clean up."""
+        for request_id in list(self.open):
+            self.drop(request_id)
+        if self._dropped:
+            await asyncio.wait(self._dropped, timeout=_GRACE_SECONDS)
+
+    async def deliver(self, name: str, wire: Any, seconds: float | None) -> None:
+        """Hand a call to its bridge, for at most `seconds`; the guest hears of no failure."""
+        bridge = self.bridges.get(name)
+        if bridge is None or bridge.awaited:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._invoke(bridge, decode(wire), self.context)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            self.context.attach(error)
+        except Exception as error:  # noqa: BLE001 - a handler may raise anything
+            self.context.attach(error)
+
+    def start(self, request: Request) -> None:
+        """Begin to answer a request, as soon as there is room for it."""
+        task = asyncio.ensure_future(self._answer(request))
+        self.open[request.id] = (request, task)
+
+    async def _answer(self, request: Request) -> None:
+        try:
+            settlement = await self._settlement(request)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again by `wait`
+            self._host_error = error
+            settlement = Settlement(request.id)
+        if self.open.pop(request.id, None) is not None:
+            self.settled.append(settlement)
+            self._wake.set()
+
+    async def _settlement(self, request: Request) -> Settlement:
+        if request.bridge == TIMER:
+            await asyncio.sleep(_milliseconds(request.wire) / 1000)
+            return Settlement(request.id, "null")
+        if request.bridge == MODULE:
+            return await self._load_module(request)
+        bridge = self.bridges.get(request.bridge)
+        refusal = self._refuse(request, bridge)
+        if refusal is not None or bridge is None:
+            return Settlement(request.id, error=refusal)
+        try:
+            text = await self._admitted(bridge, request)
+            return Settlement(request.id, text)
+        except GuestException as error:
+            return Settlement(request.id, error=_with_tool(error.error, bridge.name))
+        except bridge.passes:
+            raise
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            told = GuestError("ToolError", f"{bridge.name} was cancelled")
+            return Settlement(request.id, error=_with_tool(told, bridge.name))
+        except Exception as error:  # noqa: BLE001 - the guest is to catch it
+            return Settlement(request.id, error=describe_error(error, bridge.name))
+
+    async def _load_module(self, request: Request) -> Settlement:
+        specifier = str(request.wire)[:_MESSAGE_CHARS]
+        try:
+            load = self.resolve_module(specifier)
+            if load is None:
+                message = f"there is no module {specifier!r} to import"
+                return Settlement(request.id, error=GuestError("SkillNotAvailable", message))
+            async with self._slots:
+                bundle = await load()
+        except GuestException as error:
+            return Settlement(request.id, error=error.error)
+        except Exception as error:  # noqa: BLE001 - the guest is to catch it
+            told = attrs.evolve(describe_error(error, "import"), name="SkillNotAvailable")
+            return Settlement(request.id, error=told)
+        return Settlement(request.id, json.dumps(bundle.entry), modules=bundle.files)
+
+    async def _admitted(self, bridge: Bridge, request: Request) -> str:
+        """Run the handler once there is room for it; its value as JSON text."""
+        own = self._bridge_slots.setdefault(
+            bridge.name, asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
+        )
+        async with own, self._slots:
+            key = f"{self.cell.seed:x}:{request.id}"
+            context = self.context.for_request(request.id, key, request.plain)
+            given = request.wire if request.plain else decode(request.wire)
+            answer: AnswerRequest = partial(self._invoke, bridge, given, context)
+            for wrapper in reversed(self.wrap_request(request)):
+                answer = partial(wrapper, answer)
+            value = await answer()
+        text = json.dumps(encode(value), separators=(",", ":"))
+        if len(text) > self.limits.value_bytes:
+            raise UnsupportedValue(
+                f"the answer of {bridge.name} has {len(text)} bytes as JSON, more than the "
+                f"{self.limits.value_bytes} that may cross; return less, or a part at a time"
+            )
+        return text
+
+    def _refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
+        self.count += 1
+        tool = {"tool": request.bridge}
+        if self.limits.requests is not None and self.count > self.limits.requests:
+            message = f"the cell may make {self.limits.requests} calls; this was one more"
+            return GuestError("PTCCallBudgetExceeded", message, data=tool)
+        if bridge is None or not bridge.awaited:
+            message = f"{request.bridge} is not offered in this session, or not any more"
+            return GuestError("ToolError", message, data=tool)
+        count = self._bridge_counts[bridge.name] = self._bridge_counts.get(bridge.name, 0) + 1
+        if bridge.budget is not None and count > bridge.budget:
+            message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
+            return GuestError("PTCCallBudgetExceeded", message, data=tool)
+        return None
+
+    async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
+        args, kwargs = bridge.arguments(given)
+        if bridge.takes_context:
+            kwargs["context"] = context
+        if bridge.is_async:
+            return await bridge.handler(*args, **kwargs)
+        value = await call_blocking(partial(bridge.handler, *args, **kwargs))
+        return await value if isinstance(value, Awaitable) else value
+
+
+def describe_error(error: Exception, tool: str) -> GuestError:
+    """A host exception as the guest may see it: no stack, no host paths of its own."""
+    wrong_input = isinstance(error, TypeError) and not isinstance(error, UnsupportedValue)
+    name = "TypeError" if wrong_input else "ToolError"
+    try:
+        message = str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error
+        message = type(error).__name__
+    data = {"tool": tool, "kind": type(error).__name__}
+    return GuestError(name, message[:_MESSAGE_CHARS], data=data)
+
+
+def _with_tool(error: GuestError, tool: str) -> GuestError:
+    return attrs.evolve(error, data={"tool": tool, **error.data})
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is being cancelled; if not, what it awaited was."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _milliseconds(wire: Any) -> float:
+    ms = wire if isinstance(wire, (int, float)) and not isinstance(wire, bool) else 0
+    return float(min(max(0, ms), 2**31 - 1))
