@@ -87,6 +87,8 @@ class QuickJSRealm(Realm):
         self.modules = modules
         self.guest = self._new_guest(heap)
         self._touched = heap is not base.heap
+        #: Memory for the copy that is taken before each cell.
+        self._spare: bytearray | None = None
         #: What the guest's memory still is, if somebody copied it a moment ago.
         self._copy: Heap | None = None
 
@@ -98,7 +100,7 @@ class QuickJSRealm(Realm):
         self._copy = None
         bridges = self._bridges
         offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
-        shown = max(16384, 2 * self.limits.result_chars)
+        shown = max(8192, 2 * self.limits.result_chars)
         given = {
             "consoleChars": self.limits.console_chars,
             "valueChars": self.limits.value_bytes,
@@ -113,7 +115,10 @@ class QuickJSRealm(Realm):
             raise ConfigurationError(
                 f"engine 'quickjs' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
             )
-        before = self.guest.heap() if self._touched else self.base.heap
+        before = self.base.heap
+        if self._touched:
+            before = self.guest.heap(self._spare)
+            self._spare = before.memory if isinstance(before.memory, bytearray) else None
         self._touched = True
         self._copy = None
         return QuickJSExecution(self, cell, before)

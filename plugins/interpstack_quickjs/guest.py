@@ -9,6 +9,7 @@ every other user in the process, and gives the guest a system interface.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -151,8 +152,20 @@ class Guest:
             self.call("qjs_free", address, _HEADROOM)
         return address != 0
 
-    def write(self, data: bytes, address: int) -> None:
-        self._memory.write(self._store, data, address)
+    def write(self, data: bytes | bytearray, address: int) -> None:
+        """Put data into memory.
+
+        Raises:
+            EngineFailure: The memory is not all there.
+        """
+        size = len(data)
+        if address < 0 or address + size > self.memory_bytes:
+            raise EngineFailure(f"the guest named memory it does not have: {address}+{size}")
+        source = (ctypes.c_char * size).from_buffer(data) if isinstance(data, bytearray) else data
+        ctypes.memmove(self._memory_address() + address, source, size)
+
+    def _memory_address(self) -> int:
+        return ctypes.addressof(self._memory.data_ptr(self._store).contents)
 
     def read(self, address: int, length: int) -> bytearray:
         """A copy of some memory.
@@ -179,10 +192,17 @@ class Guest:
             self.write(struct.pack("<I", len(data)), size)
         return address
 
-    def heap(self) -> Heap:
-        """A copy of the whole state."""
-        space = self._space()
-        memory = self._memory.read(self._store, 0, self.memory_bytes)
+    def heap(self, into: bytearray | None = None) -> Heap:
+        """A copy of the whole state.
+
+        Args:
+            into: Memory of an earlier copy that nobody needs any more; used again if it fits,
+                since fresh memory costs more than the copying.
+        """
+        space, size = self._space(), self.memory_bytes
+        memory = into if into is not None and len(into) == size else bytearray(size)
+        target = (ctypes.c_char * size).from_buffer(memory)
+        ctypes.memmove(target, self._memory_address(), size)
         return Heap(memory, self._stack_pointer.value(self._store), space)
 
     def load(self, heap: Heap) -> None:
@@ -199,7 +219,7 @@ class Guest:
                 raise EngineFailure(
                     f"the state needs {len(heap.memory)} bytes, more than the memory limit"
                 ) from error
-        self.write(heap.memory, 0)  # type: ignore[arg-type]
+        self.write(heap.memory, 0)
         self._stack_pointer.set_value(self._store, heap.stack_pointer)
         self._workspace = heap.workspace
 
