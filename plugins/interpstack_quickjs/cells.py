@@ -21,8 +21,8 @@ from interpstack_quickjs.typescript import strip_types
 
 __all__ = ["escape", "prepare"]
 
-#: Nothing to do for cells without one of these words.
-_WORDS: Final = re.compile(r"\b(?:let|const|class|import)\b")
+#: Nothing to do for cells without one of these words; behind a bracket no declaration begins.
+_WORDS: Final = re.compile(r"(?<!\()\b(?:let|const|class)\b|\bimport\b")
 _ESCAPED: Final = re.compile("[\0\ud800-\udfff]")
 
 #: Start and end of what is replaced, in bytes, and what replaces it.

@@ -97,7 +97,7 @@ CASES = (
     Case("first_start", 3, fresh=True, cached=False),
     Case("later_start", 7, fresh=True),
     Case("imports", 7, fresh=True),
-    Case("one_plus_one", 60),
+    Case("one_plus_one", 15),
     Case("console_lines", 15),
     Case("rows_100", 4, ours_per_round=5),
     Case("rows_1000", 2, ours_per_round=8),

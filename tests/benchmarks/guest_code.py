@@ -9,11 +9,14 @@ __all__ = [
     "ROWS_RESULT",
     "SEQUENTIAL_CALLS",
     "TIMEOUT_SECONDS",
+    "WARM_TIMES",
     "make_rows",
 ]
 
 #: Of computing, for both sides: a busy machine may take longer than the default of five.
 TIMEOUT_SECONDS = 120.0
+#: Runs of a short cell in one turn: while the other side runs, caches of the processor go cold.
+WARM_TIMES = 15
 CONSOLE_LINES = 'for (let i = 0; i < 200; i++) console.log("line " + i); "done"'
 PARALLEL_CALLS = (
     "const answers = await Promise.all(Array.from({length: 100},"

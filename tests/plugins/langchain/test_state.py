@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -526,7 +527,7 @@ def test_a_whole_conversation_in_sqlite_is_small(tmp_path: Path) -> None:
                 checkpointer=saver,
             )
             agent.invoke({"messages": [("user", "go")]}, at("t"))
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         (size,) = database.execute("select max(length(checkpoint)) from checkpoints").fetchone()
     assert size <= 16 * 1024
 
