@@ -171,9 +171,9 @@ def _dump(base: Base) -> bytes:
     return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
 
 
-def _parse(data: bytes) -> Base | None:
+def _parse(data: memoryview) -> Base | None:
     if len(data) < _HEADER.size + 65536:
         return None
     name, stack, address, undefined, *handles = _HEADER.unpack_from(data)
-    heap = Heap(data[_HEADER.size :], stack, Workspace(address, undefined))
+    heap = Heap(bytes(data[_HEADER.size :]), stack, Workspace(address, undefined))
     return Base(name.decode(), heap, *handles)

@@ -52,7 +52,7 @@ def load_module(engine: wasmtime.Engine, path: Path) -> Compiled:
     data = read_cached(name)
     if data is not None:
         try:
-            return Compiled(wasmtime.Module.deserialize(engine, data), source_hash)
+            return Compiled(wasmtime.Module.deserialize(engine, bytes(data)), source_hash)
         except wasmtime.WasmtimeError as error:
             _warn(f"{name} is not usable and is compiled again ({str(error).splitlines()[0]})")
     module = wasmtime.Module(engine, source)
@@ -75,7 +75,7 @@ def cache_directory() -> Path | None:
         return None
 
 
-def read_cached(name: str) -> bytes | None:
+def read_cached(name: str) -> memoryview | None:
     """The content of a cache file with a right checksum, or `None`."""
     directory = cache_directory()
     if directory is None:
@@ -88,7 +88,7 @@ def read_cached(name: str) -> bytes | None:
         if problem:
             _warn(problem)
             return None
-        data = path.read_bytes()
+        data = memoryview(path.read_bytes())
     except OSError as error:
         _warn(f"it cannot be read: {error}")
         return None

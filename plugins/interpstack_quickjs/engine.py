@@ -29,7 +29,6 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
     Trapped,
 )
-from interpstack_quickjs.images import pack, unpack
 from interpstack_quickjs.modules import ModuleTable
 
 __all__ = ["QuickJSEngine"]
@@ -63,6 +62,8 @@ class QuickJSEngine(Engine):
             raise ImageError(f"the image is of engine {image.engine!r}, not {self.name!r}")
         if image.base != base.id:
             raise ImageError("the image was made by another build of the engine or its plugins")
+        from interpstack_quickjs.images import unpack
+
         heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
         cell = extra.get("cell")
         if cell is not None and not isinstance(cell, str):
@@ -130,6 +131,8 @@ class QuickJSRealm(Realm):
         return QuickJSExecution(self, Cell(source="", name=name), self.guest.heap(), started=True)
 
     def image(self) -> Image:
+        from interpstack_quickjs.images import pack
+
         extra = {"cell": self.running, "modules": self.modules.dump()}
         extra = {key: value for key, value in extra.items() if value}
         self._copy = self.guest.heap()
