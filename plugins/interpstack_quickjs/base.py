@@ -82,12 +82,12 @@ class BaseHeaps:
     """Base heaps by guest sources; made once a process."""
 
     def __init__(self) -> None:
-        self._bases: dict[tuple[str, ...], Base] = {}
+        self._bases: dict[tuple[GuestSource, ...], Base] = {}
         self._lock = threading.Lock()
 
     def get(self, sources: Sequence[GuestSource]) -> Base:
         """The base heap with these sources installed, in order."""
-        key = tuple(source.source for source in sources)
+        key = tuple(sources)
         base = self._bases.get(key)
         if base is None:
             with self._lock:

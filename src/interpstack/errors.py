@@ -141,11 +141,15 @@ class SessionClosed(InterpstackError, RuntimeError):
 _EXTRAS: dict[str, str] = {"v8": "v8", "monty": "monty", "node": "node", "process": "process"}
 
 
+#: Plugins that every installation of the distribution has.
+_OWN = ("console", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
+
+
 def install_command(name: str) -> str:
     """The command that most likely installs the plugin `name`."""
     if name in _EXTRAS:
         return f"pip install 'interpstack[{_EXTRAS[name]}]'"
-    if name in ("quickjs", "console", "ptc", "langchain"):
+    if name in _OWN:
         return "pip install --force-reinstall interpstack"
     return f"pip install interpstack-{name.replace('_', '-')}"
 

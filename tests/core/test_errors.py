@@ -34,6 +34,7 @@ def test_every_error_is_public_and_one_of_ours(name: str) -> None:
     [
         ("v8", "pip install 'interpstack[v8]'"),
         ("quickjs", "pip install --force-reinstall interpstack"),
+        ("skills", "pip install --force-reinstall interpstack"),
         ("my_own", "pip install interpstack-my-own"),
     ],
 )
