@@ -35,7 +35,13 @@ def _checked(value: Any) -> tuple[str, int]:
 
 #: Guest code has no name for it: only the kernel delivers, once a cell.
 BRIDGE: Final = Bridge(
-    name="console", handler=_take, owner=_OWNER, raw=True, awaited=False, hidden=True
+    name="console",
+    handler=_take,
+    owner=_OWNER,
+    raw=True,
+    awaited=False,
+    hidden=True,
+    repeats=True,
 )
 
 

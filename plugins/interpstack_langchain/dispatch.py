@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
 from interpstack import CellContext, GuestException
-from interpstack_langchain.inner import EvalCall, run_tool, running_eval
+from interpstack_langchain.inner import run_tool, running_eval
 from interpstack_langchain.native import native_tool
 from interpstack_langchain.schemas import visible_fields
 
@@ -52,12 +52,15 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running = running_eval.get()
-        call_id = f"{running.id}:{context.request_id}"
-        event = {"type": "subagent", "id": call_id}
+        given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
+        decided = running.decided(twin, given, context)
+        if isinstance(decided, str):
+            return decided
+        event = {"type": "subagent", "id": running.call_id(context)}
         running.emit({**event, "phase": "start", **_described(wanted)})
         begun = time.monotonic()
         try:
-            answer = await _run(twin, wanted, call_id, running)
+            answer = await _run(*decided, wanted.response_schema, context)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -79,16 +82,15 @@ def _described(wanted: Dispatch) -> dict[str, str]:
     }
 
 
-async def _run(tool: BaseTool, wanted: Dispatch, call_id: str, running: EvalCall) -> Any:
+async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: CellContext) -> Any:
     configurable = {}
-    if wanted.response_schema is not None:
-        configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(wanted.response_schema)
-    given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
-    answer, returned = await run_tool(tool, given, call_id, configurable)
+    if schema is not None:
+        configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(schema)
+    answer, returned = await run_tool(tool, given, context, configurable)
     if isinstance(returned, str):
         # The tool reports unknown types and refusals as plain text; an answer is a command.
         raise GuestException(returned, tool="task")
-    if wanted.response_schema is None:
+    if schema is None:
         return answer
     try:
         return json.loads(answer)

@@ -16,14 +16,16 @@ from contextvars import ContextVar
 from typing import Any
 
 import attrs
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, HostTool
+from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.convert import to_guest
+from interpstack_langchain.ledgers import EvalLedger
 from interpstack_langchain.native import NativeCall, native_tool, noting
 from interpstack_langchain.schemas import (
     injected_fields,
@@ -48,18 +50,60 @@ class EvalCall:
         request: The model's call of the eval tool.
         run: Runs a tool call through the agent's tool node.
         callbacks: The eval's own callbacks.
+        approvals: What must not run before somebody has decided on it.
+        store: Keeps the eval's ledger, if anything does.
         commands: State updates that inner tools returned, in order.
     """
 
     request: ToolCallRequest
     run: Callable[[ToolCallRequest], Awaitable[Any]]
     callbacks: Any = None
+    approvals: Approvals | None = None
+    store: EvalLedger | None = None
     commands: list[Command[Any]] = attrs.field(factory=list)
 
     @property
     def id(self) -> str:
         """The model's id for this eval."""
         return self.request.tool_call["id"] or ""
+
+    def call_id(self, context: CellContext) -> str:
+        """The tool-call id of an inner call, the same in every run of the eval."""
+        return f"{self.id}:{context.request_id}"
+
+    def scope_of(self, context: CellContext) -> Mapping[str, Any]:
+        """What makes interrupts and subgraphs of an inner call its own."""
+        if self.store is None or context.ledger is None:
+            return {}
+        return self.store.scope_of(context.ledger, context.request_id).configurable
+
+    def decided(
+        self, tool: BaseTool, given: dict[str, Any], context: CellContext
+    ) -> tuple[BaseTool, dict[str, Any]] | str:
+        """What to run for an inner call, or what somebody answered in its place.
+
+        Raises:
+            ApprovalNeeded: Nobody has decided yet.
+            GuestException: Somebody decided against it.
+            ReplayDivergence: The decision was made on another call.
+        """
+        if self.approvals is None:
+            return tool, given
+        asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
+        call = self.approvals.check(asked, self, context.ledger, context.request_id)
+        if isinstance(call, str):
+            return call
+        if call["name"] != tool.name:
+            tool = native_tool(self._tool(call["name"]))
+        return tool, call["args"]
+
+    def _tool(self, name: str) -> BaseTool:
+        """A tool of the agent that a reviewer named."""
+        tools = {tool.name: tool for tool in self.request.runtime.tools}
+        if name not in tools:
+            known = ", ".join(sorted(tools))
+            raise GuestException(f"a reviewer named the tool {name!r}; the agent has: {known}")
+        return tools[name]
 
     def emit(self, event: dict[str, Any]) -> None:
         """Send an event on the graph's custom stream, if somebody listens."""
@@ -94,12 +138,16 @@ def host_tool(tool: BaseTool) -> HostTool:
 
 async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
     running = running_eval.get()
-    call_id = f"{running.id}:{context.request_id}"
+    call_id = running.call_id(context)
+    decided = running.decided(tool, given, context)
+    if isinstance(decided, str):
+        return decided
+    tool, given = decided
     event = {"type": "tool", "id": call_id, "tool": tool.name}
     running.emit({**event, "phase": "start", "input": _preview.repr(given)[:_PREVIEW_CHARS]})
     begun = time.monotonic()
     try:
-        value, _ = await run_tool(tool, given, call_id)
+        value, _ = await run_tool(tool, given, context)
     except GraphBubbleUp:
         raise
     except Exception as error:
@@ -112,14 +160,17 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
 
 
 async def run_tool(
-    tool: BaseTool, given: dict[str, Any], call_id: str, configurable: Mapping[str, Any] = {}
+    tool: BaseTool,
+    given: dict[str, Any],
+    context: CellContext,
+    configurable: Mapping[str, Any] = {},
 ) -> tuple[Any, Any]:
     """Run one inner call.
 
     Args:
         tool: Made by `native_tool`.
         given: The input.
-        call_id: The tool-call id the tool sees.
+        context: Of the guest's request.
         configurable: Added to the call's runnable configuration.
 
     Returns:
@@ -130,11 +181,13 @@ async def run_tool(
         GraphBubbleUp: The tool interrupts the graph.
     """
     running = running_eval.get()
-    call = NativeCall(callbacks=running.callbacks)
+    call_id = running.call_id(context)
+    scope = running.scope_of(context)
+    call = NativeCall(callbacks=running.callbacks, configurable=scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
     runtime = dataclasses.replace(running.request.runtime, tool_call_id=call_id)
-    if configurable:
-        merged = {**runtime.config.get("configurable", {}), **configurable}
+    if configurable or scope:
+        merged = {**runtime.config.get("configurable", {}), **scope, **configurable}
         runtime = dataclasses.replace(runtime, config={**runtime.config, "configurable": merged})
     request = dataclasses.replace(
         running.request,

@@ -29,10 +29,12 @@ from interpstack import (
     run_sync,
 )
 from interpstack_langchain import plugin
+from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.commands import answer, reducers
 from interpstack_langchain.dispatch import dispatcher
 from interpstack_langchain.evaluation import EvalTool
 from interpstack_langchain.inner import EvalCall, host_tool, running_eval
+from interpstack_langchain.ledgers import Ledgers
 from interpstack_langchain.options import Options, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
@@ -67,13 +69,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
         engine: Name of an installed engine, or an engine.
         plugins: More plugins for the stack, called after the preset's own.
-        interrupt_on: Approval for calls from code.
+        interrupt_on: Calls from code that need an approval, by name of the tool, `task` for
+            subagents: `True`, `False`, or an `InterruptOnConfig`, as
+            `HumanInTheLoopMiddleware` takes them.
         skills_backend: Where `import("@/skills/…")` finds skills.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
         TypeError: An argument is of a wrong type.
-        NotImplementedError: An argument asks for a feature this version does not have.
     """
 
     state_schema = InterpreterState
@@ -100,7 +103,6 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         skills_backend: Any = None,
     ) -> None:
         super().__init__()
-        _refuse_missing(interrupt_on=interrupt_on)
         self._skills = None if skills_backend is None else BackendSkills(skills_backend)
         self.options = Options(
             memory_limit=memory_limit,
@@ -117,9 +119,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
         )
+        self._approvals = Approvals.of(interrupt_on)
+        self._ledgers = Ledgers()
         own = [
             plugin,
             "persistence",
+            "durable",
             *(["console"] if capture_console else []),
             "ptc",
             "subagents",
@@ -197,7 +202,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         async def run(inner: ToolCallRequest) -> Any:
             return await call_blocking(lambda: handler(inner))
 
-        token = running_eval.set(EvalCall(request, run))
+        token = running_eval.set(self._eval_call(request, run, is_async=False))
         try:
             with self._order.taking_part(request):
                 return handler(request)
@@ -210,12 +215,17 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         """Lend an eval the way to run tool calls."""
         if request.tool_call["name"] != self.options.tool_name:
             return await handler(request)
-        token = running_eval.set(EvalCall(request, handler))
+        token = running_eval.set(self._eval_call(request, handler, is_async=True))
         try:
             with self._order.taking_part(request):
                 return await handler(request)
         finally:
             running_eval.reset(token)
+
+    def _eval_call(self, request: ToolCallRequest, run: Any, *, is_async: bool) -> EvalCall:
+        call_id = request.tool_call["id"] or ""
+        store = self._ledgers.open(call_id, request.runtime.config, is_async)
+        return EvalCall(request, run, approvals=self._approvals, store=store)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
         request = running.request
@@ -234,6 +244,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 outcome, update = await self._eval_in_turn(code, turn, state, place)
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
+        if running.store is not None:
+            self._ledgers.forget(running.store.key)
         return self._answer(outcome, running, update)
 
     async def _eval_in_turn(
@@ -276,6 +288,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             options: dict[str, Any] = {
                 "langchain": self.options,
                 "scope": self._mode.scope,
+                "ledger_store": _ledger_store,
                 "tool_name": self.options.tool_name,
             }
             if self._skills is not None:
@@ -334,12 +347,10 @@ class REPLMiddleware(CodeInterpreterMiddleware):
     """The name `CodeInterpreterMiddleware` had in the first release of the peer."""
 
 
-def _refuse_missing(**features: Any) -> None:
-    for name, value in features.items():
-        if value is not None:
-            raise NotImplementedError(
-                f"{name} is not available in this version of interpstack; leave it out"
-            )
+def _ledger_store() -> Any:
+    """What keeps the ledger of the eval that is about to run."""
+    running = running_eval.get(None)
+    return None if running is None else running.store
 
 
 def _subgraph() -> str:

@@ -12,7 +12,7 @@ import functools
 import inspect
 import json
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -32,12 +32,14 @@ class NativeCall:
 
     Attributes:
         callbacks: Callbacks of the eval under which the call is traced.
+        configurable: Added to the configuration in which the tool runs.
         returned: Whether the tool came to its end.
         value: What it returned.
         told: The content of the message that LangChain made of it, as text.
     """
 
     callbacks: Callbacks = None
+    configurable: Mapping[str, Any] = attrs.field(factory=dict)
     returned: bool = False
     value: Any = None
     told: str | None = None
@@ -128,6 +130,10 @@ def _with_signature(run: Any, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _under(config: RunnableConfig | None) -> RunnableConfig:
-    """The configuration with the eval's callbacks, so that the call is traced below it."""
-    callbacks = noting.get().callbacks
-    return {**(config or {}), **({"callbacks": callbacks} if callbacks is not None else {})}
+    """The configuration of a call: traced below the eval, in the scope of the call."""
+    call, merged = noting.get(), RunnableConfig(**(config or {}))
+    if call.callbacks is not None:
+        merged["callbacks"] = call.callbacks
+    if call.configurable:
+        merged["configurable"] = {**merged.get("configurable", {}), **call.configurable}
+    return merged

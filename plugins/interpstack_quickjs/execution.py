@@ -127,6 +127,9 @@ class QuickJSExecution(Execution):
             realm.restore(self._before)
         return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
 
+    def undo(self) -> None:
+        self._realm.restore(self._before)
+
     def interrupt(self) -> None:
         self._realm.guest.interrupt()
 

@@ -24,12 +24,14 @@ from interpstack.errors import (
     ImageError,
     InterpstackError,
     PluginLoadError,
+    ReplayDivergence,
     SessionClosed,
     UnknownEngine,
     UnknownPlugin,
     UnsupportedValue,
 )
 from interpstack.hookspecs import hookimpl
+from interpstack.ledger import Ledger, Step
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
@@ -70,6 +72,7 @@ __all__ = [
     "InterpreterStack",
     "InterpstackError",
     "Isolation",
+    "Ledger",
     "Limits",
     "MapValue",
     "ModuleBundle",
@@ -80,6 +83,7 @@ __all__ = [
     "Progress",
     "Realm",
     "RecordRejected",
+    "ReplayDivergence",
     "Request",
     "Session",
     "SessionClosed",
@@ -87,6 +91,7 @@ __all__ = [
     "SetValue",
     "Settlement",
     "Slots",
+    "Step",
     "Turn",
     "UnknownEngine",
     "UnknownPlugin",

@@ -43,6 +43,8 @@ class Bridge:
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
+        repeats: A call that wants no answer is delivered again when its cell is replayed: it
+            only adds to the outcome, as console output does.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Bridge:
     budget: int | None = None
     passes: tuple[type[BaseException], ...] = ()
     hidden: bool = False
+    repeats: bool = False
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 

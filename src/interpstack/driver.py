@@ -1,8 +1,11 @@
 """Drives one cell: polls the engine, does the host work, settles, until the cell has ended.
 
 Nothing a guest does raises out of `run_cell`. What does: cancellation of the caller,
-`EngineFailure` when the engine broke, and exceptions that a bridge declared to be the host's
-own (`Bridge.passes`).
+`EngineFailure` when the engine broke, `ReplayDivergence`, and exceptions that a bridge declared
+to be the host's own (`Bridge.passes`).
+
+With a ledger, what the guest is told comes from there as long as it has something; only then
+are requests started. An exception out of a cell with a ledger means that it will be run again.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
 from interpstack.engine import Call, Cell, Execution, GuestError, Progress, Realm, Request
+from interpstack.errors import EngineFailure
+from interpstack.ledger import Ledger, Step
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
@@ -36,6 +41,8 @@ async def run_cell(
     wrap_request: Callable[[Request], Sequence[RequestWrapper]] = lambda request: (),
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
+    ledger: Ledger | None = None,
+    undo: bool = False,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -49,11 +56,18 @@ async def run_cell(
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        ledger: Says what was told in an earlier run, and keeps what is told in this one.
+        undo: Take back what the cell did if it is left early.
     """
     requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module)
-    run = _Run(realm.start(cell), requests, limits, context, unawaited)
+    now = time.time() if ledger is None else await ledger.begin(time.time())
+    step = Step(now)
+    run = _Run(realm.start(cell), requests, limits, context, unawaited, ledger, step, undo)
     try:
         return await run.drive()
+    except EngineFailure:
+        run.undo = False  # the realm is of no more use
+        raise
     finally:
         await run.stop()
 
@@ -65,11 +79,20 @@ class _Run:
     limits: Limits
     context: CellContext
     unawaited: str
+    ledger: Ledger | None
+    step: Step
+    undo: bool
+    asked: list[Request] = attrs.field(factory=list)
+    calls: list[Call] = attrs.field(factory=list)
+    replaying: bool = attrs.field(init=False)
     started: float = attrs.field(factory=time.monotonic)
     cpu: float = 0.0
     polls: int = 0
     ended: bool = False
     notices: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        self.replaying = self.ledger is not None
 
     async def drive(self) -> Outcome:
         while True:
@@ -90,33 +113,96 @@ class _Run:
                     omitted_chars=done.omitted_chars,
                     omitted_exact=done.omitted_exact,
                 )
+            if await self._replay():
+                continue
             if self.requests.idle:
                 return await self._give_up(
                     "Deadlock",
                     "the cell waits for a promise that nothing can settle: no request is open. "
                     "Is a promise missing its resolver?",
                 )
-            if not await self.requests.wait(self._wall_left()):
+            if not await self._wait():
                 return await self._give_up(*self._out_of_time())
 
     async def stop(self) -> None:
         """Cancel what is still running; a cell that was left early is aborted."""
         if not self.ended:
             self.ended = True
-            await run_guest(lambda: self.execution.abort("cancelled"), lambda: None)
+            await run_guest(self._leave, lambda: None)
         await self.requests.close()
+
+    def _leave(self) -> None:
+        self.execution.abort("cancelled")
+        if self.undo:
+            self.execution.undo()
+
+    # -- what the guest is told ------------------------------------------------------------
+
+    async def _replay(self) -> bool:
+        """Take the next step from the ledger; False once there is none, or was none ever."""
+        if not self.replaying or self.ledger is None:
+            return False
+        step = self.ledger.replay(self.asked)
+        calls, self.calls = self.calls, []
+        for call in calls:
+            if step is None or self._repeats(call):
+                await self._deliver(call)
+        if step is None:
+            await self.ledger.resume()
+            self.replaying = False
+            self.requests.release()
+            return False
+        self.requests.replay(step.settlements)
+        self.asked, self.step = [], step
+        return True
+
+    async def _wait(self) -> bool:
+        """Wait for answers, and record them; False when the time is up first.
+
+        Raises:
+            BaseException: What a bridge declared to be the host's own (`Bridge.passes`).
+        """
+        if not await self.requests.wait(self._wall_left()):
+            return False
+        if self.requests.paused:
+            return await self._pause()
+        await self._record()
+        return True
+
+    async def _pause(self) -> bool:
+        """Leave the cell, once what runs has come to its end and is recorded.
+
+        The guest is told nothing meanwhile, so it can start nothing more.
+        """
+        if self.ledger is None:
+            raise self.requests.paused[0][1]
+        if not await self.requests.quiesce(self._wall_left()):
+            return False
+        await self._record()
+        raise await self.ledger.pause(self.requests.paused)
+
+    async def _record(self) -> None:
+        self.step = Step(time.time(), tuple(self.requests.take_settled()))
+        if self.ledger is not None:
+            await self.ledger.record(self.asked, self.step)
+            self.asked = []
+
+    def _repeats(self, call: Call) -> bool:
+        bridge = self.requests.bridges.get(call.bridge)
+        return bridge is not None and bridge.repeats
 
     # -- the guest's side ------------------------------------------------------------------
 
     async def _poll(self) -> Progress:
-        settled = self.requests.take_settled()
+        now, settled = self.step.now, self.step.settlements
+        self.step = attrs.evolve(self.step, settlements=())
         left = [t for t in (self._cpu_left(), self._wall_left()) if t is not None]
         budget = max(0.0, min(left)) if left else None
 
         def step() -> Progress:
             if settled:
                 self.execution.settle(settled)
-            return self.execution.poll(time.time(), budget)
+            return self.execution.poll(now, budget)
 
         progress = await run_guest(step, self.execution.interrupt)
         self.polls += 1
@@ -125,22 +211,27 @@ class _Run:
         return progress
 
     async def _take(self, progress: Progress) -> None:
-        for call in progress.calls:
-            await self._deliver(call)
+        if self.replaying:  # whether they were delivered before is known with the next step
+            self.calls += progress.calls
+        else:
+            for call in progress.calls:
+                await self._deliver(call)
+        self.asked += progress.requests
         for request in progress.requests:
-            self.requests.start(request)
+            if self.replaying:
+                self.requests.hold(request)
+            else:
+                self.requests.start(request)
         for request_id in progress.cancelled:
             self.requests.drop(request_id)
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""
-        for request_id, (request, _) in list(self.requests.open.items()):
+        for request in self.requests.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
-                self.requests.drop(request_id)
+                self.requests.drop(request.id)
         late = not self.requests.idle
-        while not self.requests.idle:
-            if not await self.requests.wait(self._wall_left()):
-                break
+        while await self._replay() or (not self.requests.idle and await self._wait()):
             progress = await self._poll()
             if progress.failure is not None or progress.exhausted:
                 break
@@ -164,9 +255,9 @@ class _Run:
         return "" if progress.failure is None else progress.failure.message
 
     async def _give_up(self, name: str, message: str) -> Outcome:
-        outstanding = [request.bridge for request, _ in self.requests.open.values()]
+        outstanding = self.requests.outstanding
         if outstanding:
-            listed = ", ".join(sorted(set(outstanding))[:10])
+            listed = ", ".join(sorted({request.bridge for request in outstanding})[:10])
             message += f"; {len(outstanding)} request(s) were still open: {listed}"
         undone = await self._abort(message)
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))

@@ -62,6 +62,7 @@ class Capability(Enum):
     MODULES = "modules"  #: `import()` of what the host resolves
     TYPESCRIPT = "typescript"  #: cells and modules in TypeScript
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
+    UNDO = "undo"  #: `Execution.undo` takes back what a cell did
 
 
 def _is(accepted: str, kind: type, *, optional: bool = False) -> Any:
@@ -251,6 +252,13 @@ class Execution(abc.ABC):
             guest could not be stopped without undoing what the cell did. Aborting an
             execution that has ended only hands out the calls.
         """
+
+    def undo(self) -> None:
+        """Put the realm back to what it was before this cell. Needs `Capability.UNDO`.
+
+        Called once the run was aborted; the cell will be run again.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot take back what a cell did")
 
     def interrupt(self) -> None:  # noqa: B027 - optional
         """Make a poll that is running in another thread return soon, as if out of CPU time.

@@ -14,6 +14,7 @@ InterpstackError
 ├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
 ├── EngineFailure                 an engine broke; the guest's state may be gone
 ├── ImageError                    an image cannot be opened by this engine
+├── ReplayDivergence              a cell that is run again asks for something else
 └── SessionClosed                 the session was closed by its owner
 ```
 """
@@ -30,6 +31,7 @@ __all__ = [
     "ImageError",
     "InterpstackError",
     "PluginLoadError",
+    "ReplayDivergence",
     "SessionClosed",
     "UnknownEngine",
     "UnknownPlugin",
@@ -133,6 +135,13 @@ class ImageError(InterpstackError, ValueError):
     """An image is damaged, or was made by another engine build."""
 
 
+class ReplayDivergence(InterpstackError, RuntimeError):
+    """A cell that is run again does not ask for what the recorded run asked for.
+
+    Nothing new was done. The message tells both, and the place.
+    """
+
+
 class SessionClosed(InterpstackError, RuntimeError):
     """The session was closed; open it again with `stack.session(key)`."""
 
@@ -142,7 +151,7 @@ _EXTRAS: dict[str, str] = {"v8": "v8", "monty": "monty", "node": "node", "proces
 
 
 #: Plugins that every installation of the distribution has.
-_OWN = ("console", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
+_OWN = ("console", "durable", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
 
 
 def install_command(name: str) -> str:

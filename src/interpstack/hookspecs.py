@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interpstack.bridges import BridgeRegistry
-    from interpstack.engine import Engine, Request
+    from interpstack.engine import Cell, Engine, Request
+    from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
     from interpstack.requests import RequestWrapper
@@ -118,6 +119,23 @@ def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader
         `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
         leaves the specifier to the next plugin; without any answer the import fails with
         `SkillNotAvailable`.
+    """
+
+
+@hookspec(firstresult=True)
+def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger:
+    """Return the ledger of a cell that is about to run.
+
+    Called once a run, before the cell's source is looked at; the first plugin with an answer
+    wins.
+
+    Args:
+        session: The session that runs the cell; its turn tells what the host offers.
+        cell: What will be run.
+
+    Returns:
+        The ledger, which is read and written by the driver. `None` leaves the cell to the next
+        plugin; without any answer nothing of it is recorded.
     """
 
 

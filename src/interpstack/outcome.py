@@ -10,6 +10,7 @@ from interpstack.engine import GuestError
 
 if TYPE_CHECKING:
     from interpstack.engine import Cell
+    from interpstack.ledger import Ledger
 
 __all__ = ["CellContext", "Outcome", "Usage"]
 
@@ -86,6 +87,7 @@ class CellContext:
         call_key: The same for this call however often the cell is replayed; different for
             every other call of the session. Tools can use it as an idempotency key.
         plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
+        ledger: The cell's ledger, if it has one.
     """
 
     session_key: str
@@ -93,6 +95,7 @@ class CellContext:
     request_id: int = 0
     call_key: str = ""
     plain_input: bool = False
+    ledger: Ledger | None = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -65,7 +65,9 @@ class Requests:
         wrap_request: The wrappers of one request, outermost first.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         count: Requests made so far, without timers and imports.
-        open: Those that are not answered yet.
+        open: Those that were started and are not answered yet.
+        held: Those that are not started: what they asked for may be recorded.
+        paused: Those that cannot be answered now, and what their handlers raised.
         settled: Answers that the guest has not got yet, in the order in which they came.
     """
 
@@ -77,13 +79,14 @@ class Requests:
     resolve_module: Callable[[str], ModuleLoader | None]
     count: int = 0
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
+    held: dict[int, Request] = attrs.field(factory=dict)
+    paused: list[tuple[Request, BaseException]] = attrs.field(factory=list)
     settled: list[Settlement] = attrs.field(factory=list)
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     _bridge_counts: dict[str, int] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
-    _host_error: BaseException | None = None
 
     def __attrs_post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.limits.concurrency)
@@ -91,7 +94,12 @@ class Requests:
     @property
     def idle(self) -> bool:
         """Whether nothing is open and nothing waits to be told."""
-        return not self.open and not self.settled
+        return not self.open and not self.held and not self.settled
+
+    @property
+    def outstanding(self) -> list[Request]:
+        """Those that are not answered yet, started or not."""
+        return [*self.held.values(), *(request for request, _ in self.open.values())]
 
     def take_settled(self) -> list[Settlement]:
         """The answers that are ready; they count as told from now on."""
@@ -99,11 +107,7 @@ class Requests:
         return settled
 
     async def wait(self, seconds: float | None) -> bool:
-        """Wait until something is settled; False when the time is up first.
-
-        Raises:
-            BaseException: What a bridge declared to be the host's own (`Bridge.passes`).
-        """
+        """Wait until something is settled or paused; False when the time is up first."""
         if not self.settled:
             try:
                 await asyncio.wait_for(self._wake.wait(), seconds)
@@ -111,12 +115,37 @@ class Requests:
                 return False
         self._wake.clear()
         await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing
-        if self._host_error is not None:
-            raise self._host_error
         return True
+
+    async def quiesce(self, seconds: float | None) -> bool:
+        """Wait until no handler is at work any more; False when the time is up first."""
+        at_work = [
+            task
+            for request, task in self.open.values()
+            if request.bridge != TIMER and not task.done()
+        ]
+        return not at_work or not (await asyncio.wait(at_work, timeout=seconds))[1]
+
+    def hold(self, request: Request) -> None:
+        """Note a request that may be answered by what is recorded."""
+        self.held[request.id] = request
+
+    def replay(self, settlements: Iterable[Settlement]) -> None:
+        """Count requests as made whose answers are told as recorded."""
+        for settlement in settlements:
+            request = self.held.pop(settlement.id, None)
+            if request is not None and request.bridge not in (TIMER, MODULE):
+                self._count(request.bridge)
+
+    def release(self) -> None:
+        """Start what is held, in order."""
+        held, self.held = self.held, {}
+        for request in held.values():
+            self.start(request)
 
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer nobody wants any more."""
+        self.held.pop(request_id, None)
         if request_id in self.open:
             task = self.open.pop(request_id)[1]
             task.cancel()
@@ -154,9 +183,10 @@ class Requests:
             settlement = await self._settlement(request)
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 - raised again by `wait`
-            self._host_error = error
-            settlement = Settlement(request.id)
+        except BaseException as error:  # noqa: BLE001 - the driver raises it
+            self.paused.append((request, error))
+            self._wake.set()
+            return
         if self.open.pop(request.id, None) is not None:
             self.settled.append(settlement)
             self._wake.set()
@@ -224,7 +254,7 @@ class Requests:
         return text
 
     def _refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
-        self.count += 1
+        count = self._count(request.bridge)
         tool = {"tool": request.bridge}
         if self.limits.requests is not None and self.count > self.limits.requests:
             message = f"the cell may make {self.limits.requests} calls; this was one more"
@@ -232,11 +262,16 @@ class Requests:
         if bridge is None or not bridge.awaited:
             message = f"{request.bridge} is not offered in this session, or not any more"
             return GuestError("ToolError", message, data=tool)
-        count = self._bridge_counts[bridge.name] = self._bridge_counts.get(bridge.name, 0) + 1
         if bridge.budget is not None and count > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
         return None
+
+    def _count(self, name: str) -> int:
+        """Count one more request, and how many there were of its name."""
+        self.count += 1
+        made = self._bridge_counts[name] = self._bridge_counts.get(name, 0) + 1
+        return made
 
     async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         args, kwargs = bridge.arguments(given)

@@ -16,6 +16,7 @@ from interpstack.bridges import BridgeSet
 from interpstack.driver import run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
+from interpstack.ledger import Ledger
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
@@ -114,11 +115,16 @@ class Session:
 
     async def _eval(self, cell: Cell) -> Outcome:
         self._cells += 1
+        ledger: Ledger | None = self._stack.hook.interpstack_open_ledger(session=self, cell=cell)
         if cell.seed is None:
-            cell = attrs.evolve(cell, seed=secrets.randbits(128))
+            seed = secrets.randbits(128) if ledger is None else ledger.seed
+            cell = attrs.evolve(cell, seed=seed)
         try:
             realm, bridges = await self._ready()
-            outcome = await self._run(realm, cell, bridges)
+            if ledger is None:
+                outcome = await self._run(realm, cell, bridges)
+            else:
+                outcome = await self._run_again(realm, cell, bridges, ledger)
         except EngineFailure as error:
             outcome = self._failed(error)
         notices, self._notices = self._notices, []
@@ -340,6 +346,14 @@ class Session:
         self._pool.touch(self)
         return self._realm, bridges
 
+    async def _put_state(self, state: SessionState) -> None:
+        """Hold a state again; its realm is opened when it is needed."""
+        if state.image is not None:
+            self._image = state.image
+        elif state.values is not None:
+            realm, _ = await self._ready()
+            await _off_loop(partial(realm.load, state.values))
+
     async def _open(self, bridges: BridgeSet) -> Realm:
         engine, limits, image = self._stack.engine, self._stack.limits, self._image
         try:
@@ -350,8 +364,33 @@ class Session:
         self._image = None
         return realm
 
-    async def _run(self, realm: Realm, cell: Cell, bridges: BridgeSet) -> Outcome:
-        context = CellContext(self.key, cell)
+    async def _run_again(
+        self, realm: Realm, cell: Cell, bridges: BridgeSet, ledger: Ledger
+    ) -> Outcome:
+        """Run a cell that will be run again, from the same state, if it is left early."""
+        if Capability.UNDO in self._stack.engine.capabilities:
+            return await self._run(realm, cell, bridges, ledger, undo=True)
+        before = await _off_loop(partial(self._take_state, realm))
+        try:
+            return await self._run(realm, cell, bridges, ledger)
+        except EngineFailure:
+            raise
+        except BaseException:
+            await self._drop_realm()
+            await self._put_state(before)
+            if before == SessionState():
+                self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
+            raise
+
+    async def _run(
+        self,
+        realm: Realm,
+        cell: Cell,
+        bridges: BridgeSet,
+        ledger: Ledger | None = None,
+        undo: bool = False,
+    ) -> Outcome:
+        context = CellContext(self.key, cell, ledger=ledger)
         token = _running.set((*_running.get(), self))
         wrap = self._stack.hook.interpstack_wrap_request
         try:
@@ -364,6 +403,8 @@ class Session:
                 self._wrappers if wrap.get_hookimpls() else _no_wrappers,
                 self._stack.unawaited,
                 self._resolve_module,
+                ledger,
+                undo,
             )
         except EngineFailure:
             await self._drop_realm()

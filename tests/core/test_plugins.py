@@ -85,6 +85,10 @@ class Recorder:
         return load
 
     @hookimpl
+    def interpstack_open_ledger(self, session: Any, cell: Any) -> Any:
+        self.note("interpstack_open_ledger")
+
+    @hookimpl
     def interpstack_wrap_request(self, session: Any, request: Any) -> Any:
         self.note("interpstack_wrap_request")
         return lambda answer: answer()

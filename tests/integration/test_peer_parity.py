@@ -719,12 +719,25 @@ async def ask_first(what: str) -> str:
     return f"{interrupt({'may I': what})}: {what}"
 
 
-def test_row_11_interrupt_on_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="interrupt_on"):
-        CodeInterpreterMiddleware(interrupt_on={"echo": True})
+async def test_row_11_calls_from_code_need_their_approval(converse: Talk) -> None:
+    made: list[str] = []
+
+    @tool
+    def pay(to: str) -> str:
+        """Pay somebody."""
+        made.append(to)
+        return f"paid {to}"
+
+    agent = converse(tools=[pay], interrupt_on={"pay": True})
+    paused = await agent.turn("await tools.pay({to: 'Ann'})")
+    (request,) = paused["__interrupt__"][0].value["action_requests"]
+    assert (request["name"], request["args"], made) == ("pay", {"to": "Ann"}, [])
+    config = {"configurable": {"thread_id": "t"}}
+    done = await agent.send(Command(resume={"decisions": [{"type": "approve"}]}), config)
+    assert (done["messages"][-2].text, made) == (result("paid Ann"), ["Ann"])
 
 
-async def test_row_12_replay_starts_from_the_state_before(converse: Talk) -> None:
+async def test_row_12_an_interrupted_eval_runs_once(converse: Talk) -> None:
     agent = converse(tools=[ask_first])
     await agent.run("let runs = 0")
     await agent.turn("runs++; await tools.askFirst({what: 'go'}); runs")

@@ -1,0 +1,68 @@
+"""The stored form of a ledger: plain data that any store can keep.
+
+A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`) or notes, by key;
+the first one also holds the clock of the first poll and a digest of the source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from interpstack import Cell, GuestError, Request, Settlement, Step
+
+__all__ = ["Asked", "Entry", "asked_entry", "digest", "header", "read_step", "step_entry"]
+
+#: Raised when entries change so that older ones cannot be read.
+VERSION: Final = 1
+#: Characters of an input that are kept, to tell what was asked for.
+_PREVIEW_CHARS: Final = 200
+
+Entry = Mapping[str, Any]
+#: A request as it is recorded: id, bridge, digest of the input, start of the input.
+Asked = Sequence[Any]
+
+
+def header(cell: Cell, began: float) -> dict[str, Any]:
+    """What the first entry has beside its own."""
+    return {"version": VERSION, "cell": digest(cell.source), "began": began}
+
+
+def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
+    """A step, and what the guest asked for before it."""
+    return {
+        "asked": [asked_entry(request) for request in asked],
+        "now": step.now,
+        "settled": [_settled(settlement) for settlement in step.settlements],
+    }
+
+
+def asked_entry(request: Request) -> list[Any]:
+    """A request without its input, which may be large or secret."""
+    text = json.dumps(request.wire, separators=(",", ":"))
+    return [request.id, request.bridge, digest(text), text[:_PREVIEW_CHARS]]
+
+
+def read_step(entry: Entry) -> Step:
+    """The step that an entry holds."""
+    return Step(float(entry["now"]), tuple(_settlement(*item) for item in entry["settled"]))
+
+
+def digest(text: str) -> str:
+    """Identifies a text, as 32 hexadecimal digits."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _settled(settlement: Settlement) -> list[Any]:
+    error = settlement.error
+    told = None if error is None else [error.name, error.message, error.stack, dict(error.data)]
+    return [settlement.id, settlement.text, told, dict(settlement.modules)]
+
+
+def _settlement(
+    request_id: int, text: str, told: Sequence[Any] | None, modules: Mapping[str, str]
+) -> Settlement:
+    error = None if told is None else GuestError(*told)
+    return Settlement(request_id, text, error, modules)

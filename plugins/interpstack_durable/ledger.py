@@ -1,0 +1,128 @@
+"""The ledger of one cell: replays what its store holds, then records what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from interpstack import Cell, Ledger, ReplayDivergence, Request, Step
+from interpstack_durable.entries import (
+    VERSION,
+    Asked,
+    Entry,
+    asked_entry,
+    digest,
+    header,
+    read_step,
+    step_entry,
+)
+
+__all__ = ["CellLedger", "LedgerStore"]
+
+
+class LedgerStore(Protocol):
+    """Keeps the ledger of one cell; what an adapter provides.
+
+    Attributes:
+        key: Identifies the cell among all cells, the same in every run of it.
+    """
+
+    key: str
+
+    async def load(self) -> Sequence[Entry]:
+        """The entries that were appended, in order."""
+
+    async def append(self, index: int, entry: Entry) -> None:
+        """Keep an entry at `index`; return once it is safe."""
+
+    async def resume(self, ledger: Ledger) -> None:
+        """See `Ledger.resume`."""
+
+    async def pause(
+        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+    ) -> BaseException:
+        """See `Ledger.pause`."""
+
+
+class CellLedger(Ledger):
+    """The ledger of one run of a cell.
+
+    Args:
+        store: Keeps the entries.
+        cell: What is run.
+    """
+
+    def __init__(self, store: LedgerStore, cell: Cell) -> None:
+        self.seed = int.from_bytes(blake2b(store.key.encode(), digest_size=16).digest(), "big")
+        self._store = store
+        self._cell = cell
+        self._steps: list[Entry] = []
+        self._place = 0
+        self._count = 0
+        self._notes: dict[str, Any] = {}
+        self._began = 0.0
+
+    async def begin(self, now: float) -> float:
+        entries = await self._store.load()
+        self._began = now
+        self._count = len(entries)
+        if entries:
+            self._began = self._read_header(entries[0])
+        for entry in entries:
+            self._notes.update(entry.get("notes", {}))
+        self._steps = [entry for entry in entries if "now" in entry]
+        return self._began
+
+    def replay(self, asked: Sequence[Request]) -> Step | None:
+        if self._place == len(self._steps):
+            return None
+        entry = self._steps[self._place]
+        self._compare(entry["asked"], [asked_entry(request) for request in asked])
+        self._place += 1
+        return read_step(entry)
+
+    async def resume(self) -> None:
+        await self._store.resume(self)
+
+    async def record(self, asked: Sequence[Request], step: Step) -> None:
+        await self._append(step_entry(asked, step))
+
+    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
+        return await self._store.pause(self, paused)
+
+    def noted(self, key: str) -> Any:
+        return self._notes.get(key)
+
+    async def note(self, notes: Mapping[str, Any]) -> None:
+        await self._append({"notes": dict(notes)})
+        self._notes.update(notes)
+
+    async def _append(self, entry: dict[str, Any]) -> None:
+        index, self._count = self._count, self._count + 1
+        first = header(self._cell, self._began) if index == 0 else {}
+        await self._store.append(index, {**first, **entry})
+
+    def _read_header(self, entry: Entry) -> float:
+        if entry.get("version") != VERSION:
+            raise ReplayDivergence(
+                f"the recorded run has the form {entry.get('version')!r}, not {VERSION}: it was "
+                "made by another release, which is needed to go on with it"
+            )
+        if entry["cell"] != digest(self._cell.source):
+            raise ReplayDivergence("the recorded run was of other code than is to be run now")
+        return float(entry["began"])
+
+    def _compare(self, recorded: Sequence[Asked], now: Sequence[Asked]) -> None:
+        for index in range(max(len(recorded), len(now))):
+            before = recorded[index] if index < len(recorded) else None
+            after = now[index] if index < len(now) else None
+            if before is None or after is None or list(before[:3]) != list(after[:3]):
+                raise ReplayDivergence(
+                    f"at step {self._place + 1} the code asks for {_told(after)}, where the "
+                    f"recorded run asked for {_told(before)}; nothing was done"
+                )
+
+
+def _told(asked: Asked | None) -> str:
+    return "nothing more" if asked is None else f"{asked[1]}({asked[3]})"

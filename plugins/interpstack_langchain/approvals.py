@@ -1,0 +1,220 @@
+"""Approvals of calls from code, as `HumanInTheLoopMiddleware` asks for those of the model.
+
+That middleware itself says which calls need one, what is shown, and what a decision means: it
+is given each call as if the model had made it. So its configuration, its payloads and its
+decisions are accepted as they are, whatever its version knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final, Protocol
+
+import attrs
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage, ToolCall
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+
+from interpstack import ConfigurationError, GuestException, Ledger, ReplayDivergence
+from interpstack_langchain.scopes import entered, scope
+
+__all__ = ["ApprovalNeeded", "Approvals", "decisions", "payload"]
+
+_KINDS: Final = ("approve", "edit", "reject", "respond")
+
+
+class Running(Protocol):
+    """What an eval tells of itself; see `interpstack_langchain.inner.EvalCall`."""
+
+    request: ToolCallRequest
+
+
+class ApprovalNeeded(GraphBubbleUp):
+    """A call must not run before somebody has decided on it.
+
+    Attributes:
+        question: What is asked, as plain data.
+    """
+
+    def __init__(self, question: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.question = question
+
+
+@attrs.define(eq=False)
+class Approvals:
+    """What needs an approval, and what decisions mean."""
+
+    policy: HumanInTheLoopMiddleware[Any, Any, Any]
+
+    @classmethod
+    def of(cls, interrupt_on: Any) -> Approvals | None:
+        """Those of the preset's argument; `None` if nothing needs one.
+
+        Raises:
+            TypeError: It is no mapping of tool names.
+            ConfigurationError: A tool's configuration is wrong.
+        """
+        if interrupt_on is None:
+            return None
+        if not isinstance(interrupt_on, Mapping):
+            raise TypeError(
+                "interrupt_on takes a mapping of tool names to True, False or an "
+                f"InterruptOnConfig; got a {type(interrupt_on).__name__}"
+            )
+        for name, wanted in interrupt_on.items():
+            _check(name, wanted)
+        try:
+            policy: Any = HumanInTheLoopMiddleware(dict(interrupt_on))
+        except ValueError as error:
+            raise ConfigurationError(f"interrupt_on: {error}") from error
+        return cls(policy) if policy.interrupt_on else None
+
+    def check(
+        self, call: ToolCall, running: Running, ledger: Ledger | None, request_id: int
+    ) -> ToolCall | str:
+        """What to do about a call.
+
+        Args:
+            call: As the model would have made it.
+            running: The eval that makes it.
+            ledger: Of the eval.
+            request_id: The guest's id of the call.
+
+        Returns:
+            The call to make in its place, or what somebody answered instead of making it.
+
+        Raises:
+            ApprovalNeeded: Nobody has decided yet.
+            GuestException: Somebody decided against it.
+            ReplayDivergence: The decision was made on another call.
+            ConfigurationError: There is no checkpointer to wait for a decision with.
+        """
+        decision = None if ledger is None else ledger.noted(f"decision {request_id}")
+        if decision is None:
+            question = self._question(call, running)
+            if question is None:
+                return call
+            if ledger is None:
+                raise ConfigurationError(
+                    f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
+                    "pass one to the agent, and a thread_id with each run"
+                )
+            raise ApprovalNeeded(question)
+        if decision["digest"] != _digest(call):
+            asked = f"{call['name']}({json.dumps(call['args'], default=repr)[:200]})"
+            raise ReplayDivergence(
+                f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
+            )
+        return _apply(decision, call)
+
+    def _question(self, call: ToolCall, running: Running) -> dict[str, Any] | None:
+        if call["name"] not in self.policy.interrupt_on:
+            return None
+        request = running.request
+        message = AIMessage(content="", tool_calls=[call])
+        state = request.state if isinstance(request.state, Mapping) else {}
+        seen: Any = {**state, "messages": [*state.get("messages", []), message]}
+        config = request.runtime.config
+        review = scope(config, f"review:{call['id']}", [], {}, plain=False)
+        try:
+            with entered(config, review):
+                self.policy.after_model(seen, _graph_runtime(request.runtime))
+        except GraphInterrupt as asked:
+            payload = asked.args[0][0].value
+            return {"digest": _digest(call), "payload": payload}
+        return None
+
+
+def payload(questions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """One request for several decisions."""
+    return {
+        key: [item for question in questions.values() for item in question["payload"][key]]
+        for key in ("action_requests", "review_configs")
+    }
+
+
+def decisions(questions: Mapping[str, Mapping[str, Any]], answer: Any) -> dict[str, dict[str, Any]]:
+    """The decisions of an answer, by request.
+
+    Raises:
+        ValueError: The answer does not fit what was asked.
+    """
+    given = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
+        raise ValueError(
+            'resume with {"decisions": […]}, one decision for each action request; '
+            f"got {answer!r:.200}"
+        )
+    if len(given) != len(questions):
+        raise ValueError(f"{len(questions)} action requests wait for a decision; got {len(given)}")
+    return {
+        key: _decided(question, decision)
+        for (key, question), decision in zip(questions.items(), given, strict=True)
+    }
+
+
+def _graph_runtime(runtime: Any) -> Runtime[Any]:
+    """The graph's runtime, of which the tool node made the tool's."""
+    return Runtime(
+        context=runtime.context,
+        store=runtime.store,
+        stream_writer=runtime.stream_writer,
+        execution_info=runtime.execution_info,
+        server_info=runtime.server_info,
+    )
+
+
+def _decided(question: Mapping[str, Any], decision: Mapping[str, Any]) -> dict[str, Any]:
+    """A decision as it is noted, or `ValueError`."""
+    action = question["payload"]["action_requests"][0]
+    allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
+    kind = decision.get("type")
+    name, message = action["name"], decision.get("message")
+    if kind not in allowed:
+        raise ValueError(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
+    noted = {"type": kind, "digest": question["digest"], "shown": name}
+    if kind == "edit":
+        edited = decision.get("edited_action")
+        if not isinstance(edited, Mapping) or not isinstance(edited.get("args"), Mapping):
+            raise ValueError(f'edit {name} with "edited_action": {{"name": …, "args": {{…}}}}')
+        return {**noted, "name": str(edited.get("name", name)), "args": dict(edited["args"])}
+    if kind == "respond" and not isinstance(message, str):
+        raise ValueError(f'respond for {name} with a "message" of text')
+    return {**noted, "message": message}
+
+
+def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
+    if decision["type"] == "edit":
+        return {**call, "name": decision["name"], "args": decision["args"]}
+    if decision["type"] == "respond":
+        return str(decision["message"])
+    if decision["type"] == "reject":
+        reason = decision["message"]
+        why = f": {reason}" if reason else "; do not repeat it unless the user asks for it"
+        raise GuestException(f"a reviewer rejected this call of {call['name']}{why}", rejected=True)
+    return call
+
+
+def _digest(call: ToolCall) -> str:
+    text = json.dumps([call["name"], call["args"]], sort_keys=True, default=repr)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _check(name: Any, wanted: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"interrupt_on takes names of tools as keys; got {name!r}")
+    if not isinstance(wanted, bool | Mapping):
+        raise TypeError(
+            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
+        )
+    decisions = wanted.get("allowed_decisions") if isinstance(wanted, Mapping) else None
+    unknown = [d for d in decisions or () if d not in _KINDS]
+    if unknown:
+        raise ConfigurationError(
+            f"interrupt_on[{name!r}] allows {unknown[0]!r}; decisions are {', '.join(_KINDS)}"
+        )

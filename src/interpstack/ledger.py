@@ -1,0 +1,106 @@
+"""The ledger of a cell: what its guest was told, so that another run can be told the same.
+
+A guest's run is decided by its source, its seed, its clock and the answers it gets. A ledger
+keeps these. When the cell is run again, after an approval or after the process died, the driver
+tells the guest what the ledger holds instead of doing the work a second time, and goes on from
+there.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack.engine import Request, Settlement
+
+__all__ = ["Ledger", "Step"]
+
+
+@attrs.frozen
+class Step:
+    """What a guest is told at once.
+
+    Attributes:
+        now: Its clock from then on, in seconds since 1970.
+        settlements: Answers, in the order in which they came.
+    """
+
+    now: float
+    settlements: tuple[Settlement, ...] = ()
+
+
+class Ledger(abc.ABC):
+    """The record of one cell's run; opened by `interpstack_open_ledger`.
+
+    Attributes:
+        seed: For the cell, the same in every run.
+    """
+
+    seed: int
+
+    @abc.abstractmethod
+    async def begin(self, now: float) -> float:
+        """Read what is recorded.
+
+        Args:
+            now: The host's time.
+
+        Returns:
+            The clock of the first poll: the recorded one, or `now` if nothing is recorded.
+        """
+
+    @abc.abstractmethod
+    def replay(self, asked: Sequence[Request]) -> Step | None:
+        """The next recorded step; `None` when all that is recorded was replayed.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+
+        Raises:
+            ReplayDivergence: At this place the recorded run asked for something else.
+        """
+
+    @abc.abstractmethod
+    async def resume(self) -> None:
+        """Called once all recorded steps are replayed, before anything new is done.
+
+        Raises:
+            BaseException: The run was paused and what it waits for is not there yet.
+        """
+
+    @abc.abstractmethod
+    async def record(self, asked: Sequence[Request], step: Step) -> None:
+        """Record a step before the guest is told. Returns once it is safe.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+            step: What it will be told.
+        """
+
+    @abc.abstractmethod
+    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
+        """Record that the run cannot go on now.
+
+        Nothing else of the cell runs any more; what had ended is recorded.
+
+        Args:
+            paused: Requests that cannot be answered now, and what their handlers raised.
+
+        Returns:
+            What to raise out of `Session.eval`.
+        """
+
+    @abc.abstractmethod
+    def noted(self, key: str) -> Any:
+        """What was noted under `key`; `None` if nothing was."""
+
+    @abc.abstractmethod
+    async def note(self, notes: Mapping[str, Any]) -> None:
+        """Keep something beside the steps, such as a decision; returns once it is safe.
+
+        Args:
+            notes: Plain data, by key; a key noted before gets the new value.
+        """
