@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, Ledger, ReplayDivergence, Request, Step
+from interpstack import Cell, Ledger, ReplayDivergence, Request, Step, Suspension
 from interpstack_durable.entries import (
     VERSION,
     Asked,
@@ -17,6 +17,7 @@ from interpstack_durable.entries import (
     read_step,
     step_entry,
 )
+from interpstack_durable.suspensions import read_suspension, suspension_text
 
 __all__ = ["CellLedger", "LedgerStore"]
 
@@ -26,15 +27,23 @@ class LedgerStore(Protocol):
 
     Attributes:
         key: Identifies the cell among all cells, the same in every run of it.
+        suspends: See `Ledger.suspends`.
     """
 
     key: str
+    suspends: bool
 
     async def load(self) -> Sequence[Entry]:
         """The entries that were appended, in order."""
 
     async def append(self, index: int, entry: Entry) -> None:
         """Keep an entry at `index`; return once it is safe."""
+
+    async def keep_suspended(self, text: str) -> None:
+        """Keep a run in the middle, in place of one that was kept before."""
+
+    async def suspended(self) -> str | None:
+        """The run that was kept."""
 
     async def resume(self, ledger: Ledger) -> None:
         """See `Ledger.resume`."""
@@ -55,6 +64,7 @@ class CellLedger(Ledger):
 
     def __init__(self, store: LedgerStore, cell: Cell) -> None:
         self.seed = int.from_bytes(blake2b(store.key.encode(), digest_size=16).digest(), "big")
+        self.suspends = store.suspends
         self._store = store
         self._cell = cell
         self._steps: list[Entry] = []
@@ -90,6 +100,16 @@ class CellLedger(Ledger):
 
     async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
         return await self._store.pause(self, paused)
+
+    async def suspend(self, suspension: Suspension) -> None:
+        await self._store.keep_suspended(suspension_text(suspension))
+
+    async def suspended(self) -> Suspension | None:
+        text = await self._store.suspended()
+        return None if text is None else read_suspension(text)
+
+    def skip(self, steps: int) -> None:
+        self._place = steps
 
     def noted(self, key: str) -> Any:
         return self._notes.get(key)

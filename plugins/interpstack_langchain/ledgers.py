@@ -8,6 +8,7 @@ nothing that is not safe.
 
 from __future__ import annotations
 
+import hmac
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any, Final
 
 import attrs
 from langgraph.errors import GraphInterrupt
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.store.base import BaseStore
 from langgraph.types import Interrupt
 
 from interpstack import Ledger, Request, call_blocking
@@ -32,6 +35,8 @@ __all__ = ["LEDGER", "EvalLedger", "Ledgers"]
 
 #: The channel that entries are written to; no graph has it.
 LEDGER: Final = "interpreter_ledger"
+#: Where the graph's store has evals in the middle of their run.
+_SUSPENDED: Final = ("interpstack", "suspended")
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
 
@@ -42,25 +47,29 @@ class Ledgers:
 
     Entries of evals that have not ended are remembered: where LangGraph runs a step again in the
     same process, it does not say so.
+
+    Attributes:
+        signing_key: Signs suspended evals, which the guest's memory is read from.
     """
 
+    signing_key: bytes | None = None
     _remembered: OrderedDict[str, list[Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
 
-    def open(self, call_id: str, config: Mapping[str, Any], is_async: bool) -> EvalLedger | None:
+    def open(self, request: ToolCallRequest, is_async: bool) -> EvalLedger | None:
         """The ledger of an eval; `None` where nothing can be kept.
 
         Args:
-            call_id: The model's id for the eval.
-            config: Of the task that runs it.
+            request: The model's call of it.
             is_async: Whether the graph runs on the event loop of the caller.
         """
+        config, store = request.runtime.config, request.runtime.store
         checkpoint = Checkpoint.of(config)
         if checkpoint is None:
             return None
-        key = f"{checkpoint.id}|{call_id}"
-        return EvalLedger(key, checkpoint, config, is_async, self)
+        key = f"{checkpoint.id}|{request.tool_call['id'] or ''}"
+        return EvalLedger(key, checkpoint, config, store, is_async, self)
 
     def remembered(self, key: str) -> list[Mapping[str, Any]]:
         """Entries of an eval that ran in this process and did not end."""
@@ -86,6 +95,7 @@ class EvalLedger:
         key: Identifies the eval.
         checkpoint: Where the entries are.
         config: Of the task that runs the eval.
+        store: Keeps the eval in the middle while it is paused, if the graph has one.
         is_async: Whether the checkpointer is used on the event loop of the caller.
         ledgers: Of the middleware.
     """
@@ -93,8 +103,10 @@ class EvalLedger:
     key: str
     checkpoint: Checkpoint
     config: Mapping[str, Any]
+    store: BaseStore | None
     is_async: bool
     ledgers: Ledgers
+    _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
 
@@ -135,6 +147,53 @@ class EvalLedger:
         self, on_loop: Callable[[], Awaitable[Any]], blocking: Callable[[], Any]
     ) -> Any:
         return await (on_loop() if self.is_async else call_blocking(blocking))
+
+    # -- runs in the middle ----------------------------------------------------------------
+
+    @property
+    def suspends(self) -> bool:
+        """Whether there is a store to keep them."""
+        return self.store is not None
+
+    async def keep_suspended(self, text: str) -> None:
+        """Keep one; too large for a checkpoint, and not needed to go on."""
+        store, item = self.store, {"text": text, "mac": self._mac(text)}
+        if store is None:
+            raise RuntimeError("the graph has no store")
+        await self._call(
+            lambda: store.aput(_SUSPENDED, self._task(0), item, index=False),
+            lambda: store.put(_SUSPENDED, self._task(0), item, index=False),
+        )
+        self._kept = True
+
+    async def suspended(self) -> str | None:
+        """The one that was kept; `None` also if it is not what was written."""
+        store = self.store
+        if store is None or not self.checkpoint.resuming:
+            return None
+        item = await self._call(
+            lambda: store.aget(_SUSPENDED, self._task(0)),
+            lambda: store.get(_SUSPENDED, self._task(0)),
+        )
+        if item is None:
+            return None
+        self._kept = True
+        text = str(item.value.get("text"))
+        return text if hmac.compare_digest(str(item.value.get("mac")), self._mac(text)) else None
+
+    async def ended(self) -> None:
+        """Drop what was only needed to go on."""
+        self.ledgers.forget(self.key)
+        store = self.store
+        if store is not None and self._kept:
+            await self._call(
+                lambda: store.adelete(_SUSPENDED, self._task(0)),
+                lambda: store.delete(_SUSPENDED, self._task(0)),
+            )
+
+    def _mac(self, text: str) -> str:
+        key = self.ledgers.signing_key or b"interpstack"
+        return hmac.new(key, f"{self.key}|{text}".encode(), "sha256").hexdigest()
 
     # -- pauses ----------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             snapshot_signing_key=snapshot_signing_key,
         )
         self._approvals = Approvals.of(interrupt_on)
-        self._ledgers = Ledgers()
+        self._ledgers = Ledgers(_as_bytes(snapshot_signing_key))
         own = [
             plugin,
             "persistence",
@@ -223,8 +223,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             running_eval.reset(token)
 
     def _eval_call(self, request: ToolCallRequest, run: Any, *, is_async: bool) -> EvalCall:
-        call_id = request.tool_call["id"] or ""
-        store = self._ledgers.open(call_id, request.runtime.config, is_async)
+        store = self._ledgers.open(request, is_async)
         return EvalCall(request, run, approvals=self._approvals, store=store)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
@@ -245,7 +244,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         if running.store is not None:
-            self._ledgers.forget(running.store.key)
+            await running.store.ended()
         return self._answer(outcome, running, update)
 
     async def _eval_in_turn(

@@ -51,27 +51,9 @@ class QuickJSEngine(Engine):
         if image is None:
             realm = QuickJSRealm(base, limits, base.heap, None, ModuleTable())
         else:
-            realm = QuickJSRealm(base, limits, *self._heap_of(image, base, limits))
+            realm = QuickJSRealm(base, limits, *_heap_of(image, base, limits))
         realm.bind(bridges)
         return realm
-
-    def _heap_of(
-        self, image: Image, base: Base, limits: Limits
-    ) -> tuple[Heap, str | None, ModuleTable]:
-        if image.engine != self.name:
-            raise ImageError(f"the image is of engine {image.engine!r}, not {self.name!r}")
-        if image.base != base.id:
-            raise ImageError("the image was made by another build of the engine or its plugins")
-        from interpstack_quickjs.images import unpack
-
-        heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
-        cell = extra.get("cell")
-        if cell is not None and not isinstance(cell, str):
-            raise ImageError("the image is damaged: its cell has no name")
-        try:
-            return heap, cell, ModuleTable(extra.get("modules", ""))
-        except (ValueError, TypeError) as error:
-            raise ImageError(f"the image is damaged: {error}") from error
 
 
 class QuickJSRealm(Realm):
@@ -124,11 +106,15 @@ class QuickJSRealm(Realm):
         self._copy = None
         return QuickJSExecution(self, cell, before)
 
-    def resume(self) -> Execution:
+    def resume(self, before: Image | None = None) -> Execution:
         if self._suspended is None:
             raise ConfigurationError("no cell was running when this image was taken")
+        heap = self.guest.heap() if before is None else self._heap(before)
         name, self._suspended = self._suspended, None
-        return QuickJSExecution(self, Cell(source="", name=name), self.guest.heap(), started=True)
+        return QuickJSExecution(self, Cell(source="", name=name), heap, started=True)
+
+    def _heap(self, image: Image) -> Heap:
+        return _heap_of(image, self.base, self.limits)[0]
 
     def image(self) -> Image:
         from interpstack_quickjs.images import pack
@@ -205,3 +191,20 @@ class QuickJSRealm(Realm):
                 if undo:
                     self.restore(before)
                 raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
+
+
+def _heap_of(image: Image, base: Base, limits: Limits) -> tuple[Heap, str | None, ModuleTable]:
+    if image.engine != QuickJSEngine.name:
+        raise ImageError(f"the image is of engine {image.engine!r}, not {QuickJSEngine.name!r}")
+    if image.base != base.id:
+        raise ImageError("the image was made by another build of the engine or its plugins")
+    from interpstack_quickjs.images import unpack
+
+    heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
+    cell = extra.get("cell")
+    if cell is not None and not isinstance(cell, str):
+        raise ImageError("the image is damaged: its cell has no name")
+    try:
+        return heap, cell, ModuleTable(extra.get("modules", ""))
+    except (ValueError, TypeError) as error:
+        raise ImageError(f"the image is damaged: {error}") from error

@@ -31,7 +31,7 @@ from interpstack.errors import (
     UnsupportedValue,
 )
 from interpstack.hookspecs import hookimpl
-from interpstack.ledger import Ledger, Step
+from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
@@ -92,6 +92,7 @@ __all__ = [
     "Settlement",
     "Slots",
     "Step",
+    "Suspension",
     "Turn",
     "UnknownEngine",
     "UnknownPlugin",

@@ -17,16 +17,16 @@ from typing import Any, Final
 import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
-from interpstack.engine import Call, Cell, Execution, GuestError, Progress, Realm, Request
+from interpstack.engine import Call, Cell, Execution, GuestError, Image, Progress, Realm, Request
 from interpstack.errors import EngineFailure
-from interpstack.ledger import Ledger, Step
+from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.requests import Requests, RequestWrapper
 from interpstack.workers import run_guest
 
-__all__ = ["run_cell"]
+__all__ = ["Recording", "run_cell"]
 
 #: Seconds that a call's handler has at the least, however late the cell is.
 _DELIVERY_SECONDS: Final = 5.0
@@ -41,8 +41,7 @@ async def run_cell(
     wrap_request: Callable[[Request], Sequence[RequestWrapper]] = lambda request: (),
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
-    ledger: Ledger | None = None,
-    undo: bool = False,
+    recording: Recording | None = None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -56,34 +55,61 @@ async def run_cell(
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
-        ledger: Says what was told in an earlier run, and keeps what is told in this one.
-        undo: Take back what the cell did if it is left early.
+        recording: How the cell is recorded, and perhaps run again.
     """
     requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module)
-    now = time.time() if ledger is None else await ledger.begin(time.time())
-    step = Step(now)
-    run = _Run(realm.start(cell), requests, limits, context, unawaited, ledger, step, undo)
+    suspended = None if recording is None else recording.suspended
+    if recording is None or suspended is None:
+        run = _Run(realm, realm.start(cell), requests, limits, context, unawaited, recording)
+    else:
+        execution = realm.resume(recording.before)
+        run = _Run(realm, execution, requests, limits, context, unawaited, recording)
+        run.go_on(suspended)
     try:
         return await run.drive()
     except EngineFailure:
-        run.undo = False  # the realm is of no more use
+        run.broken = True
         raise
     finally:
         await run.stop()
 
 
+@attrs.frozen(kw_only=True)
+class Recording:
+    """How a cell is recorded.
+
+    Attributes:
+        ledger: Says what was told in an earlier run, and keeps what is told in this one.
+        began: The clock of the first poll.
+        undo: Take back what the cell did if it is left early.
+        suspends: Keep the run in the middle when it is paused.
+        suspended: Go on with this run; the realm is in the middle of it.
+        before: What the realm held before that.
+    """
+
+    ledger: Ledger
+    began: float
+    undo: bool = False
+    suspends: bool = False
+    suspended: Suspension | None = None
+    before: Image | None = None
+
+
 @attrs.define(eq=False)
 class _Run:
+    realm: Realm
     execution: Execution
     requests: Requests
     limits: Limits
     context: CellContext
     unawaited: str
-    ledger: Ledger | None
-    step: Step
-    undo: bool
+    recording: Recording | None
+    ledger: Ledger | None = attrs.field(init=False)
+    step: Step = attrs.field(init=False)
+    broken: bool = False
     asked: list[Request] = attrs.field(factory=list)
     calls: list[Call] = attrs.field(factory=list)
+    told: int = 0
     replaying: bool = attrs.field(init=False)
     started: float = attrs.field(factory=time.monotonic)
     cpu: float = 0.0
@@ -92,6 +118,8 @@ class _Run:
     notices: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
+        self.ledger = None if self.recording is None else self.recording.ledger
+        self.step = Step(time.time() if self.recording is None else self.recording.began)
         self.replaying = self.ledger is not None
 
     async def drive(self) -> Outcome:
@@ -133,7 +161,7 @@ class _Run:
 
     def _leave(self) -> None:
         self.execution.abort("cancelled")
-        if self.undo:
+        if self.recording is not None and self.recording.undo and not self.broken:
             self.execution.undo()
 
     # -- what the guest is told ------------------------------------------------------------
@@ -154,6 +182,7 @@ class _Run:
             return False
         self.requests.replay(step.settlements)
         self.asked, self.step = [], step
+        self.told += 1
         return True
 
     async def _wait(self) -> bool:
@@ -174,18 +203,44 @@ class _Run:
 
         The guest is told nothing meanwhile, so it can start nothing more.
         """
-        if self.ledger is None:
+        if self.recording is None or self.ledger is None:
             raise self.requests.paused[0][1]
         if not await self.requests.quiesce(self._wall_left()):
             return False
+        if self.recording.suspends and (suspension := await self._suspension()) is not None:
+            await self.ledger.suspend(suspension)
         await self._record()
         raise await self.ledger.pause(self.requests.paused)
+
+    async def _suspension(self) -> Suspension | None:
+        """The run as it stands; `None` if what it has attached could not be kept."""
+        console = self.context.console
+        if console is None:
+            return None
+        return Suspension(
+            image=await run_guest(self.realm.image, lambda: None),
+            steps=self.told,
+            asked=tuple(self.asked),
+            open=tuple(self.requests.unanswered),
+            made=self.requests.made,
+            console=console,
+            cpu_seconds=self.cpu,
+        )
+
+    def go_on(self, suspension: Suspension) -> None:
+        """Take up a run in the middle."""
+        self.told, self.cpu = suspension.steps, suspension.cpu_seconds
+        self.asked = list(suspension.asked)
+        self.requests.go_on(suspension.open, suspension.made)
+        for text, omitted in suspension.console:
+            self.context.write_console(text, omitted)
 
     async def _record(self) -> None:
         self.step = Step(time.time(), tuple(self.requests.take_settled()))
         if self.ledger is not None:
             await self.ledger.record(self.asked, self.step)
             self.asked = []
+            self.told += 1
 
     def _repeats(self, call: Call) -> bool:
         bridge = self.requests.bridges.get(call.bridge)

@@ -292,8 +292,16 @@ class Realm(abc.ABC):
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell."""
         raise NotImplementedError(f"{type(self).__name__} has no images")
 
-    def resume(self) -> Execution:
-        """The execution that was running when this realm's image was taken."""
+    def resume(self, before: Image | None = None) -> Execution:
+        """The execution that was running when this realm's image was taken.
+
+        Args:
+            before: The state from before the cell, which it is put back to if it must be undone;
+                if left out, the state it is resumed in.
+
+        Raises:
+            ImageError: `before` is damaged or of another build.
+        """
         raise NotImplementedError(f"{type(self).__name__} cannot suspend")
 
     def values(self) -> Mapping[str, Any]:

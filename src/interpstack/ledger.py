@@ -14,9 +14,9 @@ from typing import Any
 
 import attrs
 
-from interpstack.engine import Request, Settlement
+from interpstack.engine import Image, Request, Settlement
 
-__all__ = ["Ledger", "Step"]
+__all__ = ["Ledger", "Step", "Suspension"]
 
 
 @attrs.frozen
@@ -32,14 +32,40 @@ class Step:
     settlements: tuple[Settlement, ...] = ()
 
 
+@attrs.frozen(kw_only=True)
+class Suspension:
+    """A cell in the middle of its run.
+
+    Attributes:
+        image: Of the realm, with the guest idle.
+        steps: Steps the guest was told so far.
+        asked: What the guest asked for since the last of them, in order.
+        open: What was not answered.
+        made: Requests made so far, by bridge.
+        console: Console output so far, with the characters left out each time.
+        cpu_seconds: Guest time used so far.
+    """
+
+    image: Image
+    steps: int
+    asked: tuple[Request, ...]
+    open: tuple[Request, ...]
+    made: Mapping[str, int]
+    console: tuple[tuple[str, int], ...] = ()
+    cpu_seconds: float = 0.0
+
+
 class Ledger(abc.ABC):
     """The record of one cell's run; opened by `interpstack_open_ledger`.
 
     Attributes:
         seed: For the cell, the same in every run.
+        suspends: Whether a paused run is to be kept in the middle, too: to go on from there is
+            faster than to run again what was run.
     """
 
     seed: int
+    suspends: bool = False
 
     @abc.abstractmethod
     async def begin(self, now: float) -> float:
@@ -92,6 +118,18 @@ class Ledger(abc.ABC):
         Returns:
             What to raise out of `Session.eval`.
         """
+
+    async def suspend(self, suspension: Suspension) -> None:
+        """Keep a run in the middle; called before its pause is recorded, if `suspends`."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
+
+    async def suspended(self) -> Suspension | None:
+        """The run that was kept last, if `suspends`; `None` to run the cell from the start."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
+
+    def skip(self, steps: int) -> None:
+        """Replay from after so many steps: the run goes on in the middle."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
 
     @abc.abstractmethod
     def noted(self, key: str) -> Any:

@@ -107,6 +107,11 @@ class CellContext:
         """Add lines to the cell's console output, or note that some were dropped."""
         self._console.append((text, omitted_chars))
 
+    @property
+    def console(self) -> tuple[tuple[str, int], ...] | None:
+        """What was written so far; `None` if something is attached that has no plain form."""
+        return None if self._attachments else tuple(self._console)
+
     def attach(self, item: Any) -> None:
         """Hand an object to whoever reads the outcome; it does not go to the guest."""
         self._attachments.append(item)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -86,6 +87,7 @@ class Requests:
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     _bridge_counts: dict[str, int] = attrs.field(factory=dict)
+    _untold: dict[int, Request] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
@@ -104,7 +106,20 @@ class Requests:
     def take_settled(self) -> list[Settlement]:
         """The answers that are ready; they count as told from now on."""
         settled, self.settled = self.settled, []
+        for settlement in settled:
+            self._untold.pop(settlement.id, None)
         return settled
+
+    @property
+    def unanswered(self) -> tuple[Request, ...]:
+        """Those that were started and of which the guest was told nothing, in order."""
+        return tuple(self._untold.values())
+
+    @property
+    def made(self) -> dict[str, int]:
+        """Requests made before those that are unanswered, by bridge."""
+        waiting = Counter(r.bridge for r in self.unanswered if r.bridge not in (TIMER, MODULE))
+        return {name: count - waiting[name] for name, count in self._bridge_counts.items()}
 
     async def wait(self, seconds: float | None) -> bool:
         """Wait until something is settled or paused; False when the time is up first."""
@@ -137,6 +152,17 @@ class Requests:
             if request is not None and request.bridge not in (TIMER, MODULE):
                 self._count(request.bridge)
 
+    def go_on(self, unanswered: Iterable[Request], made: Mapping[str, int]) -> None:
+        """Take up a run in the middle.
+
+        Args:
+            unanswered: What the guest waits for; held, as if it had just asked.
+            made: Requests made before these, by bridge.
+        """
+        self._bridge_counts, self.count = dict(made), sum(made.values())
+        for request in unanswered:
+            self.hold(request)
+
     def release(self) -> None:
         """Start what is held, in order."""
         held, self.held = self.held, {}
@@ -146,6 +172,7 @@ class Requests:
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer nobody wants any more."""
         self.held.pop(request_id, None)
+        self._untold.pop(request_id, None)
         if request_id in self.open:
             task = self.open.pop(request_id)[1]
             task.cancel()
@@ -175,6 +202,7 @@ class Requests:
 
     def start(self, request: Request) -> None:
         """Begin to answer a request, as soon as there is room for it."""
+        self._untold[request.id] = request
         task = asyncio.ensure_future(self._answer(request))
         self.open[request.id] = (request, task)
 

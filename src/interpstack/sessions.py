@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from interpstack.bridges import BridgeSet
-from interpstack.driver import run_cell
+from interpstack.driver import Recording, run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
-from interpstack.ledger import Ledger
+from interpstack.ledger import Ledger, Suspension
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
@@ -368,11 +369,24 @@ class Session:
         self, realm: Realm, cell: Cell, bridges: BridgeSet, ledger: Ledger
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it is left early."""
-        if Capability.UNDO in self._stack.engine.capabilities:
-            return await self._run(realm, cell, bridges, ledger, undo=True)
+        capabilities = self._stack.engine.capabilities
+        recording = Recording(
+            ledger=ledger,
+            began=await ledger.begin(time.time()),
+            suspends=ledger.suspends and Capability.SUSPENSION in capabilities,
+        )
+        middle = await self._suspended(recording, bridges)
+        if middle is None and Capability.UNDO in capabilities:
+            return await self._run(realm, cell, bridges, attrs.evolve(recording, undo=True))
         before = await _off_loop(partial(self._take_state, realm))
+        if middle is not None:
+            await self._drop_realm()
+            suspended, realm = middle
+            recording = attrs.evolve(recording, suspended=suspended, before=before.image)
+            ledger.skip(suspended.steps)
+            self._realm, self._bound = realm, bridges
         try:
-            return await self._run(realm, cell, bridges, ledger)
+            return await self._run(realm, cell, bridges, recording)
         except EngineFailure:
             raise
         except BaseException:
@@ -382,14 +396,29 @@ class Session:
                 self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
             raise
 
+    async def _suspended(
+        self, recording: Recording, bridges: BridgeSet
+    ) -> tuple[Suspension, Realm] | None:
+        """A realm in the middle of the cell, if one was kept and can be opened."""
+        engine, limits = self._stack.engine, self._stack.limits
+        suspension = await recording.ledger.suspended() if recording.suspends else None
+        if suspension is None:
+            return None
+        try:
+            return suspension, await _off_loop(
+                lambda: engine.open(limits, bridges, suspension.image)
+            )
+        except ImageError:
+            return None  # of another build: the cell is run again instead
+
     async def _run(
         self,
         realm: Realm,
         cell: Cell,
         bridges: BridgeSet,
-        ledger: Ledger | None = None,
-        undo: bool = False,
+        recording: Recording | None = None,
     ) -> Outcome:
+        ledger = None if recording is None else recording.ledger
         context = CellContext(self.key, cell, ledger=ledger)
         token = _running.set((*_running.get(), self))
         wrap = self._stack.hook.interpstack_wrap_request
@@ -403,8 +432,7 @@ class Session:
                 self._wrappers if wrap.get_hookimpls() else _no_wrappers,
                 self._stack.unawaited,
                 self._resolve_module,
-                ledger,
-                undo,
+                recording,
             )
         except EngineFailure:
             await self._drop_realm()
