@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
@@ -39,7 +39,7 @@ from interpstack_langchain.options import Options, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
-from interpstack_langchain.state import InterpreterState, Sessions, new_turn
+from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -149,7 +149,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        return {"interpreter_turn": new_turn()}
+        return new_turn(state)
 
     async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
@@ -251,8 +251,10 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, code: str, turn: Turn, state: dict[str, Any], place: Place | None
     ) -> tuple[Outcome, dict[str, Any]]:
         owner = self._owner(state)
-        async with self._sessions.enter(owner, state, place) as known, known.session as session:
-            session.bind(turn)
+        async with (
+            self._sessions.enter(owner, state, place, turn) as known,
+            known.session as session,
+        ):
             if not self._mode.stores or known.detached:
                 return await session.eval(Cell(source=code)), {}
             outcome, kept = await session.eval_with_state(Cell(source=code))
@@ -260,13 +262,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 known.spoiled = True
                 return _undone(outcome, outcome.error), {}
             sequence = known.sequence + 1
-            record, notice = self._mode.dump(kept, owner, sequence)
-            record = {**record, "id": f"{sequence}-{uuid.uuid4().hex}"}
+            record, notice = self._mode.dump(kept, owner, sequence, known.records or ())
+            record = {**record, "id": secrets.token_hex(8)}
             known.advance(record, place)
             if notice and not known.warned:
                 outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
             known.warned = bool(notice)
-        return outcome, {"interpreter_record": record, "interpreter_sequence": sequence}
+        mark = f"{turn_of(state)}:{sequence}"
+        return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
 
     def _answer(self, outcome: Outcome, running: EvalCall, update: dict[str, Any]) -> Any:
         chars = self.options.max_result_chars
@@ -332,7 +335,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         """Which conversation this is: the thread, and the subgraph in it."""
         thread = get_config().get("configurable", {}).get("thread_id")
         if thread is None:
-            return f"run:{state.get('interpreter_turn', '')}"
+            return f"run:{turn_of(state)}"
         return f"thread:{thread}|{_subgraph()}"
 
     async def _end_turn(self, state: Any) -> None:

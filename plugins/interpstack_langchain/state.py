@@ -7,15 +7,16 @@ time travel and other processes all see the state of their own checkpoint.
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, NotRequired
 
 import attrs
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langchain_core.tools import BaseTool
+from langgraph.channels.delta import DeltaChannel
 
 from interpstack import (
     ConfigurationError,
@@ -27,34 +28,80 @@ from interpstack import (
     Session,
     SessionState,
     Slots,
+    Turn,
 )
 from interpstack_langchain.order import Place
 
-__all__ = ["InterpreterState", "Known", "Sessions", "later", "new_turn"]
+__all__ = ["InterpreterState", "Known", "Sessions", "joined", "new_turn", "turn_of"]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS = 4096
 
 
-def later(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Any:
-    """Reduce two records to the later one: writes of one step may arrive in any order."""
-    if not left or not right:
-        return right or left
-    return right if right.get("sequence", 0) >= left.get("sequence", 0) else left
+Record = Mapping[str, Any]
 
 
-def higher(left: int, right: int) -> int:
-    """Reduce two sequence numbers to the higher one."""
-    return max(left, right)
+def joined(state: Any, writes: Sequence[Any]) -> Any:
+    """Fold lists of records into those that the newest one needs, oldest first.
+
+    Writes of one step may arrive in any order, and a replay may fold them in other portions:
+    the result is the same. Where two records have the same number, one that stands alone counts,
+    else the later one. What is no list of records is kept, for loading to refuse.
+    """
+    for write in writes:
+        if state and not _are_records(state):
+            return state
+        state = _joined([*(state or ()), *write]) if _are_records(write) else write
+    return state
+
+
+def _joined(records: list[Record]) -> list[Record]:
+    found: dict[int, Record] = {}
+    for record in records:
+        known = found.get(record["sequence"])
+        if known is None or known.get("previous") or not record.get("previous"):
+            found[record["sequence"]] = record
+    start = max((n for n, record in found.items() if not record.get("previous")), default=0)
+    return [found[number] for number in sorted(found) if number >= start]
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, Mapping) and type(item.get("sequence")) is int for item in value
+    )
+
+
+def newer(left: str, right: str) -> str:
+    """Reduce two marks of a turn to the one with the higher sequence number."""
+    return right if _number(right) >= _number(left) else left
 
 
 class InterpreterState(AgentState[Any]):
     """Private channels of the middleware."""
 
-    interpreter_turn: NotRequired[Annotated[str, PrivateStateAttr]]
-    interpreter_record: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, later]]
-    #: Of the newest record; an older one that was put back in its place does not fit it.
-    interpreter_sequence: NotRequired[Annotated[int, PrivateStateAttr, higher]]
+    #: The turn, and the number of the newest record: an older one that was put back in its place
+    #: does not fit it.
+    interpreter_turn: NotRequired[Annotated[str, PrivateStateAttr, newer]]
+    #: Checkpoints hold only what a step adds; now and then, LangGraph stores all of it.
+    interpreter_record: NotRequired[
+        Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
+    ]
+
+
+def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that begins a run of the agent."""
+    update: dict[str, Any] = {
+        "interpreter_turn": f"{secrets.token_hex(8)}:{_number(state.get('interpreter_turn'))}"
+    }
+    if state.get("interpreter_record"):
+        # Turns without an eval count, too: a state is looked up in the last few turns only.
+        update["interpreter_record"] = []
+    return update
+
+
+def turn_of(state: Mapping[str, Any]) -> str:
+    """Identifies the run of the agent."""
+    return str(state.get("interpreter_turn", "")).partition(":")[0]
 
 
 @attrs.define(eq=False)
@@ -65,7 +112,8 @@ class Known:
         session: The session.
         token: The record it stands at, or the turn.
         sequence: The record's sequence number.
-        record: That record, if it was made in this turn: it may not be in the graph's state yet.
+        records: That record behind those that it builds on; the newest may not be in the graph's
+            state yet. `None` between turns.
         spoiled: Something was left in the middle, so that the session is in no state to go on.
         detached: A restore failed: go on in memory, but never write over the stored state.
         warned: The reader knows that the state is too large to be stored.
@@ -75,7 +123,7 @@ class Known:
     session: Session
     token: str
     sequence: int = 0
-    record: Mapping[str, Any] | None = None
+    records: Sequence[Record] | None = None
     spoiled: bool = False
     detached: bool = False
     warned: bool = False
@@ -89,13 +137,14 @@ class Known:
         later = place is not None and not place.first and self.step == (place.message, token)
         return self.token == token or later
 
-    def advance(self, record: Mapping[str, Any], place: Place | None) -> None:
+    def advance(self, record: Record, place: Place | None) -> None:
         """Note that the session now stands at another record."""
         if place is None:
             self.step = None
         elif place.first or self.step is None or self.step[0] != place.message:
             self.step = (place.message, self.token)
-        self.token, self.sequence, self.record = _token(record), record["sequence"], record
+        self.token, self.sequence = _token([record]), record["sequence"]
+        self.records = joined(list(self.records or ()), [[record]])
 
 
 @attrs.define(eq=False)
@@ -121,17 +170,22 @@ class Sessions:
 
     @asynccontextmanager
     async def enter(
-        self, owner: str, state: Mapping[str, Any], place: Place | None
+        self, owner: str, state: Mapping[str, Any], place: Place | None, turn: Turn
     ) -> AsyncIterator[Known]:
         """Hold a conversation's session, at the state the graph stands at; others wait."""
         async with self._locks.setdefault(owner, Slots(1)).slot():
-            record = state.get("interpreter_record") if self.mode.stores else None
-            token = _token(record) if self.mode.stores else str(state.get("interpreter_turn", ""))
+            records = (state.get("interpreter_record") or []) if self.mode.stores else []
+            token = _token(records) if self.mode.stores else turn_of(state)
             known = self._known.get(owner)
             if known is None or not known.fits(token, place):
-                known = await self._open(owner, token, record, state.get("interpreter_sequence", 0))
+                newest = _number(state.get("interpreter_turn")) if self.mode.stores else 0
+                known = await self._open(owner, token, records, newest, turn)
             elif known.spoiled:
-                known = await self._reopen(owner, known, record)
+                known = await self._reopen(owner, known, records, turn)
+            else:
+                known.session.bind(turn)
+            if known.records is None:
+                known.records = records
             self._known[owner] = known
             self._known.move_to_end(owner)
             try:
@@ -144,15 +198,16 @@ class Sessions:
         await self._trim()
 
     async def _open(
-        self, owner: str, token: str, record: Mapping[str, Any] | None, newest: int
+        self, owner: str, token: str, records: Sequence[Record], newest: int, turn: Turn
     ) -> Known:
         session = self.stack.session(owner)
         await session.reset()
+        session.bind(turn)
         known = Known(session, token, newest)
-        if not self.mode.stores or not (record or newest):
+        if not self.mode.stores or not (records or newest):
             return known
         try:
-            state = self._load(owner, record or {}, newest)
+            state = self._load(owner, records, newest)
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
             else:
@@ -168,14 +223,20 @@ class Sessions:
             session.notify(notice)
         return known
 
-    async def _reopen(self, owner: str, known: Known, record: Mapping[str, Any] | None) -> Known:
+    async def _reopen(
+        self, owner: str, known: Known, records: Sequence[Record], turn: Turn
+    ) -> Known:
         """The session as its last good eval left it."""
-        again = await self._open(owner, known.token, known.record or record, known.sequence)
-        again.record, again.step, again.warned = known.record, known.step, known.warned
+        records = records if known.records is None else known.records
+        again = await self._open(owner, known.token, records, known.sequence, turn)
+        again.records, again.step, again.warned = records, known.step, known.warned
         return again
 
-    def _load(self, owner: str, record: Mapping[str, Any], newest: int) -> SessionState:
-        state = self.mode.load(record, owner)
+    def _load(self, owner: str, records: Any, newest: int) -> SessionState:
+        if not records or not _are_records(records):
+            raise RecordRejected("the stored state is damaged: it is no list of records")
+        *earlier, record = records
+        state = self.mode.load(record, owner, earlier)
         if record["sequence"] != newest:
             raise RecordRejected("the stored state is of another turn of the conversation")
         return state
@@ -184,7 +245,7 @@ class Sessions:
         """Let go of what only this turn needs; `close` ends the conversation's session, too."""
         known = self._known.get(owner)
         if known is not None:
-            known.record = None
+            known.records = None
             close = close or known.detached  # the next turn tries to restore again
         if not close:
             return
@@ -205,12 +266,13 @@ class Sessions:
             del self._locks[owner]
 
 
-def new_turn() -> str:
-    """An id for one run of the agent."""
-    return uuid.uuid4().hex
-
-
-def _token(record: Mapping[str, Any] | None) -> str:
-    if not record:
+def _token(records: Any) -> str:
+    if not records:
         return ""
-    return str(record.get("id")) if isinstance(record, Mapping) else "damaged"
+    return str(records[-1].get("id")) if _are_records(records) else "damaged"
+
+
+def _number(mark: Any) -> int:
+    """The sequence number in the mark of a turn."""
+    number = str(mark or "").rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdigit() else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack import Persistence, SessionState
@@ -12,11 +12,19 @@ __all__ = ["CallMode", "ThreadMode", "TurnMode"]
 
 
 class _Recorded(Persistence):
-    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
-        return pack_record(state, owner, sequence, self.max_bytes, self.signing_key)
+    def dump(
+        self,
+        state: SessionState,
+        owner: str,
+        sequence: int,
+        earlier: Sequence[Mapping[str, Any]] = (),
+    ) -> tuple[Mapping[str, Any], str]:
+        return pack_record(state, owner, sequence, earlier, self.max_bytes, self.signing_key)
 
-    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
-        return unpack_record(record, owner, self.signing_key)
+    def load(
+        self, record: Mapping[str, Any], owner: str, earlier: Sequence[Mapping[str, Any]] = ()
+    ) -> SessionState:
+        return unpack_record(record, owner, earlier, self.signing_key)
 
 
 class ThreadMode(_Recorded):

@@ -16,6 +16,7 @@ import attrs
 
 from interpstack import EngineFailure, GuestSource
 from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
+from interpstack_quickjs.allocator import find_allocator, free_spans
 from interpstack_quickjs.compiled import read_cached, write_cached
 from interpstack_quickjs.guest import (
     STATUS_OK,
@@ -29,7 +30,7 @@ from interpstack_quickjs.runtime import guest_runtime
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 4"
+_FORMAT = "base 5"
 #: Length of the kernel's `recorder`.
 _RECORDER_BYTES = 16384
 
@@ -41,7 +42,9 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: What new realms start from.
-        dispatch: Handle of `dispatch`, likewise the others; see `kernel.js`.
+        dispatch: Handle of `dispatch`, likewise the next two; see `kernel.js`.
+        recorder: Address of the kernel's `recorder`.
+        allocator: Address of the allocator's state, 0 if it is not known.
     """
 
     id: str
@@ -50,15 +53,15 @@ class Base:
     track: int
     reject: int
     recorder: int
+    allocator: int
 
-    @property
-    def scratch(self) -> tuple[tuple[int, int], ...]:
-        """Parts of the memory that hold nothing of the guest's, as start and end."""
-        space = self.heap.workspace.address
-        return (
-            (space, space + WORKSPACE_BYTES),
-            (self.recorder, self.recorder + _RECORDER_BYTES),
-        )
+    def wipe(self, memory: bytearray) -> None:
+        """Put a realm's memory back to the base heap's wherever it holds nothing of the guest's."""
+        space, before = self.heap.workspace.address, self.heap.memory
+        passing = (space, space + WORKSPACE_BYTES)
+        recording = (self.recorder, self.recorder + _RECORDER_BYTES)
+        for start, end in (passing, recording, *free_spans(memory, self.allocator)):
+            memory[start:end] = before[start:end].ljust(end - start, b"\0")
 
     def recorded(self, guest: Guest) -> tuple[str, int]:
         """Console output that the kernel noted in memory, and how many characters it omitted.
@@ -130,7 +133,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         heap = guest.heap()
     finally:
         guest.close()
-    handles.append(_find_recorder(heap))
+    handles += (_find_recorder(heap), find_allocator(heap.memory, heap.stack_pointer))
     return Base(_id(heap, handles), heap, *handles)
 
 
@@ -161,13 +164,13 @@ def _id(heap: Heap, handles: Sequence[int]) -> str:
     return digest.hexdigest()[:32]
 
 
-_HEADER = struct.Struct("<32s7i")
+_HEADER = struct.Struct("<32s8i")
 
 
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
-    handles = (base.dispatch, base.track, base.reject, base.recorder)
+    handles = (base.dispatch, base.track, base.reject, base.recorder, base.allocator)
     return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
 
 

@@ -64,24 +64,22 @@ class QuickJSRealm(Realm):
     ) -> None:
         self.base = base
         self.limits = limits
-        self._bridges = BridgeSet()
+        self._bridges: BridgeSet | None = None
         self._suspended = cell
         self.running: str | None = cell
         self.modules = modules
         self.guest = self._new_guest(heap)
         self._touched = heap is not base.heap
-        #: Memory for the copy that is taken before each cell.
+        #: Memory of a copy that nobody needs any more.
         self._spare: bytearray | None = None
-        #: What the guest's memory still is, if somebody copied it a moment ago.
+        #: What the guest's memory still is; every command ends that.
         self._copy: Heap | None = None
 
     def bind(self, bridges: BridgeSet) -> None:
-        self._bridges = bridges
-        self._offer()
+        first, self._bridges = self._bridges is None, bridges
+        self._offer(bridges, undo=not first)  # there is nothing to go back to at first
 
-    def _offer(self, undo: bool = True) -> None:
-        self._copy = None
-        bridges = self._bridges
+    def _offer(self, bridges: BridgeSet, undo: bool) -> None:
         offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
         shown = max(8192, 2 * self.limits.result_chars)
         given = {
@@ -98,12 +96,8 @@ class QuickJSRealm(Realm):
             raise ConfigurationError(
                 f"engine 'quickjs' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
             )
-        before = self.base.heap
-        if self._touched:
-            before = self.guest.heap(self._spare)
-            self._spare = before.memory if isinstance(before.memory, bytearray) else None
+        before = self._before()
         self._touched = True
-        self._copy = None
         return QuickJSExecution(self, cell, before)
 
     def resume(self, before: Image | None = None) -> Execution:
@@ -121,22 +115,51 @@ class QuickJSRealm(Realm):
 
         extra = {"cell": self.running, "modules": self.modules.dump()}
         extra = {key: value for key, value in extra.items() if value}
-        self._copy = self.guest.heap()
-        data = pack(self._copy, self.base.heap, extra, self.base.scratch)
+        heap = self._new_copy()
+        if isinstance(heap.memory, bytearray):
+            self.base.wipe(heap.memory)
+        self._keep(heap)
+        data = pack(heap, self.base.heap, extra)
         return Image(QuickJSEngine.name, self.base.id, data)
 
     def values(self) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = json.loads(self._trusted("values", seconds=_EXPORT_SECONDS))
+        values: Mapping[str, Any] = json.loads(self._read("values", seconds=_EXPORT_SECONDS))
         return values
 
     def names(self) -> Sequence[str]:
-        names: Sequence[str] = json.loads(self._trusted("names"))
+        names: Sequence[str] = json.loads(self._read("names"))
         return names
+
+    def _read(self, command: str, seconds: float | None = None) -> str:
+        """Run a command that changes nothing; what it leaves in memory is undone, too.
+
+        So the next image does not differ by it, and a realm goes on as one restored would.
+        """
+        before = self._before()
+        text = self._trusted(command, seconds=seconds)
+        if self._touched and before.size == self.guest.memory_bytes:
+            self.guest.load(before)
+            self._copy = before
+        return text
 
     def load(self, values: Mapping[str, Any]) -> None:
         self._touched = True
-        self._copy = None
         self._trusted("load", dict(values))
+
+    def _before(self) -> Heap:
+        """What the guest's memory is now."""
+        if not self._touched:
+            return self.base.heap
+        return self._copy or self._keep(self._new_copy())
+
+    def _new_copy(self) -> Heap:
+        # A cell that is running may still be taken back to the copy made before it.
+        return self.guest.heap(self._spare if self.running is None else None)
+
+    def _keep(self, heap: Heap) -> Heap:
+        self._copy = heap
+        self._spare = heap.memory if isinstance(heap.memory, bytearray) else None
+        return heap
 
     @property
     def weight_bytes(self) -> int:
@@ -150,7 +173,8 @@ class QuickJSRealm(Realm):
         self.guest.close()
         self.running = None
         self.guest = self._new_guest(heap)
-        self._offer(undo=False)
+        if self._bridges is not None:
+            self._offer(self._bridges, undo=False)
 
     def _new_guest(self, heap: Heap) -> Guest:
         guest = Guest(self.limits.memory_bytes)
@@ -167,6 +191,7 @@ class QuickJSRealm(Realm):
             OutOfRoom: The kernel itself failed, for lack of memory or, if the guest is
                 `interrupted`, of time.
         """
+        self._copy = None
         guest = self.guest
         argument = guest.new_string(json.dumps(command, separators=(",", ":")))
         try:
@@ -182,7 +207,7 @@ class QuickJSRealm(Realm):
     def _trusted(self, *command: Any, undo: bool = True, seconds: float | None = None) -> str:
         """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
-        before = self._copy or (guest.heap() if self._touched and undo else self.base.heap)
+        before = self._before() if undo else self.base.heap
         with guest.runtime.ticker:
             guest.set_time(seconds or self.limits.cpu_seconds)
             try:

@@ -91,14 +91,18 @@ class Heap:
     """An instance's memory and what is needed to run it again.
 
     Attributes:
-        memory: All of the linear memory.
+        memory: The linear memory; what lies below the stack pointer means nothing.
         stack_pointer: The guest's own stack pointer.
         workspace: Where in the memory the host passes data.
+        size: Bytes of memory, more than `memory` has if `differences` go on behind it.
+        differences: Address and content of what is not as in `memory`.
     """
 
     memory: bytes | bytearray = attrs.field(repr=False)
     stack_pointer: int
     workspace: Workspace
+    size: int = attrs.field(default=attrs.Factory(lambda self: len(self.memory), takes_self=True))
+    differences: tuple[tuple[int, bytes], ...] = attrs.field(default=(), repr=False)
 
 
 class Guest:
@@ -152,17 +156,16 @@ class Guest:
             self.call("qjs_free", address, _HEADROOM)
         return address != 0
 
-    def write(self, data: bytes | bytearray, address: int) -> None:
-        """Put data into memory.
+    def write(self, data: bytes | bytearray, address: int, start: int = 0) -> None:
+        """Put data, or what of it lies behind `start`, into memory.
 
         Raises:
             EngineFailure: The memory is not all there.
         """
-        size = len(data)
+        size = len(data) - start
         if address < 0 or address + size > self.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{size}")
-        source = (ctypes.c_char * size).from_buffer(data) if isinstance(data, bytearray) else data
-        ctypes.memmove(self._memory_address() + address, source, size)
+        ctypes.memmove(self._memory_address() + address, _address_of(data) + start, size)
 
     def _memory_address(self) -> int:
         return ctypes.addressof(self._memory.data_ptr(self._store).contents)
@@ -201,25 +204,27 @@ class Guest:
         """
         space, size = self._space(), self.memory_bytes
         memory = into if into is not None and len(into) == size else bytearray(size)
-        target = (ctypes.c_char * size).from_buffer(memory)
-        ctypes.memmove(target, self._memory_address(), size)
-        return Heap(memory, self._stack_pointer.value(self._store), space)
+        stack = self._stack_pointer.value(self._store)
+        ctypes.memmove(_address_of(memory) + stack, self._memory_address() + stack, size - stack)
+        return Heap(memory, stack, space)
 
     def load(self, heap: Heap) -> None:
-        """Replace the whole state of a *fresh* instance.
+        """Replace the whole state, of a fresh instance or by an earlier one of the same size.
 
         Raises:
             EngineFailure: The heap does not fit the memory limit.
         """
-        missing = len(heap.memory) - self.memory_bytes
+        missing = heap.size - self.memory_bytes
         if missing > 0:
             try:
                 self._memory.grow(self._store, -(-missing // 65536))
             except wasmtime.WasmtimeError as error:
                 raise EngineFailure(
-                    f"the state needs {len(heap.memory)} bytes, more than the memory limit"
+                    f"the state needs {heap.size} bytes, more than the memory limit"
                 ) from error
-        self.write(heap.memory, 0)
+        self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
+        for address, data in heap.differences:
+            self.write(data, address)
         self._stack_pointer.set_value(self._store, heap.stack_pointer)
         self._workspace = heap.workspace
 
@@ -386,3 +391,9 @@ class Guest:
         if not self._closed:
             self._closed = True
             self._store.close()
+
+
+def _address_of(data: bytes | bytearray) -> int:
+    if isinstance(data, bytearray):
+        return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

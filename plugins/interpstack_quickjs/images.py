@@ -1,73 +1,61 @@
 """The image codec: a heap as its difference from the base heap every realm starts with.
 
-Pages of 4 KiB that differ are XORed with the base and compressed with zstd, which leaves a few
-kilobytes of a small state where the whole heap has more than a megabyte.
+Two heaps of one conversation have most of their difference in common. So an image is left
+uncompressed, and each stretch of memory says where it lies: whoever stores images of one session
+one after another can store what changed between two. See `interpstack_persistence.records`.
 
-Layout: `IQJ1`, the length of a JSON header (4 bytes, little endian), the header, the zstd frame.
+Layout: `IQJ2`, the length of a JSON header (4 bytes, little endian), the header, then stretches,
+each its start and length (4 bytes each, both in words of 4 bytes) and its bytes.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
-import zstandard
+import attrs
 
 from interpstack import ImageError
 from interpstack_quickjs.guest import Heap
 
 __all__ = ["pack", "unpack"]
 
-_MAGIC: Final = b"IQJ1"
-_PAGE: Final = 4096
-_PART: Final = 65536
+_MAGIC: Final = b"IQJ2"
 _HEAD: Final = struct.Struct("<4sI")
-_LEVEL: Final = 3
+_STRETCH: Final = struct.Struct("<II")
+#: Sizes in which memory is compared: most of a heap is as it was, so look at large parts first.
+_PART: Final = 65536
+_PAGE: Final = 4096
+_BLOCK: Final = 256
+_WORD: Final = 4
+#: Bytes between two changes that are stored rather than beginning a new stretch.
+_GAP: Final = 16
+_CHANGES: Final = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
+_WASM_PAGE: Final = 65536
+
+Memory = bytes | bytearray
+Span = tuple[int, int]
 
 
-def pack(
-    heap: Heap, base: Heap, extra: dict[str, Any], scratch: Sequence[tuple[int, int]] = ()
-) -> bytes:
+def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
     """Encode a heap.
 
     Args:
-        heap: What to store. Its memory is changed where it means nothing.
+        heap: What to store.
         base: What `unpack` will be given.
         extra: Plain JSON data stored beside it.
-        scratch: Start and end of parts of the memory that need not be stored.
     """
-    memory, reference = bytearray(heap.memory), base.memory
-    # Below the stack pointer lies what calls that have returned left behind.
-    for start, end in ((0, heap.stack_pointer), *scratch):
-        memory[start:end] = reference[start:end]
-    pages = _changed_pages(bytes(memory), bytes(reference))
-    changed = b"".join(memory[start : start + _PAGE] for start in pages)
-    before = b"".join(_base_page(reference, start) for start in pages)
-    header = {
-        "size": len(memory),
-        "stack": heap.stack_pointer,
-        "pages": [start // _PAGE for start in pages],
-        "extra": extra,
-    }
+    memory, reference = heap.memory, base.memory
+    header = {"size": len(memory), "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
-    body = zstandard.compress(_xor(changed, before), _LEVEL)
-    return _HEAD.pack(_MAGIC, len(head)) + head + body
-
-
-def _changed_pages(memory: bytes, reference: bytes) -> list[int]:
-    """Starts of the pages that differ; most of a heap does not, so look at large parts first."""
-    pages: list[int] = []
-    for start in range(0, len(memory), _PART):
-        if memory[start : start + _PART] == reference[start : start + _PART]:
-            continue
-        pages += [
-            page
-            for page in range(start, min(start + _PART, len(memory)), _PAGE)
-            if memory[page : page + _PAGE] != _base_page(reference, page)
-        ]
-    return pages
+    parts = [_HEAD.pack(_MAGIC, len(head)), head]
+    # Below the stack pointer lies what calls that have returned left behind.
+    for start, end in _stretches(memory, reference, heap.stack_pointer):
+        parts.append(_STRETCH.pack(start // _WORD, (end - start) // _WORD) + memory[start:end])
+    return b"".join(parts)
 
 
 def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
@@ -78,57 +66,80 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
         base: As given to `pack`.
         max_bytes: Largest heap to accept.
 
+    Returns:
+        The heap, as the memory of `base` and what differs from it, and the extra data.
+
     Raises:
         ImageError: The data is damaged or too large.
     """
     try:
         return _unpack(data, base, max_bytes)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        RecursionError,
-        struct.error,
-        zstandard.ZstdError,
-    ) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
         raise ImageError(f"the image is damaged: {error}") from error
+
+
+def _stretches(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
+    """Start and end of what differs, in whole words, near ones joined."""
+    open_start = open_end = -1
+    for first, last in _changes(memory, reference, start):
+        if open_end < 0:
+            open_start = first
+        elif first - open_end > _GAP:
+            yield open_start, open_end
+            open_start = first
+        open_end = last
+    if open_end >= 0:
+        yield open_start, open_end
+
+
+def _changes(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
+    no_part, no_page = bytes(_PART), bytes(_PAGE)
+    for part in range(start // _PART * _PART, len(memory), _PART):
+        if memory[part : part + _PART] == (reference[part : part + _PART] or no_part):
+            continue
+        for page in range(max(part, start // _PAGE * _PAGE), part + _PART, _PAGE):
+            if memory[page : page + _PAGE] == (reference[page : page + _PAGE] or no_page):
+                continue
+            if page >= len(reference):
+                yield page, page + _PAGE  # all of it is new
+            else:
+                yield from _in_page(memory, reference, page)
+
+
+def _in_page(memory: Memory, reference: Memory, page: int) -> Iterator[Span]:
+    for block in range(page, page + _PAGE, _BLOCK):
+        now, before = memory[block : block + _BLOCK], reference[block : block + _BLOCK]
+        if now == before:
+            continue
+        changed = int.from_bytes(now, "little") ^ int.from_bytes(before, "little")
+        for found in _CHANGES.finditer(changed.to_bytes(_BLOCK, "little")):
+            first, last = found.span()
+            yield block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
 
 
 def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
     magic, length = _HEAD.unpack_from(data)
     if magic != _MAGIC:
         raise ValueError("it is no QuickJS image")
-    header = json.loads(data[_HEAD.size : _HEAD.size + length])
-    size, stack, pages, extra = (header[key] for key in ("size", "stack", "pages", "extra"))
-    if type(size) is not int or size % 65536 or not len(base.memory) <= size <= max_bytes:
+    start = _HEAD.size + length
+    header = json.loads(data[_HEAD.size : start])
+    size, stack, extra = (header[key] for key in ("size", "stack", "extra"))
+    if type(size) is not int or size % _WASM_PAGE or not len(base.memory) <= size <= max_bytes:
         raise ValueError(f"its size is out of range: {size}")
     if type(stack) is not int or not 0 < stack <= base.stack_pointer:
         raise ValueError("its stack pointer is out of range")
-    if (
-        not isinstance(extra, dict)
-        or len(pages) > size // _PAGE
-        or not all(type(page) is int and 0 <= page < size // _PAGE for page in pages)
-    ):
-        raise ValueError("its page table is out of range")
-    total, frame = len(pages) * _PAGE, data[_HEAD.size + length :]
-    if zstandard.frame_content_size(frame) > total:  # it would go before `max_output_size`
-        raise ValueError("it holds more than its page table tells")
-    body = zstandard.ZstdDecompressor().decompress(frame, max_output_size=total or 1)
-    if len(body) != total:
-        raise ValueError("it is cut short")
-    reference = base.memory
-    before = b"".join(_base_page(reference, page * _PAGE) for page in pages)
-    changed = _xor(body, before)
-    memory = bytearray(base.memory) + bytearray(size - len(base.memory))
-    for index, page in enumerate(pages):
-        memory[page * _PAGE : (page + 1) * _PAGE] = changed[index * _PAGE : (index + 1) * _PAGE]
-    return Heap(memory, stack, base.workspace), extra
+    if not isinstance(extra, dict):
+        raise ValueError("it has no extra data")  # noqa: TRY004 - told as damage, like the rest
+    differences = tuple(_parse(data, start, size))
+    return attrs.evolve(base, stack_pointer=stack, size=size, differences=differences), extra
 
 
-def _base_page(reference: bytes | bytearray, start: int) -> bytes:
-    return bytes(reference[start : start + _PAGE]).ljust(_PAGE, b"\0")
-
-
-def _xor(left: bytes, right: bytes) -> bytes:
-    number = int.from_bytes(left, "little") ^ int.from_bytes(right, "little")
-    return number.to_bytes(len(left), "little")
+def _parse(data: bytes, at: int, size: int) -> Iterator[tuple[int, bytes]]:
+    while at < len(data):
+        address, length = (_WORD * words for words in _STRETCH.unpack_from(data, at))
+        at += _STRETCH.size + length
+        if at > len(data):
+            raise ValueError("it is cut short")
+        if address + length > size:
+            raise ValueError("it names memory it does not have")
+        yield address, data[at - length : at]

@@ -1,13 +1,14 @@
 """Persistence modes: how long a session's state lives, and its stored form.
 
 A mode turns a `SessionState` into a *record*, a mapping of plain values that any store can keep,
-and back. Where records are kept is the adapter's business.
+and back. A record may hold only what changed since earlier ones. Where records are kept is the
+adapter's business.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack.errors import ConfigurationError
@@ -43,13 +44,22 @@ class Persistence(abc.ABC):
         return self.scope == "thread"
 
     @abc.abstractmethod
-    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
+    def dump(
+        self,
+        state: SessionState,
+        owner: str,
+        sequence: int,
+        earlier: Sequence[Mapping[str, Any]] = (),
+    ) -> tuple[Mapping[str, Any], str]:
         """Turn a state into a record.
 
         Args:
             state: What a session holds.
             owner: Identifies the conversation; a record of one is refused by every other.
             sequence: Rises with every record of a conversation.
+            earlier: Records of the conversation that will be at hand when this one is loaded,
+                oldest first. The record may build on them, and must tell by its item `previous`
+                whether it does: it is false in a record that needs none of them.
 
         Returns:
             The record, which holds `sequence`, and a notice for the reader if something was left
@@ -57,9 +67,16 @@ class Persistence(abc.ABC):
         """
 
     @abc.abstractmethod
-    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
+    def load(
+        self, record: Mapping[str, Any], owner: str, earlier: Sequence[Mapping[str, Any]] = ()
+    ) -> SessionState:
         """Turn a record back into a state. Nothing in it is used before it is verified.
 
+        Args:
+            record: What `dump` returned, from an untrusted place.
+            owner: As given to `dump`.
+            earlier: Records that `dump` may have built on; more than it was given does no harm.
+
         Raises:
-            RecordRejected: It cannot be trusted or read.
+            RecordRejected: It cannot be trusted or read, or one that it builds on is missing.
         """

@@ -100,3 +100,16 @@ async def test_evals_of_one_message_are_stored_in_order(talk: Talk) -> None:
         "<result>3</result>",
     ]
     assert await talk().one("n") == "<result>3</result>"
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_every_checkpoint_of_a_long_thread_has_its_own_state(talk: Talk) -> None:
+    agent = talk()
+    for turn in range(18):
+        await agent.turn(f"globalThis.n = {turn}; globalThis.log = [...(globalThis.log ?? []), n]")
+    ends = await agent.history()
+    assert len(ends) == 18
+    for turn in (0, 6, 7, 8, 14, 15, 17, 3):
+        other = talk()  # it knows only what is stored: whole records and what changed since
+        expected = f"<result>[{turn}, {turn + 1}]</result>"
+        assert await other.one("[n, log.length]", config=ends[turn].config) == expected

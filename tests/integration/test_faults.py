@@ -238,19 +238,28 @@ class Storage:
     def __init__(self) -> None:
         self.saver = InMemorySaver()
 
-    def _keys(self, thread: str, channel: str) -> list[tuple[Any, ...]]:
-        found = [k for k in self.saver.blobs if k[0] == thread and k[2] == channel]
-        filled = [k for k in found if self.saver.blobs[k][0] != "empty"]
-        return sorted(filled, key=lambda key: key[3])
+    def _writes(self, thread: str) -> list[tuple[Any, Any]]:
+        """Where each record is: the step's writes and the key in them, oldest first."""
+        steps = [key for key in self.saver.writes if key[0] == thread]
+        found = [
+            (self.saver.writes[step], key)
+            for step in sorted(steps, key=lambda step: step[2])
+            for key, (_, channel, _, _) in self.saver.writes[step].items()
+            if channel == "interpreter_record"
+        ]
+        return [(step, key) for step, key in found if self._read(step, key) != []]
+
+    def _read(self, step: Any, key: Any) -> Any:
+        return self.saver.serde.loads_typed(step[key][2])
 
     def records(self, thread: str = "t") -> list[Record]:
-        keys = self._keys(thread, "interpreter_record")
-        return [self.saver.serde.loads_typed(self.saver.blobs[key]) for key in keys]
+        return [self._read(step, key)[0] for step, key in self._writes(thread)]
 
     def replace(self, record: Any, thread: str = "t") -> None:
         """Put another record where the newest one was."""
-        newest = self._keys(thread, "interpreter_record")[-1]
-        self.saver.blobs[newest] = self.saver.serde.dumps_typed(record)
+        step, key = self._writes(thread)[-1]
+        task, channel, _, path = step[key]
+        step[key] = (task, channel, self.saver.serde.dumps_typed([record]), path)
 
 
 def flip(part: str, where: float = 0.5) -> Callable[[Record], Record]:
@@ -271,17 +280,15 @@ def without(*parts: str) -> Callable[[Record], Record]:
 
 
 CHANGES = {
-    "image flipped": flip("image"),
-    "image header flipped": flip("image", 0.0),
-    "values flipped": flip("values"),
+    "data flipped": flip("data"),
+    "data header flipped": flip("data", 0.0),
     "checksum flipped": flip("checksum"),
-    "image cut": cut("image"),
-    "values cut": cut("values"),
-    "image gone": without("image"),
-    "all gone": without("image", "values", "checksum"),
-    "image of another type": lambda record: {**record, "image": "text"},
+    "data cut": cut("data"),
+    "data gone": without("data"),
+    "all gone": without("data", "previous", "checksum"),
+    "data of another type": lambda record: {**record, "data": "text"},
     "renumbered": lambda record: {**record, "sequence": record["sequence"] + 1},
-    "renamed engine": lambda record: {**record, "engine": "other"},
+    "linked elsewhere": lambda record: {**record, "previous": bytes(32)},
     "version of the future": lambda record: {**record, "version": 99},
     "a list": lambda record: [1, 2],
     "a text": lambda record: "text",
@@ -374,7 +381,7 @@ async def test_a_refused_snapshot_never_reaches_a_live_session(
 ) -> None:
     agent = fresh()
     await agent.run(GOOD)
-    storage.replace(flip("image")(storage.records()[-1]))
+    storage.replace(flip("data")(storage.records()[-1]))
     # The session that made the record stands at it and needs nothing of the store.
     await assert_unharmed(agent)
     assert await fresh().one("next()") == "<result>43</result>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -22,8 +23,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Overwrite
 
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_langchain.state import joined
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -145,8 +148,8 @@ async def test_an_eval_commits_its_state_with_its_message(talk: Any) -> None:
     await chat.turn("let a = 1", "a = 2")
     for state in chat.agent.get_state_history(at("t")):
         told = [m for m in state.values["messages"] if isinstance(m, ToolMessage)]
-        record = state.values.get("interpreter_record")
-        assert (record["sequence"] if record else 0) == len(told)
+        records = state.values.get("interpreter_record")
+        assert (records[-1]["sequence"] if records else 0) == len(told)
 
 
 @both
@@ -400,17 +403,17 @@ KEY = b"0123456789abcdef0123456789abcdef"
 
 
 def _flip(record: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    data = bytearray(record["image"])
+    data = bytearray(record["data"])
     data[len(data) // 2] ^= 1
-    return {**record, "image": bytes(data)}
+    return {**record, "data": bytes(data)}
 
 
 DAMAGES = {
     "flipped": _flip,
-    "flipped values": lambda r, o: {**r, "values": r["values"][:-1] + b"?"},
-    "truncated": lambda r, o: {**r, "image": r["image"][:-100]},
+    "truncated": lambda r, o: {**r, "data": r["data"][:-100]},
+    "of another link": lambda r, o: {**r, "previous": o["checksum"]},
     "of another thread": lambda r, o: {**o, "sequence": r["sequence"]},
-    "wrong shape": lambda r, o: {**r, "image": "text"},
+    "wrong shape": lambda r, o: {**r, "data": "text"},
     "without version": lambda r, o: {k: v for k, v in r.items() if k != "version"},
     "of the future": lambda r, o: {**r, "version": 99},
     "nothing in it": lambda r, o: {"id": "1", "sequence": r["sequence"]},
@@ -434,36 +437,134 @@ async def test_a_state_that_cannot_be_trusted_is_left_alone(
     chat = talk(checkpointer=saver, snapshot_signing_key=key)
     await chat.turn("let secret = 'other'", thread="other")
     await chat.turn("let a = 1")
-    other = chat.agent.get_state(at("other")).values["interpreter_record"]
-    good = chat.agent.get_state(at("t")).values["interpreter_record"]
+    (other,) = chat.agent.get_state(at("other")).values["interpreter_record"]
+    (good,) = chat.agent.get_state(at("t")).values["interpreter_record"]
     bad = {**change(dict(good), dict(other)), "id": "bad"}
-    chat.agent.update_state(at("t"), {"interpreter_record": bad})
+    chat.agent.update_state(at("t"), {"interpreter_record": Overwrite([bad])})
     told = await chat.run("typeof a + typeof secret", "globalThis.b = 1", "b")
     assert "<notice>" in told[0]
     assert "could not be restored" in told[0]
     assert told[0].endswith("<result>undefinedundefined</result>")
     assert told[2] == "<result>1</result>"  # it goes on in memory, and tells only once
-    assert chat.agent.get_state(at("t")).values["interpreter_record"] == bad
+    assert chat.agent.get_state(at("t")).values["interpreter_record"] == [bad]
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["unsigned", "signed"])
-async def test_a_state_of_an_older_turn_is_refused(talk: Any, key: bytes | None) -> None:
+@pytest.mark.parametrize("turns", [1, 7, 8], ids=["one", "before a whole one", "a whole one"])
+async def test_a_state_of_an_older_turn_is_refused(
+    talk: Any, key: bytes | None, turns: int
+) -> None:
     chat = talk(checkpointer=InMemorySaver(), snapshot_signing_key=key)
-    await chat.turn("let a = 1")
+    for turn in range(turns):
+        await chat.turn(f"globalThis.a = {turn}")
     old = chat.agent.get_state(at("t")).values["interpreter_record"]
-    await chat.turn("a = 2")
-    _put_record(chat.agent.checkpointer, "t", old)
+    await chat.turn("a = -1")
+    chat.agent.update_state(at("t"), {"interpreter_record": Overwrite(old)})
     (told,) = await chat.run("typeof a")
     assert "of another turn" in told
     assert told.endswith("<result>undefined</result>")
-    assert chat.agent.get_state(at("t")).values["interpreter_record"]["id"] == old["id"]
+    assert chat.agent.get_state(at("t")).values["interpreter_record"] == old
 
 
-def _put_record(saver: InMemorySaver, thread: str, record: Any) -> None:
-    """Write into the store behind the graph's back."""
-    blobs = [k for k in saver.blobs if k[0] == thread and k[2] == "interpreter_record"]
-    newest = max(blobs, key=lambda k: k[3])
-    saver.blobs[newest] = saver.serde.dumps_typed(record)
+# -- the chain of records ------------------------------------------------------------------
+
+
+@both
+async def test_a_record_holds_what_changed_and_every_eighth_all(talk: Any) -> None:
+    chat = talk()
+    await chat.turn("const text = Array.from({length: 3000}, (_, i) => i * i).join(); let n = 0")
+    for number in range(2, 20):
+        await chat.turn("n += 1")
+        records = chat.agent.get_state(at("t")).values["interpreter_record"]
+        start = max(1, number // 8 * 8)
+        assert [record["sequence"] for record in records] == list(range(start, number + 1))
+        whole, *differences = records
+        assert whole["previous"] == b""
+        assert len(whole["data"]) > 6000
+        assert all(record["previous"] and len(record["data"]) < 2000 for record in differences)
+
+
+async def test_a_turn_that_changes_nothing_stores_little(talk: Any) -> None:
+    saver = InMemorySaver()
+    chat = talk(checkpointer=saver)
+    await chat.turn("const text = 'x'.repeat(1e5)")
+    before = _stored(saver)
+    await chat.turn()
+    assert _stored(saver) - before < 10
+
+
+def _stored(saver: InMemorySaver) -> int:
+    writes = [w for kept in saver.writes.values() for w in kept.values()]
+    blobs = [blob for key, blob in saver.blobs.items() if key[2] == "interpreter_record"]
+    written = [value for _, channel, value, _ in writes if channel == "interpreter_record"]
+    return sum(len(data) for _, data in (*written, *blobs))
+
+
+async def test_states_are_looked_up_in_the_last_few_turns_only(talk: Any) -> None:
+    class Counting(InMemorySaver):
+        depth = 0
+
+        def get_delta_channel_history(self, **given: Any) -> Any:
+            found = super().get_delta_channel_history(**given)
+            self.depth = len(found["interpreter_record"]["writes"])
+            return found
+
+    saver = Counting()
+    chat = talk(checkpointer=saver)
+    await chat.turn("let a = 1")
+    for _ in range(40):
+        await chat.turn()
+        assert saver.depth <= 16
+    assert await talk(checkpointer=saver).run("a") == ["<result>1</result>"]
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["unsigned", "signed"])
+@pytest.mark.parametrize("missing", [0, 1, 2])
+async def test_a_chain_with_a_missing_link_is_refused(
+    talk: Any, key: bytes | None, missing: int
+) -> None:
+    chat = talk(checkpointer=InMemorySaver(), snapshot_signing_key=key)
+    await chat.turn("let a = 1", "a = 2", "a = 3", "a = 4")
+    records = chat.agent.get_state(at("t")).values["interpreter_record"]
+    rest = [record for index, record in enumerate(records) if index != missing]
+    chat.agent.update_state(at("t"), {"interpreter_record": Overwrite(rest)})
+    (told,) = await talk(checkpointer=chat.agent.checkpointer, snapshot_signing_key=key).run(
+        "typeof a"
+    )
+    assert "an earlier record that it builds on is missing" in told
+    assert told.endswith("<result>undefined</result>")
+
+
+async def test_a_record_never_builds_on_one_that_was_changed_meanwhile(talk: Any) -> None:
+    chat = talk(checkpointer=InMemorySaver())
+    await chat.turn("let a = 1", "a = 2")
+    first, second = chat.agent.get_state(at("t")).values["interpreter_record"]
+    spoiled = _flip(second, {})
+    chat.agent.update_state(at("t"), {"interpreter_record": Overwrite([first, spoiled])})
+    assert await chat.run("a += 1") == ["<result>3</result>"]  # by the live session
+    (only,) = chat.agent.get_state(at("t")).values["interpreter_record"]
+    assert only["previous"] == b""
+    assert await talk(checkpointer=chat.agent.checkpointer).run("a") == ["<result>3</result>"]
+
+
+_numbers = st.integers(1, 6)
+_record = st.builds(
+    lambda number, whole, tag: {"sequence": number, "previous": b"" if whole else b"p", "id": tag},
+    _numbers, st.booleans(), st.integers(0, 3),
+)  # fmt: skip
+_write = st.lists(_record, max_size=3) | st.sampled_from([None, "text", {}, [1], 7])
+
+
+@given(st.lists(_write, max_size=6), st.integers(0, 6))
+def test_records_join_the_same_in_any_portions(writes: list[Any], at: int) -> None:
+    assert joined(joined([], writes[:at]), writes[at:]) == joined([], writes)
+
+
+@given(st.permutations(range(1, 9)), st.sets(_numbers))
+def test_records_of_one_step_may_arrive_in_any_order(order: list[int], whole: set[int]) -> None:
+    records = [{"sequence": n, "previous": b"" if n in whole else b"p"} for n in order]
+    found = joined([], [[record] for record in records])
+    assert [r["sequence"] for r in found] == list(range(max(whole, default=1), 9))
 
 
 async def test_a_key_that_was_changed_refuses_and_the_old_one_still_works(talk: Any) -> None:
@@ -542,8 +643,9 @@ def _model(code: str) -> Any:
     return Model(messages=iter([_call(code), AIMessage(content="done")]))
 
 
-async def test_record_ids_rise(talk: Any) -> None:
+async def test_records_have_numbers_and_ids(talk: Any) -> None:
     chat = talk()
     await chat.turn("1", "2", "3")
-    record = chat.agent.get_state(at("t")).values["interpreter_record"]
-    assert re.fullmatch(r"3-[0-9a-f]{32}", record["id"])
+    records = chat.agent.get_state(at("t")).values["interpreter_record"]
+    assert [record["sequence"] for record in records] == [1, 2, 3]
+    assert len({record["id"] for record in records}) == 3

@@ -1,0 +1,159 @@
+"""What a record holds: a state as bytes, and their compression.
+
+Layout: the lengths of the next three parts (4 bytes each, little endian), the names of engine and
+base as JSON, the image, the values as JSON. No image has length 0; no values, 2**32 - 1.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+import zstandard
+
+from interpstack import Image, RecordRejected, SessionState
+
+__all__ = ["MAX_BEFORE", "compress", "decompress", "pack_payload", "unpack_payload"]
+
+_HEAD: Final = struct.Struct("<III")
+_NONE: Final = 2**32 - 1
+#: Bytes of portable values that are stored beside an image.
+_MAX_VALUES: Final = 16 * 2**20
+#: Bytes that a record may expand to.
+_MAX_EXPANDED: Final = 256 * 2**20
+_MAX_STATE: Final = _MAX_EXPANDED - 2**20
+#: Longest payload by which another is told; in longer ones too little is found again.
+MAX_BEFORE: Final = 4 * 2**20
+#: Payloads up to this size are worth the slower compression.
+_SMALL: Final = 2**17
+_SMALL_LEVEL: Final = 9
+#: For others; one that finds strings of megabytes ago costs less if most of them are there.
+_LEVEL: Final = 3
+_LEVEL_BEHIND: Final = 5
+
+
+def pack_payload(state: SessionState, max_bytes: int | None) -> tuple[bytes, str]:
+    """A state as bytes, and a notice if some of it had to be left out.
+
+    Args:
+        state: What to store.
+        max_bytes: Largest state to store; `None` for no limit.
+    """
+    image, values, notice = state.image, _values_text(state.values), ""
+    size = (len(image.data) if image else 0) + len(values or b"")
+    limit = min(max_bytes or _MAX_STATE, _MAX_STATE)
+    if size > limit:
+        # Values are the smaller half; without them an upgrade would lose this state.
+        image, notice = None, _too_large(size, limit)
+        if values and len(values) > limit:
+            values = None
+    names = json.dumps([image.engine, image.base]).encode() if image else b""
+    data = image.data if image else b""
+    lengths = _HEAD.pack(len(names), len(data), _NONE if values is None else len(values))
+    return b"".join((lengths, names, data, values or b"")), notice
+
+
+def unpack_payload(payload: bytes) -> SessionState:
+    """What `pack_payload` was given.
+
+    Raises:
+        RecordRejected: These bytes are no state.
+    """
+    try:
+        return _state(payload)
+    except (struct.error, ValueError, RecursionError) as error:
+        raise RecordRejected(f"the stored state is damaged: {error}") from error
+
+
+def _state(payload: bytes) -> SessionState:
+    names_bytes, image_bytes, values_bytes = _HEAD.unpack_from(payload)
+    image_start = _HEAD.size + names_bytes
+    values_start = image_start + image_bytes
+    end = values_start + (0 if values_bytes == _NONE else values_bytes)
+    if end != len(payload):
+        raise ValueError("its length is wrong")
+    image = None
+    if names_bytes:
+        engine, base = _texts(payload[_HEAD.size : image_start])
+        image = Image(engine, base, payload[image_start:values_start])
+    return SessionState(
+        image=image, values=None if values_bytes == _NONE else _values(payload[values_start:])
+    )
+
+
+def compress(payload: bytes, before: bytes) -> bytes:
+    """A payload as its difference from another one; from nothing if that is empty."""
+    # The window has to reach back over both for all of `before` to be found.
+    window = max(10, (len(payload) + len(before)).bit_length())
+    if len(payload) <= _SMALL:
+        options = {"level": _SMALL_LEVEL}
+    elif before:
+        options = {"level": _LEVEL_BEHIND, "hash_log": max(17, len(before).bit_length())}
+    else:
+        options = {"level": _LEVEL}
+    parameters = zstandard.ZstdCompressionParameters.from_level(**options, window_log=window)
+    compressor = zstandard.ZstdCompressor(
+        compression_params=parameters, dict_data=_dictionary(before)
+    )
+    return compressor.compress(payload)
+
+
+def decompress(data: bytes, before: bytes) -> bytes:
+    """What `compress` was given.
+
+    Raises:
+        RecordRejected: It is damaged, or expands without end.
+    """
+    if not 0 <= _expanded_bytes(data) <= _MAX_EXPANDED:
+        raise RecordRejected(f"the stored state expands to more than {_MAX_EXPANDED} bytes")
+    decompressor = zstandard.ZstdDecompressor(
+        dict_data=_dictionary(before), max_window_size=4 * _MAX_EXPANDED
+    )
+    try:
+        return decompressor.decompress(data)
+    except zstandard.ZstdError as error:
+        raise RecordRejected(f"the stored state is damaged: {error}") from error
+
+
+def _expanded_bytes(data: bytes) -> int:
+    """What a frame says that it expands to, which it cannot exceed; -1 if it does not say."""
+    try:
+        return zstandard.frame_content_size(data)
+    except zstandard.ZstdError as error:
+        raise RecordRejected(f"the stored state is damaged: {error}") from error
+
+
+def _dictionary(before: bytes) -> zstandard.ZstdCompressionDict | None:
+    if not before:
+        return None
+    return zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+def _values_text(values: Mapping[str, Any] | None) -> bytes | None:
+    if values is None:
+        return None
+    text = json.dumps(dict(values), separators=(",", ":")).encode()
+    return text if len(text) <= _MAX_VALUES else None
+
+
+def _values(text: bytes) -> Mapping[str, Any]:
+    values = json.loads(text)
+    if not isinstance(values, dict):
+        raise ValueError("its values are no object")  # noqa: TRY004 - damage, like the rest
+    return values
+
+
+def _texts(text: bytes) -> tuple[str, str]:
+    found = json.loads(text)
+    if not isinstance(found, list) or [type(item) for item in found] != [str, str]:
+        raise ValueError("it does not name engine and base")
+    return found[0], found[1]
+
+
+def _too_large(size: int, limit: int) -> str:
+    return (
+        f"The state of this session has {size} bytes, more than the {limit} that are stored; "
+        "functions and classes will not outlive this turn, and values only if they are small."
+    )
