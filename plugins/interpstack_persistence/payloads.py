@@ -86,14 +86,13 @@ def _state(payload: bytes) -> SessionState:
 def compress(payload: bytes, before: bytes) -> bytes:
     """A payload as its difference from another one; from nothing if that is empty."""
     # The window has to reach back over both for all of `before` to be found.
-    window = max(10, (len(payload) + len(before)).bit_length())
+    sizes = {"window_log": max(10, (len(payload) + len(before)).bit_length())}
+    level = _LEVEL
     if len(payload) <= _SMALL:
-        options = {"level": _SMALL_LEVEL}
+        level = _SMALL_LEVEL
     elif before:
-        options = {"level": _LEVEL_BEHIND, "hash_log": max(17, len(before).bit_length())}
-    else:
-        options = {"level": _LEVEL}
-    parameters = zstandard.ZstdCompressionParameters.from_level(**options, window_log=window)
+        level, sizes["hash_log"] = _LEVEL_BEHIND, max(17, len(before).bit_length())
+    parameters = zstandard.ZstdCompressionParameters.from_level(level, **sizes)
     compressor = zstandard.ZstdCompressor(
         compression_params=parameters, dict_data=_dictionary(before)
     )
