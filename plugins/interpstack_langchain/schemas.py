@@ -6,6 +6,7 @@ import inspect
 import typing
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
@@ -27,6 +28,10 @@ _UNDESCRIBABLE = (
     TypeError,
 )
 
+#: Schemas by function and response format: making one takes a millisecond, and tools are often
+#: handed to a new agent for each request.
+_returned: WeakKeyDictionary[Any, dict[str, Mapping[str, Any] | None]] = WeakKeyDictionary()
+
 
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     """Schema of the fields that callers pass; injected ones are left out."""
@@ -46,8 +51,18 @@ def output_schema(tool: BaseTool) -> Mapping[str, Any] | None:
     if function is None or not isinstance(tool, StructuredTool):
         return None
     try:
+        known = _returned.setdefault(function, {})
+    except TypeError:  # it cannot be told apart from others, so it is looked at each time
+        known = {}
+    if tool.response_format not in known:
+        known[tool.response_format] = _returned_schema(function, tool.response_format)
+    return known[tool.response_format]
+
+
+def _returned_schema(function: Any, response_format: str) -> Mapping[str, Any] | None:
+    try:
         annotation = typing.get_type_hints(inspect.unwrap(function)).get("return")
-        if tool.response_format == "content_and_artifact":
+        if response_format == "content_and_artifact":
             annotation = (typing.get_args(annotation) or (None,))[0]
         parts = (annotation, *typing.get_args(annotation))
         if annotation in (None, Any) or any(_is_reply(part) for part in parts):

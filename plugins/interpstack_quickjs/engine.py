@@ -137,9 +137,13 @@ class QuickJSRealm(Realm):
         """
         before = self._before()
         text = self._trusted(command, seconds=seconds)
-        if self._touched and before.size == self.guest.memory_bytes:
+        if not self._touched:
+            return text
+        if before.size == self.guest.memory_bytes:
             self.guest.load(before)
             self._copy = before
+        elif self.running is None:
+            self.restore(before)  # memory has grown, which no instance can undo
         return text
 
     def load(self, values: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -62,7 +63,7 @@ class Session:
         self._anonymous = anonymous
         self._queue = Slots(1)
         self._realm: Realm | None = None
-        self._image: Image | None = None
+        self._image: Image | None = None  # of a hibernated session, compressed
         self._bound: BridgeSet | None = None
         self._turn = Turn()
         self._users = 0
@@ -180,7 +181,7 @@ class Session:
         """
         async with self._exclusive():
             if self._realm is None:
-                return self._image
+                return None if self._image is None else _expanded(self._image)
             return await _off_loop(self._realm.image)
 
     async def restore(self, image: Image) -> None:
@@ -312,7 +313,7 @@ class Session:
             realm = self._realm
             if realm is None:
                 return False
-            self._image = await _off_loop(realm.image)
+            self._image = await _off_loop(lambda: _squeezed(realm.image()))
             await self._drop_realm()
             return True
 
@@ -356,7 +357,8 @@ class Session:
             await _off_loop(partial(realm.load, state.values))
 
     async def _open(self, bridges: BridgeSet) -> Realm:
-        engine, limits, image = self._stack.engine, self._stack.limits, self._image
+        engine, limits = self._stack.engine, self._stack.limits
+        image = None if self._image is None else _expanded(self._image)
         try:
             realm = await _off_loop(lambda: engine.open(limits, bridges, image))
         except ImageError as error:
@@ -474,6 +476,14 @@ class Session:
 
 def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:
     return ()
+
+
+def _squeezed(image: Image) -> Image:
+    return attrs.evolve(image, data=zlib.compress(image.data, 1))
+
+
+def _expanded(image: Image) -> Image:
+    return attrs.evolve(image, data=zlib.decompress(image.data))
 
 
 async def _off_loop(function: Callable[[], _T]) -> _T:

@@ -182,7 +182,7 @@ _LOST = {
 }
 
 _TYPES = {"arrow": "function", "class": "function", "promise": "Promise", "holder": "Object", "cycle": "Object",
-          "throwing getter": "Object", "Proxy": "Object"}  # fmt: skip
+          "throwing getter": "accessor", "Proxy": "Object"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _LOST)
@@ -225,9 +225,9 @@ def test_a_lost_value_can_be_assigned() -> None:
     realm.close()
 
 
-def test_endless_getters_do_not_break_the_export() -> None:
+def test_endless_code_does_not_break_the_export() -> None:
     realm = _open()
-    _run(realm, "const keep = 1; const bad = {get a() { for (;;); }}; 0")
+    _run(realm, "const keep = 1; const bad = new (class { toJSON() { for (;;); } }); 0")
     with pytest.raises(EngineFailure):
         realm.values()
     assert _text(realm, "keep") == "1"
@@ -239,7 +239,8 @@ def test_endless_builtins_do_not_break_the_export(monkeypatch: pytest.MonkeyPatc
     realm = _open()
     _run(
         realm,
-        "const keep = 1; const bad = {get a() { [].indexOf.call({length: 2 ** 53 - 1}, 1); }}; 0",
+        "const keep = 1;"
+        "const bad = new (class { toJSON() { [].indexOf.call({length: 2 ** 53 - 1}, 1); } }); 0",
     )
     with pytest.raises(EngineFailure, match="was stopped while it did 'values'"):
         realm.values()
@@ -344,4 +345,39 @@ def test_stale_bridges_are_gone_after_binding_others() -> None:
     )
     execution = realm.start(Cell(source="kept(1)"))
     assert execution.poll(0.0, 1.0).requests[0].bridge == "host.get"  # for the host to refuse
+    realm.close()
+
+
+# -- reading values ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{get x() { ran++; return 1 }}",
+        "[[{k: {get y() { ran++; return 1 }}}]]",
+        "new Map([[{get z() { ran++ }}, 1]])",
+        "new Set([{set z(v) {}, get z() { ran++ }}])",
+        "Object.assign(new (class { }), {a: {get b() { ran++ }}})",
+    ],
+)
+def test_values_with_accessors_are_not_read(value: str) -> None:
+    realm = _open()
+    made = _text(realm, f"globalThis.ran = 0; let it = {value}; ran")
+    assert made == "0"
+    lost = {"$": "lost", "v": "it is not serializable (type: accessor)"}
+    assert realm.values() == {"ran": 0, "it": lost}
+    realm.close()
+
+
+@pytest.mark.parametrize("size", [10, 500_000])
+def test_reading_values_leaves_nothing_behind(size: int) -> None:
+    realm = _open()
+    code = "globalThis.ran = 0; class C { toJSON() { ran++; return 1 } }; let c = new C;"
+    assert _text(realm, f"{code} let big = 'x'.repeat({size}); 0") == "0"
+    weight, stored = realm.weight_bytes, len(realm.image().data)
+    assert realm.values()["c"] == 1
+    assert realm.weight_bytes == weight
+    assert abs(len(realm.image().data) - stored) < 200
+    assert _text(realm, "[ran, big.length, c instanceof C]") == f"[0, {size}, true]"
     realm.close()

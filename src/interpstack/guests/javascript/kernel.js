@@ -996,12 +996,36 @@
     if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
     if (found.get === undefined && found.set === undefined) {
       try {
-        return encodeValue(found.value);
+        if (!hasAccessor(found.value, 0)) return encodeValue(found.value);
       } catch {
         why = lostReason(found.value);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
+  }
+  // Whether reading all of a value would run a getter. Long lists would take too long to look
+  // through; what a getter in them does is undone by the host.
+  function hasAccessor(value, depth) {
+    if (typeof value !== "object" || value === null || depth > 190) return false;
+    if (isArray(value)) {
+      const length = value.length;
+      for (let i = 0; i < length && length <= 10000; i++) {
+        const item = value[i];
+        if (typeof item === "object" && hasAccessor(item, depth + 1)) return true;
+      }
+      return false;
+    }
+    if (getPrototypeOf(value) !== objectPrototype) {
+      if (hasBrand(mapSize, value)) return hasAccessor(entriesOf(value), depth + 1);
+      if (hasBrand(setSize, value)) return hasAccessor(itemsOf(value), depth + 1);
+      if (bytesOf(value) !== undefined) return false;
+    }
+    const names = keys(value);
+    for (let i = 0; i < names.length; i++) {
+      const found = getOwnPropertyDescriptor(value, names[i]);
+      if (found.get !== undefined || found.set !== undefined || hasAccessor(found.value, depth + 1)) return true;
+    }
+    return false;
   }
   function importValues(values) {
     const names = keys(values);

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack import Persistence, RecordRejected, SessionState
@@ -23,7 +23,13 @@ class ReadableMode(Persistence):
     name: ClassVar[str] = "readable"
     scope: ClassVar[str] = "thread"
 
-    def dump(self, state: SessionState, owner: str, sequence: int) -> tuple[Mapping[str, Any], str]:
+    def dump(
+        self,
+        state: SessionState,
+        owner: str,
+        sequence: int,
+        earlier: Sequence[Mapping[str, Any]] = (),
+    ) -> tuple[Mapping[str, Any], str]:
         values, notice = json.dumps(dict(state.values or {}), sort_keys=True), ""
         if self.max_bytes is not None and len(values) > self.max_bytes:
             notice = f"Variables are not kept: they have {len(values)} bytes as JSON, more than "
@@ -32,7 +38,9 @@ class ReadableMode(Persistence):
         record = {"sequence": sequence, "owner": owner, "values": values}
         return {**record, "signature": self._sign(record)}, notice
 
-    def load(self, record: Mapping[str, Any], owner: str) -> SessionState:
+    def load(
+        self, record: Mapping[str, Any], owner: str, earlier: Sequence[Mapping[str, Any]] = ()
+    ) -> SessionState:
         shape = {"sequence": int, "owner": str, "values": str, "signature": str}
         for field, kind in shape.items():
             if type(record.get(field)) is not kind:
