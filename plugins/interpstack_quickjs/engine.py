@@ -33,7 +33,7 @@ from interpstack_quickjs.modules import ModuleTable
 
 __all__ = ["QuickJSEngine"]
 
-#: Seconds that getters of the guest may take while its values are exported.
+#: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
 _EXPORT_SECONDS: Final = 0.5
 _LANGUAGES: Final = ("javascript", "typescript")
 

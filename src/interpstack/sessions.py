@@ -110,7 +110,7 @@ class Session:
         try:
             return SessionState(image=image, values=realm.values())
         except EngineFailure:
-            # Reading values runs getters, which may have used up time or memory.
+            # Reading values may run code of the guest, which may have used up time or memory.
             if image is None:
                 raise
             return SessionState(image=image)
