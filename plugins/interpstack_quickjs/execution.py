@@ -224,7 +224,7 @@ class QuickJSExecution(Execution):
     def _reached_limit(self) -> bool:
         """Whether the memory grew to its limit in this cell; it never shrinks."""
         now, limit = self._realm.guest.memory_bytes, self._realm.limits.memory_bytes or MAX_MEMORY
-        return now > len(self._before.memory) and now > limit - 2**20
+        return now > self._before.size and now > limit - 2**20
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True

@@ -63,7 +63,7 @@ class Session:
         self._anonymous = anonymous
         self._queue = Slots(1)
         self._realm: Realm | None = None
-        self._image: Image | None = None  # of a hibernated session, compressed
+        self._image: Image | None = None  # compressed
         self._bound: BridgeSet | None = None
         self._turn = Turn()
         self._users = 0
@@ -351,7 +351,7 @@ class Session:
     async def _put_state(self, state: SessionState) -> None:
         """Hold a state again; its realm is opened when it is needed."""
         if state.image is not None:
-            self._image = state.image
+            self._image = _squeezed(state.image)
         elif state.values is not None:
             realm, _ = await self._ready()
             await _off_loop(partial(realm.load, state.values))
