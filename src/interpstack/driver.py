@@ -110,6 +110,7 @@ class _Run:
     asked: list[Request] = attrs.field(factory=list)
     calls: list[Call] = attrs.field(factory=list)
     told: int = 0
+    answered: bool = False
     replaying: bool = attrs.field(init=False)
     started: float = attrs.field(factory=time.monotonic)
     cpu: float = 0.0
@@ -207,15 +208,16 @@ class _Run:
             raise self.requests.paused[0][1]
         if not await self.requests.quiesce(self._wall_left()):
             return False
-        if self.recording.suspends and (suspension := await self._suspension()) is not None:
+        suspension = await self._suspension() if self.recording.suspends else None
+        if suspension is not None:
             await self.ledger.suspend(suspension)
         await self._record()
         raise await self.ledger.pause(self.requests.paused)
 
     async def _suspension(self) -> Suspension | None:
-        """The run as it stands; `None` if what it has attached could not be kept."""
+        """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
         console = self.context.console
-        if console is None:
+        if console is None or self.answered:
             return None
         return Suspension(
             image=await run_guest(self.realm.image, lambda: None),
@@ -282,6 +284,7 @@ class _Run:
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""
+        self.answered = True
         for request in self.requests.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
                 self.requests.drop(request.id)

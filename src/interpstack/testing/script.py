@@ -42,7 +42,7 @@ class Globals(dict[str, Any]):
 
 async def run_script(source: str, name: str, namespace: Globals) -> Any:
     """Run a cell; the value of its last expression, awaited if that is possible."""
-    tree = ast.parse(source, name)
+    tree = _parsed(source, name)
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.Expr):
         target = ast.Name(_RESULT, ast.Store())
@@ -57,6 +57,16 @@ async def run_script(source: str, name: str, namespace: Globals) -> Any:
     finally:
         namespace.pop(_RESULT, None)
     return await value if isinstance(value, Awaitable) else value
+
+
+def _parsed(source: str, name: str) -> ast.Module:
+    for _ in range(10):
+        try:
+            return ast.parse(source, name)
+        except SystemError:
+            # CPython 3.11 miscounts its recursion when a collection runs code meanwhile.
+            continue
+    return ast.parse(source, name)
 
 
 def result_text(value: Any, limit: int) -> tuple[str, int]:

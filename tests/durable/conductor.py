@@ -1,0 +1,226 @@
+"""Runs programs in which calls end in an order that depends on chance alone.
+
+Uninterrupted and interrupted runs of a program can only be compared if their calls end in the
+same order. So no call ends by itself: when the guest is idle, the conductor picks from those that
+run, by a chance that depends on their ids and on how often it picked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack import (
+    Bridge,
+    CellContext,
+    Engine,
+    Execution,
+    Ledger,
+    Progress,
+    Realm,
+    Request,
+    Settlement,
+)
+
+__all__ = ["Conductor", "Crash", "Interrupted", "Store", "Watch", "watched"]
+
+
+class Interrupted(Exception):
+    """A gated call waits for a decision."""
+
+
+class Crash(Exception):
+    """The process died, as far as the test is concerned."""
+
+
+@attrs.define(eq=False)
+class Store:
+    """A ledger store that can lose the process before or after it has kept an entry.
+
+    Attributes:
+        crashes: Which appends crash: by number, whether the entry was kept.
+        suspends: Whether paused runs are kept in the middle.
+    """
+
+    crashes: Mapping[int, bool] = attrs.field(factory=dict)
+    suspends: bool = False
+    key: str = "cell"
+    entries: list[Any] = attrs.field(factory=list)
+    text: str | None = None
+    appends: int = 0
+
+    async def load(self) -> Sequence[Any]:
+        return list(self.entries)
+
+    async def append(self, index: int, entry: Any) -> None:
+        self.appends += 1
+        kept = self.crashes.get(self.appends)
+        if kept is not False:
+            assert index == len(self.entries)
+            self.entries.append(entry)
+        if kept is not None:
+            raise Crash
+
+    async def keep_suspended(self, text: str) -> None:
+        self.text = text
+
+    async def suspended(self) -> str | None:
+        return self.text
+
+    async def resume(self, ledger: Ledger) -> None:
+        asked = ledger.noted("asked")
+        if asked and asked != ledger.noted("granted"):
+            await ledger.note({"granted": asked})
+
+    async def pause(
+        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+    ) -> BaseException:
+        asked = [*(ledger.noted("asked") or []), *(request.id for request, _ in paused)]
+        await ledger.note({"asked": asked})
+        return paused[0][1]
+
+
+@attrs.define(eq=False)
+class Conductor:
+    """Ends calls, one pick at a time.
+
+    Attributes:
+        seed: Of the order in which calls end.
+        pauses: Whether gated calls interrupt the run, instead of being decided at once.
+        effects: What calls did, by their key, in order.
+        repeated: Keys of calls that had their effect before.
+    """
+
+    seed: int
+    pauses: bool
+    effects: dict[str, int] = attrs.field(factory=dict)
+    repeated: list[str] = attrs.field(factory=list)
+    _running: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
+    _waiting: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
+    _paused: bool = attrs.field(default=False, init=False)
+
+    def bridges(self) -> list[Bridge]:
+        """The functions `kit.free` and `kit.gated`."""
+        return [
+            Bridge(name="kit.free", handler=self._free),
+            Bridge(name="kit.gated", handler=self._gated, passes=(Interrupted,)),
+        ]
+
+    async def _free(self, value: int, context: CellContext) -> int:
+        return await self._make(value, context, self._running)
+
+    async def _gated(self, value: int, context: CellContext) -> int:
+        granted = context.ledger.noted("granted") if context.ledger else None
+        if granted and context.request_id in granted:
+            return await self._make(value, context, self._running)
+        if self.pauses:
+            self._paused = True
+            raise Interrupted
+        return await self._make(value, context, self._waiting)
+
+    async def _make(self, value: int, context: CellContext, among: dict[int, Any]) -> int:
+        among[context.request_id] = asyncio.get_running_loop().create_future()
+        await among[context.request_id]
+        if context.call_key in self.effects:
+            self.repeated.append(context.call_key)
+        self.effects[context.call_key] = value
+        if value % 4 == 3:
+            raise ValueError(f"no {value}")
+        return value * 10
+
+    def forget_calls(self) -> None:
+        """Begin with another process."""
+        self._running, self._waiting, self._paused = {}, {}, False
+
+    def pick(self) -> bool:
+        """End some of the calls that run; False if there are none.
+
+        When a gated call wants a decision all others are ended first, for so a pause does it.
+        """
+        ids = sorted(self._running)
+        if not ids and not self._waiting:
+            return False
+        chance = random.Random(f"{self.seed}:{ids}")
+        chosen = ids
+        if not (self._waiting or self._paused):
+            chosen = chance.sample(ids, chance.randint(1, min(2, len(ids))))
+        for number in chosen:
+            self._running.pop(number).set_result(None)
+        self._running |= self._waiting
+        self._waiting = {}
+        return bool(chosen)
+
+    async def conduct(self, run: asyncio.Task[Any], watch: Watch) -> None:
+        """Pick whenever the guest is idle, until the run has ended."""
+        seen = 0
+        while not run.done():
+            await asyncio.sleep(0.0002)
+            polls = watch.polls
+            if watch.busy or polls == seen:
+                continue
+            for _ in range(40):  # what the guest asked for is started
+                await asyncio.sleep(0)
+            if not watch.busy and polls == watch.polls and self.pick():
+                seen = polls
+
+
+class Watch(Execution):
+    """Tells whether the guest runs, and how often it did.
+
+    It watches one execution after another, and counts on.
+    """
+
+    polls = 0
+    busy = False
+
+    def __init__(self) -> None:
+        self._execution: Execution | None = None
+
+    def over(self, execution: Execution) -> Watch:
+        """Watch another execution."""
+        self._execution = execution
+        return self
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        self.busy = True
+        try:
+            return self._inner.poll(now, cpu_seconds)
+        finally:
+            self.busy = False
+            self.polls += 1
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        self._inner.settle(settlements)
+
+    def abort(self, reason: str) -> Progress:
+        return self._inner.abort(reason)
+
+    def undo(self) -> None:
+        self._inner.undo()
+
+    def interrupt(self) -> None:
+        self._inner.interrupt()
+
+    @property
+    def _inner(self) -> Execution:
+        assert self._execution is not None
+        return self._execution
+
+
+def watched(engine: Engine, watch: Watch) -> Engine:
+    """Let all cells of an engine be watched."""
+    open_realm = engine.open
+
+    def opening(*args: Any) -> Realm:
+        realm = open_realm(*args)
+        start, resume = realm.start, realm.resume
+        realm.start = lambda cell: watch.over(start(cell))  # type: ignore[method-assign]
+        realm.resume = lambda *before: watch.over(resume(*before))  # type: ignore[method-assign]
+        return realm
+
+    engine.open = opening  # type: ignore[method-assign,assignment]
+    return engine
