@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
 import attrs
 from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 __all__ = ["CallOrder", "Place"]
 
+#: What an eval raises that will be run again.
+_PAUSES = (GraphBubbleUp, asyncio.CancelledError)
 #: Evals that are remembered at once.
 _MAX_CALLS = 4096
 
@@ -36,7 +39,9 @@ class Place:
 class _Call:
     arrived: Future[None] = attrs.field(factory=Future)
     ended: Future[None] = attrs.field(factory=Future)
-    raised: bool = False
+    raised: type[BaseException] | None = None
+    #: How often it was run, this time included.
+    attempt: int = 1
 
 
 class CallOrder:
@@ -65,20 +70,16 @@ class CallOrder:
         if len(ids) < 2:
             yield
             return
-        call = _Call()
         with self._lock:
             # Somebody may wait for this one already; a call that has ended is run once more.
-            found = self._calls.get((message, request.tool_call["id"] or ""))
-            if found is not None and not found.arrived.done():
-                call = found
-            self._calls[message, request.tool_call["id"] or ""] = call
+            call = self._next((message, request.tool_call["id"] or ""))
             while len(self._calls) > _MAX_CALLS:
                 self._calls.popitem(last=False)
         _set(call.arrived)
         try:
             yield
-        except BaseException:
-            call.raised = True
+        except BaseException as error:
+            call.raised = type(error)
             raise
         finally:
             _set(call.ended)
@@ -96,25 +97,51 @@ class CallOrder:
                 for key in keys:
                     del self._calls[key]
 
-    async def wait(self, request: ToolCallRequest) -> Place | None:
-        """Return once it is this eval's turn; `None` if its message is not known."""
+    async def wait(self, request: ToolCallRequest, done: Collection[str] = ()) -> Place | None:
+        """Return once it is this eval's turn; `None` if its message is not known.
+
+        Args:
+            request: The model's call of the eval.
+            done: Ids of evals that ended in an earlier run of the step.
+
+        Raises:
+            GraphInterrupt: One before it is paused; this one runs when the graph is resumed.
+        """
         message, ids = self._siblings(request)
         if not ids:
             return None
         index = ids.index(request.tool_call["id"] or "")
         for earlier in ids[:index]:
-            await self._end_of(message, earlier)
+            if earlier in done:
+                continue
+            raised = await self._end_of(message, earlier, ids[index])
+            if raised is not None and issubclass(raised, _PAUSES):
+                raise GraphInterrupt(())
         return Place(message, first=index == 0)
 
-    async def _end_of(self, message: str, call_id: str) -> None:
+    def _next(self, key: tuple[str, str]) -> _Call:
+        """The run of a call that is to come; one that has begun is of an earlier time."""
+        call = self._calls.get(key)
+        if call is None or call.arrived.done():
+            call = _Call(attempt=1 if call is None else call.attempt + 1)
+            self._calls[key] = call
+        return call
+
+    async def _end_of(self, message: str, call_id: str, waiting: str) -> type[BaseException] | None:
+        """Wait for the end of an eval; what it raised, if it did."""
         with self._lock:
-            call = self._calls.setdefault((message, call_id), _Call())
+            mine = self._calls.get((message, waiting))
+            call = self._calls.get((message, call_id))
+            # All evals of a message come back after a pause, in any order: wait for this time's.
+            if call is None or (call.raised and mine and call.attempt < mine.attempt):
+                call = self._next((message, call_id))
         try:
             async with asyncio.timeout(self.GRACE_SECONDS):
                 await asyncio.shield(asyncio.wrap_future(call.arrived))
         except TimeoutError:
-            return
+            return None
         await asyncio.shield(asyncio.wrap_future(call.ended))
+        return call.raised
 
     def _siblings(self, request: ToolCallRequest) -> tuple[str, list[str]]:
         """The message an eval stands in, and the ids of its evals that have no answer yet."""
