@@ -106,6 +106,7 @@ class EvalLedger:
     store: BaseStore | None
     is_async: bool
     ledgers: Ledgers
+    _before: list[tuple[str, str, Any]] | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -116,7 +117,8 @@ class EvalLedger:
         """All entries, in order."""
         if not self.checkpoint.resuming:
             return list(self.ledgers.remembered(self.key))
-        found = dict(await self._writes())
+        writes = await self._stored()
+        found = {task: value for task, channel, value in writes if channel == LEDGER}
         entries: list[Mapping[str, Any]] = []
         while (entry := found.get(self._task(len(entries)))) is not None:
             entries.append(entry)
@@ -130,11 +132,21 @@ class EvalLedger:
     def _task(self, index: int) -> str:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.key}|{index}"))
 
-    async def _writes(self) -> list[tuple[str, Any]]:
-        saver, config = self.checkpoint.saver, self.checkpoint.config
-        found = await self._call(lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config))
-        writes = self.checkpoint.writes(found)
-        return [(task, value) for task, channel, value in writes if channel == LEDGER]
+    async def step_writes(self) -> list[tuple[str, Any]]:
+        """What tasks of the same step wrote in an earlier run of it: channels and values."""
+        if not self.checkpoint.resuming:
+            return []
+        return [(channel, value) for _, channel, value in await self._stored()]
+
+    async def _stored(self) -> list[tuple[str, str, Any]]:
+        """The writes that were there when the eval began."""
+        if self._before is None:
+            saver, config = self.checkpoint.saver, self.checkpoint.config
+            found = await self._call(
+                lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config)
+            )
+            self._before = self.checkpoint.writes(found)
+        return self._before
 
     async def _put(self, config: Any, writes: list[tuple[str, Any]], task: str) -> None:
         saver = self.checkpoint.saver

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -39,7 +39,7 @@ from interpstack_langchain.options import Options, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
-from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of
+from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of, with_writes
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -228,8 +228,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
         request = running.request
-        state = request.state if isinstance(request.state, dict) else {}
+        state: Mapping[str, Any] = request.state if isinstance(request.state, dict) else {}
+        done: Collection[str] = ()
         running_eval.set(running)
+        if running.store is not None:
+            state, done = with_writes(state, await running.store.step_writes())
         offered = self._sessions.offered(self._owner(state))
         turn = self._turn(request.runtime.tools if offered is None else offered)
         update: dict[str, Any] = {}
@@ -239,8 +242,10 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                     session.bind(turn)
                     outcome = await session.eval(Cell(source=code))
             else:
-                place = await self._order.wait(request)
-                outcome, update = await self._eval_in_turn(code, turn, state, place)
+                place = await self._order.wait(request, done)
+                # Where evals are durable, those of a turn may be spread over processes.
+                keeps = self._mode.stores or running.store is not None
+                outcome, update = await self._eval_in_turn(code, turn, state, place, keeps)
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         if running.store is not None:
@@ -248,14 +253,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return self._answer(outcome, running, update)
 
     async def _eval_in_turn(
-        self, code: str, turn: Turn, state: dict[str, Any], place: Place | None
+        self, code: str, turn: Turn, state: Mapping[str, Any], place: Place | None, keeps: bool
     ) -> tuple[Outcome, dict[str, Any]]:
         owner = self._owner(state)
         async with (
-            self._sessions.enter(owner, state, place, turn) as known,
+            self._sessions.enter(owner, state, place, turn, keeps) as known,
             known.session as session,
         ):
-            if not self._mode.stores or known.detached:
+            if not keeps or known.detached:
                 return await session.eval(Cell(source=code)), {}
             outcome, kept = await session.eval_with_state(Cell(source=code))
             if outcome.error is not None and outcome.error.name == "EngineFailure":
@@ -264,6 +269,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             sequence = known.sequence + 1
             record, notice = self._mode.dump(kept, owner, sequence, known.records or ())
             record = {**record, "id": secrets.token_hex(8)}
+            if not self._mode.stores:
+                record["turn"] = turn_of(state)
             known.advance(record, place)
             if notice and not known.warned:
                 outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))

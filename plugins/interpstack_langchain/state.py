@@ -15,6 +15,7 @@ from typing import Annotated, Any, NotRequired
 
 import attrs
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.channels.delta import DeltaChannel
 
@@ -32,7 +33,7 @@ from interpstack import (
 )
 from interpstack_langchain.order import Place
 
-__all__ = ["InterpreterState", "Known", "Sessions", "joined", "new_turn", "turn_of"]
+__all__ = ["InterpreterState", "Known", "Sessions", "joined", "new_turn", "turn_of", "with_writes"]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS = 4096
@@ -104,6 +105,32 @@ def turn_of(state: Mapping[str, Any]) -> str:
     return str(state.get("interpreter_turn", "")).partition(":")[0]
 
 
+def with_writes(
+    state: Mapping[str, Any], writes: Sequence[tuple[str, Any]]
+) -> tuple[Mapping[str, Any], set[str]]:
+    """The state as tasks of the same step leave it that ended in an earlier run of the step.
+
+    The graph does not show it yet: evals of one message all start from the state before them.
+
+    Args:
+        state: What the graph shows.
+        writes: Channels, and what was written to them.
+
+    Returns:
+        The state, and the ids of the tool calls that have their answer.
+    """
+    seen, answered = dict(state), set()
+    for channel, value in writes:
+        if channel == "interpreter_record":
+            seen[channel] = joined(seen.get(channel) or [], [value])
+        elif channel == "interpreter_turn":
+            seen[channel] = newer(str(seen.get(channel, "")), str(value))
+        elif channel == "messages":
+            given = value if isinstance(value, list) else [value]
+            answered |= {one.tool_call_id for one in given if isinstance(one, ToolMessage)}
+    return seen, answered
+
+
 @attrs.define(eq=False)
 class Known:
     """A live session, and where in the graph's state it stands.
@@ -170,15 +197,25 @@ class Sessions:
 
     @asynccontextmanager
     async def enter(
-        self, owner: str, state: Mapping[str, Any], place: Place | None, turn: Turn
+        self, owner: str, state: Mapping[str, Any], place: Place | None, turn: Turn, keeps: bool
     ) -> AsyncIterator[Known]:
-        """Hold a conversation's session, at the state the graph stands at; others wait."""
+        """Hold a conversation's session, at the state the graph stands at; others wait.
+
+        Args:
+            owner: The conversation.
+            state: Of the graph.
+            place: The eval's place in its message.
+            turn: What the session is to offer.
+            keeps: Whether its state is kept in the graph's.
+        """
         async with self._locks.setdefault(owner, Slots(1)).slot():
-            records = (state.get("interpreter_record") or []) if self.mode.stores else []
-            token = _token(records) if self.mode.stores else turn_of(state)
+            records = self._records(state) if keeps else []
+            token = _token(records)
+            if not self.mode.stores:
+                token = token or turn_of(state)
             known = self._known.get(owner)
             if known is None or not known.fits(token, place):
-                newest = _number(state.get("interpreter_turn")) if self.mode.stores else 0
+                newest = _number(state.get("interpreter_turn")) if keeps else 0
                 known = await self._open(owner, token, records, newest, turn)
             elif known.spoiled:
                 known = await self._reopen(owner, known, records, turn)
@@ -193,9 +230,16 @@ class Sessions:
             except ConfigurationError:
                 raise  # nothing was run
             except BaseException:
-                known.spoiled = self.mode.stores and not known.detached
+                known.spoiled = keeps and not known.detached
                 raise
         await self._trim()
+
+    def _records(self, state: Mapping[str, Any]) -> Any:
+        """The records that hold for this turn."""
+        records = state.get("interpreter_record") or []
+        if self.mode.stores or not _are_records(records):
+            return records
+        return [record for record in records if record.get("turn") == turn_of(state)]
 
     async def _open(
         self, owner: str, token: str, records: Sequence[Record], newest: int, turn: Turn
@@ -204,7 +248,7 @@ class Sessions:
         await session.reset()
         session.bind(turn)
         known = Known(session, token, newest)
-        if not self.mode.stores or not (records or newest):
+        if not (records or (newest and self.mode.stores)):
             return known
         try:
             state = self._load(owner, records, newest)

@@ -88,8 +88,16 @@ async def test_the_evals_before_it_in_the_same_message_are_kept(talk: Any, evals
     assert await chat.run("a") == ["<result>5</result>"]
 
 
-async def test_in_turn_mode_the_loss_is_told(talk: Any) -> None:
+async def test_in_turn_mode_variables_are_kept_with_a_checkpointer(talk: Any) -> None:
     chat, _ = fragile(talk, mode="turn")
+    told = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
+    assert "variables are as they were before this call" in told[1]
+    assert told[2] == "<result>number</result>"
+    assert await chat.run("typeof a") == ["<result>undefined</result>"]
+
+
+async def test_in_turn_mode_without_a_checkpointer_the_loss_is_told(talk: Any) -> None:
+    chat, _ = fragile(talk, mode="turn", checkpointer=None)
     told = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
     assert "all variables of earlier cells are lost" in told[1]
     assert told[2] == "<result>undefined</result>"
