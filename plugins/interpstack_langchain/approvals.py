@@ -120,7 +120,7 @@ class Approvals:
         state = request.state if isinstance(request.state, Mapping) else {}
         seen: Any = {**state, "messages": [*state.get("messages", []), message]}
         config = request.runtime.config
-        review = scope(config, f"review:{call['id']}", [], {}, plain=False)
+        review = scope(config, f"review:{call['id']}", [])
         try:
             with entered(config, review):
                 self.policy.after_model(seen, _graph_runtime(request.runtime))
