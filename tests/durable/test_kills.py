@@ -31,7 +31,7 @@ const got = await Promise.all([1, 2, 3, 4, 5, 6].map(async (n) => {
   const {value} = await tools.act({n, salt: Math.random()})
   order.push(n)
   return value
-}))
+}));
 `${count} ${got} ${order.length}`
 """
 #: Code, and what it answers; what the code of the next message sees.
