@@ -15,14 +15,6 @@ import attrs
 import pytest
 import stores
 
-LONG = "INTERPSTACK_DURABLE"
-
-
-@pytest.fixture(scope="session")
-def long() -> bool:
-    """Whether to take every case, which takes many minutes; else some of each kind."""
-    return os.environ.get(LONG) == "1"
-
 
 @attrs.define
 class Life:
