@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["stores"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _guest_cache(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -8,12 +8,12 @@ decisions are accepted as they are, whatever its version knows.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, Protocol
 
 import attrs
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 from langchain_core.messages import AIMessage, ToolCall
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -120,7 +120,7 @@ class Approvals:
         state = request.state if isinstance(request.state, Mapping) else {}
         seen: Any = {**state, "messages": [*state.get("messages", []), message]}
         config = request.runtime.config
-        review = scope(config, f"review:{call['id']}", [], {}, plain=False)
+        review = scope(config, f"review:{call['id']}", [])
         try:
             with entered(config, review):
                 self.policy.after_model(seen, _graph_runtime(request.runtime))
@@ -180,9 +180,14 @@ def _decided(question: Mapping[str, Any], decision: Mapping[str, Any]) -> dict[s
     noted = {"type": kind, "digest": question["digest"], "shown": name}
     if kind == "edit":
         edited = decision.get("edited_action")
-        if not isinstance(edited, Mapping) or not isinstance(edited.get("args"), Mapping):
-            raise ValueError(f'edit {name} with "edited_action": {{"name": …, "args": {{…}}}}')
-        return {**noted, "name": str(edited.get("name", name)), "args": dict(edited["args"])}
+        action = edited if isinstance(edited, Mapping) else {}
+        name, args = action.get("name", name), action.get("args")
+        if not isinstance(name, str) or not isinstance(args, Mapping):
+            raise ValueError(
+                f'edit {noted["shown"]} with "edited_action": {{"name": …, "args": {{…}}}}; '
+                f"got {edited!r:.200}"
+            )
+        return {**noted, "name": name, "args": dict(args)}
     if kind == "respond" and not isinstance(message, str):
         raise ValueError(f'respond for {name} with a "message" of text')
     return {**noted, "message": message}
@@ -212,9 +217,26 @@ def _check(name: Any, wanted: Any) -> None:
         raise TypeError(
             f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
         )
-    decisions = wanted.get("allowed_decisions") if isinstance(wanted, Mapping) else None
-    unknown = [d for d in decisions or () if d not in _KINDS]
+    if isinstance(wanted, Mapping):
+        _check_config(f"interrupt_on[{name!r}]", wanted)
+
+
+def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
+    """A slip here would let calls through that somebody wanted to see."""
+    known = InterruptOnConfig.__annotations__
+    unknown = [key for key in wanted if key not in known]
     if unknown:
-        raise ConfigurationError(
-            f"interrupt_on[{name!r}] allows {unknown[0]!r}; decisions are {', '.join(_KINDS)}"
+        raise ConfigurationError(f"{where} has {unknown[0]!r}; it takes {', '.join(known)}")
+    decisions = wanted.get("allowed_decisions", [])
+    if not isinstance(decisions, Sequence) or isinstance(decisions, str):
+        raise TypeError(
+            f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
         )
+    other = [decision for decision in decisions if decision not in _KINDS]
+    if other:
+        raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
+    when, description = wanted.get("when"), wanted.get("description")
+    if when is not None and not callable(when):
+        raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
+    if not (description is None or isinstance(description, str) or callable(description)):
+        raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")

@@ -22,7 +22,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import CellContext, GuestException, HostTool
+from interpstack import CellContext, GuestException, HostTool, ReplayDivergence
 from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.convert import to_guest
 from interpstack_langchain.ledgers import EvalLedger
@@ -132,7 +132,7 @@ def host_tool(tool: BaseTool) -> HostTool:
         input_schema=input_schema(tool),
         output_schema=output_schema(tool),
         call=call,
-        passes=(GraphBubbleUp,),
+        passes=(GraphBubbleUp, ReplayDivergence),
     )
 
 

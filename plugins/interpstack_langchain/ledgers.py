@@ -8,7 +8,9 @@ nothing that is not safe.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,9 +28,8 @@ from interpstack_langchain.scopes import (
     Checkpoint,
     Scope,
     answers_given,
-    ask,
-    has_plain_answer,
     scope,
+    take_plain_answer,
 )
 
 __all__ = ["LEDGER", "EvalLedger", "Ledgers"]
@@ -39,6 +40,8 @@ LEDGER: Final = "interpreter_ledger"
 _SUSPENDED: Final = ("interpstack", "suspended")
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
+#: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
+_CHECKPOINT_SECONDS: Final = 60.0
 
 
 @attrs.define(eq=False)
@@ -110,6 +113,7 @@ class EvalLedger:
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _stored: bool = attrs.field(default=False, init=False)
 
     # -- entries ---------------------------------------------------------------------------
 
@@ -117,8 +121,7 @@ class EvalLedger:
         """All entries, in order."""
         if not self.checkpoint.resuming:
             return list(self.ledgers.remembered(self.key))
-        writes = await self._stored()
-        found = {task: value for task, channel, value in writes if channel == LEDGER}
+        found = {task: value for task, channel, value in await self._writes() if channel == LEDGER}
         entries: list[Mapping[str, Any]] = []
         while (entry := found.get(self._task(len(entries)))) is not None:
             entries.append(entry)
@@ -136,17 +139,20 @@ class EvalLedger:
         """What tasks of the same step wrote in an earlier run of it: channels and values."""
         if not self.checkpoint.resuming:
             return []
-        return [(channel, value) for _, channel, value in await self._stored()]
+        return [(channel, value) for _, channel, value in await self._writes()]
 
-    async def _stored(self) -> list[tuple[str, str, Any]]:
-        """The writes that were there when the eval began."""
+    async def _writes(self) -> list[tuple[str, str, Any]]:
+        """The writes that were there when the eval began: tasks, channels, values."""
         if self._before is None:
-            saver, config = self.checkpoint.saver, self.checkpoint.config
-            found = await self._call(
-                lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config)
-            )
-            self._before = self.checkpoint.writes(found)
+            self._before = self.checkpoint.writes(await self._tuple())
         return self._before
+
+    async def _tuple(self) -> Any:
+        """The checkpoint as it is stored; `None` if it is not yet."""
+        saver, config = self.checkpoint.saver, self.checkpoint.config
+        found = await self._call(lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config))
+        self._stored = found is not None
+        return found
 
     async def _put(self, config: Any, writes: list[tuple[str, Any]], task: str) -> None:
         saver = self.checkpoint.saver
@@ -214,9 +220,8 @@ class EvalLedger:
         found = self._scopes.get(request_id)
         if found is None:
             answers = ledger.noted(f"answers {request_id}") or []
-            name = f"call:{request_id}"
-            given = {**self._given, **answers_given(self.config)}
-            found = self._scopes[request_id] = scope(self.config, name, answers, given)
+            found = scope(self.config, f"call:{request_id}", answers, self._given)
+            self._scopes[request_id] = found
         return found
 
     async def pause(
@@ -234,55 +239,79 @@ class EvalLedger:
         notes = {
             "pauses": number,
             f"pause {number}": {"questions": questions, "others": others},
+            "given": {},  # what was given before has come to where it was waited for
             **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
         }
         await ledger.note(notes)
-        await self._use_up(*self._scopes.values())
-        return self._unanswered(ledger, number)
+        return GraphInterrupt(self._waiting(ledger, number))
 
     async def resume(self, ledger: Ledger) -> None:
-        """Take the decisions on what the last pause asked for; see `Ledger.resume`."""
+        """Take the answers to what the last pause asked for; see `Ledger.resume`."""
+        await self._wait_for_checkpoint()
         self._given = dict(ledger.noted("given") or {})
         number = ledger.noted("pauses")
-        pause = ledger.noted(f"pause {number}")
-        if not pause or ledger.noted(f"resumed {number}"):
+        if not number:
             return
-        ids = {one.id for one in pause["others"]}
-        given = {key: one for key, one in answers_given(self.config).items() if key in ids}
-        if given:
-            self._given |= given
-            await ledger.note({"given": self._given})
-        questions = pause["questions"]
-        notes: dict[str, Any] = {f"resumed {number}": True}
-        asked = self._question_scope(number)
-        if questions:
-            try:
-                answer = ask(self.config, asked, payload(questions))
-            except GraphInterrupt:
-                raise self._unanswered(ledger, number) from None
-            made = decisions(questions, answer)
-            notes |= {f"decision {key}": decision for key, decision in made.items()}
-        elif not (given or has_plain_answer(self.config)):
-            raise self._unanswered(ledger, number)
-        await ledger.note(notes)
-        await self._use_up(asked)
+        plain = take_plain_answer(self.config)
+        try:
+            if not ledger.noted(f"resumed {number}"):
+                await self._take_answers(ledger, number, plain)
+        finally:
+            if plain is not None:
+                writes, task = self.checkpoint.answered()
+                await self._put(self.checkpoint.root, writes, task)
 
-    def _unanswered(self, ledger: Ledger, number: int) -> GraphInterrupt:
-        """Everything that a pause waits for."""
+    async def _take_answers(self, ledger: Ledger, number: int, plain: Any) -> None:
         pause = ledger.noted(f"pause {number}")
+        waiting = [one.id for one in self._waiting(ledger, number)]
+        answers = answers_given(self.config)
+        if plain is not None and len(waiting) == 1:  # with more, LangGraph wants them by id
+            answers[waiting[0]] = plain
+        given = {key: answers[key] for key in waiting if key in answers}
+        notes: dict[str, Any] = {f"resumed {number}": True}
+        questions, asked = pause["questions"], self._question_id(number)
+        if asked in given:
+            made = decisions(questions, given.pop(asked))
+            notes |= {f"decision {key}": decision for key, decision in made.items()}
+            questions = {}
+        self._given |= given
+        notes["given"] = self._given
+        if questions or not (given or pause["questions"]):
+            if given:
+                await ledger.note({"given": self._given})
+            raise GraphInterrupt(self._waiting(ledger, number))
+        await ledger.note(notes)
+
+    def _waiting(self, ledger: Ledger, number: int) -> tuple[Interrupt, ...]:
+        """What a pause waits for and has no answer to."""
+        pause = ledger.noted(f"pause {number}")
+        given = ledger.noted("given") or {}
         asked: list[Interrupt] = []
         if pause["questions"]:
-            asked.append(Interrupt(payload(pause["questions"]), self._question_scope(number).id))
-        return GraphInterrupt((*asked, *pause["others"]))
+            asked.append(Interrupt(payload(pause["questions"]), self._question_id(number)))
+        return (*asked, *(one for one in pause["others"] if one.id not in given))
 
-    def _question_scope(self, number: int) -> Scope:
-        return scope(self.config, f"approval:{number}", [])
+    def _question_id(self, number: int) -> str:
+        return scope(self.config, f"approval:{number}", []).id
 
-    async def _use_up(self, *scopes: Scope) -> None:
-        """See `Checkpoint.answered`."""
-        if any(one.took_plain for one in scopes):
-            writes, task = self.checkpoint.answered()
-            await self._put(self.checkpoint.root, writes, task)
+    async def _wait_for_checkpoint(self) -> None:
+        """Return once the checkpoint that the entries are written to is stored.
+
+        LangGraph stores it in the background. If the process died before it is there, the model
+        would be asked again, and what its code had done would be done under other ids.
+        """
+        if self._stored or self.checkpoint.stored_at_exit:
+            return
+        until = time.monotonic() + _CHECKPOINT_SECONDS
+        pause = 0.001
+        while await self._tuple() is None:
+            if time.monotonic() > until:
+                raise TimeoutError(
+                    f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
+                    "so calls from code could not be recorded; no call was made"
+                )
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.1)
 
 
 def _interrupts(error: GraphInterrupt) -> Sequence[Interrupt]:

@@ -23,6 +23,7 @@ from interpstack import (
     InterpreterStack,
     InterpstackError,
     Outcome,
+    ReplayDivergence,
     Turn,
     call_blocking,
     render,
@@ -304,7 +305,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 options["skills"] = self._skills
             if task is not None:
                 options["dispatch"] = dispatcher(task)
-                options["dispatch_passes"] = (GraphBubbleUp,)
+                options["dispatch_passes"] = (GraphBubbleUp, ReplayDivergence)
                 options["max_subagent_concurrency"] = self.options.max_subagent_concurrency
             turn = Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
             self._turns = {**dict(list(self._turns.items())[-15:]), key: turn}

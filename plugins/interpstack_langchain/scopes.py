@@ -22,6 +22,7 @@ from langgraph._internal._constants import (
     CONFIG_KEY_CHECKPOINT_MAP,
     CONFIG_KEY_CHECKPOINT_NS,
     CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_DURABILITY,
     CONFIG_KEY_RESUME_MAP,
     CONFIG_KEY_RESUMING,
     CONFIG_KEY_SCRATCHPAD,
@@ -31,9 +32,9 @@ from langgraph._internal._constants import (
     RESUME,
 )
 from langgraph._internal._scratchpad import PregelScratchpad
-from langgraph.types import Interrupt, interrupt
+from langgraph.types import Interrupt
 
-__all__ = ["Checkpoint", "Scope", "answers_given", "ask", "entered", "has_plain_answer", "scope"]
+__all__ = ["Checkpoint", "Scope", "answers_given", "entered", "scope", "take_plain_answer"]
 
 
 @attrs.frozen
@@ -46,6 +47,7 @@ class Checkpoint:
         root: Identifies that of the outermost graph, which holds the answer of a resume.
         task: Namespace of the running task.
         resuming: Whether the run goes on from a stored checkpoint, so that writes may be there.
+        stored_at_exit: Whether LangGraph stores it only when the run ends or pauses.
     """
 
     saver: Any
@@ -53,6 +55,7 @@ class Checkpoint:
     root: RunnableConfig
     task: str
     resuming: bool
+    stored_at_exit: bool
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Checkpoint | None:
@@ -75,7 +78,9 @@ class Checkpoint:
             }
 
         root = at("") if "" in ids else at(graph)
-        return cls(saver, at(graph), root, task, bool(conf.get(CONFIG_KEY_RESUMING)))
+        resuming = bool(conf.get(CONFIG_KEY_RESUMING))
+        at_exit = conf.get(CONFIG_KEY_DURABILITY) == "exit"
+        return cls(saver, at(graph), root, task, resuming, at_exit)
 
     @property
     def id(self) -> str:
@@ -104,13 +109,11 @@ class Scope:
         name: Unique in its task, the same in every run of it.
         answers: What its interrupts were answered so far, in order.
         configurable: To be merged into the configuration of what runs in it.
-        took_plain: Whether it took the answer of a resume that names no interrupt.
     """
 
     name: str
     answers: list[Any]
     configurable: dict[str, Any] = attrs.field(factory=dict)
-    took_plain: bool = False
 
     @property
     def id(self) -> str:
@@ -122,9 +125,7 @@ def scope(
     config: Mapping[str, Any],
     name: str,
     answers: list[Any],
-    given: Mapping[str, Any] | None = None,
-    *,
-    plain: bool = True,
+    given: Mapping[str, Any] = {},
 ) -> Scope:
     """A scope in a task.
 
@@ -132,38 +133,29 @@ def scope(
         config: The task's configuration.
         name: Unique in the task, the same in every run of it.
         answers: What the scope's interrupts were answered in earlier runs.
-        given: Answers of this resume, by the interrupts' ids; the configuration's if left out.
-        plain: Whether it may take the answer of a resume that names no interrupt.
+        given: Answers of this resume to interrupts of the scope, by their ids.
     """
     conf = config.get("configurable", {})
     outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
     namespace = f"{conf[CONFIG_KEY_CHECKPOINT_NS]}{NS_SEP}{name}"
-    given = dict(conf.get(CONFIG_KEY_RESUME_MAP) or {}) if given is None else dict(given)
     answers = list(answers)
     if (ours := _id(namespace, len(answers))) in given:
         answers.append(given[ours])
-    made = Scope(name, answers)
-
-    def plain_answer(consume: bool = False) -> Any:
-        answer = outer.get_null_resume(consume) if plain else None
-        made.took_plain = made.took_plain or (consume and answer is not None)
-        return answer
-
-    made.configurable = {
+    configurable = {
         CONFIG_KEY_CHECKPOINT_NS: namespace,
-        CONFIG_KEY_RESUME_MAP: given,
+        CONFIG_KEY_RESUME_MAP: dict(given),
         CONFIG_KEY_SEND: _without_answers(conf[CONFIG_KEY_SEND]),
         CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
             step=outer.step,
             stop=outer.stop,
             call_counter=_counter(),
             interrupt_counter=_counter(),
-            get_null_resume=plain_answer,
+            get_null_resume=_no_plain_answer,
             resume=answers,
             subgraph_counter=_counter(),
         ),
     }
-    return made
+    return Scope(name, answers, configurable)
 
 
 @contextmanager
@@ -177,9 +169,9 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
         var_child_runnable_config.reset(token)
 
 
-def has_plain_answer(config: Mapping[str, Any]) -> bool:
-    """Whether this resume has an answer that names no interrupt."""
-    return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(False) is not None
+def take_plain_answer(config: Mapping[str, Any]) -> Any:
+    """The answer of this resume that names no interrupt, for nobody else to take; or `None`."""
+    return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(True)
 
 
 def answers_given(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,20 +179,15 @@ def answers_given(config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(config.get("configurable", {}).get(CONFIG_KEY_RESUME_MAP) or {})
 
 
-def ask(config: Mapping[str, Any], inner: Scope, value: Any) -> Any:
-    """Interrupt in a scope.
-
-    Raises:
-        GraphInterrupt: There is no answer yet.
-    """
-    with entered(config, inner):
-        return interrupt(value)
-
-
 def _id(namespace: str, answered: int) -> str:
     """The id that LangGraph gives to an interrupt in a namespace with so many answers."""
     where = f"{namespace}{NS_SEP}{answered}" if answered else namespace
     return Interrupt.from_ns(None, where).id
+
+
+def _no_plain_answer(consume: bool = False) -> Any:
+    """An answer that names no interrupt was given to the eval, which knows whose it is."""
+    return None
 
 
 def _counter() -> Callable[[], int]:

@@ -9,7 +9,8 @@ import asyncio
 import json
 import sys
 
-from conftest import make_agent, open_saver
+from conftest import make_agent
+from stores import open_saver
 
 
 async def main(name: str, place: str, thread: str, steps: str) -> None:

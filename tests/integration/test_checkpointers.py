@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stores
 
 Talk = Callable[..., Any]
 
@@ -29,7 +31,10 @@ def in_another_process(store: Any, thread: str, *steps: str) -> list[str]:
     script = Path(__file__).with_name("another_process.py")
     given = [store.name, store.place, thread, json.dumps(steps)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script), *given], capture_output=True, text=True
+        [sys.executable, "-W", "error", str(script), *given],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(stores.__file__).parent)},
     )
     assert done.returncode == 0, done.stderr
     answers: list[str] = json.loads(done.stdout)

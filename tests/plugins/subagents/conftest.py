@@ -114,8 +114,7 @@ class Crews:
             ScriptedModel(reply=reply),
             subagents=list(subagents) or [self.kid()],
             middleware=[middleware],
-            checkpointer=InMemorySaver(),
-            **(agent_options or {}),
+            **{"checkpointer": InMemorySaver(), **(agent_options or {})},
         )
         return Crew(agent, script, prompts=prompts)
 

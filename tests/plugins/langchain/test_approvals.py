@@ -1,0 +1,490 @@
+"""Approvals of calls from code, beside `HumanInTheLoopMiddleware` for calls of the model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+from interpstack import ConfigurationError
+from interpstack_langchain import CodeInterpreterMiddleware
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+APPROVE = {"type": "approve"}
+
+
+class Effects(list[str]):
+    """What was done, and the tools that do it."""
+
+    def tools(self) -> list[Any]:
+        effects = self
+
+        @tool
+        def pay(to: str, euros: int) -> str:
+            """Pay somebody."""
+            effects.append(f"pay {to} {euros}")
+            return f"receipt {to} {euros}"
+
+        @tool
+        def mail(to: str) -> str:
+            """Mail somebody."""
+            effects.append(f"mail {to}")
+            return f"mailed {to}"
+
+        @tool
+        def ask(what: str) -> str:
+            """Ask somebody."""
+            answer = interrupt(what)
+            effects.append(f"asked {what} {answer}")
+            return str(answer)
+
+        return [pay, mail, ask]
+
+
+@pytest.fixture
+def effects() -> Effects:
+    return Effects()
+
+
+@pytest.fixture
+def chat(talk: Any, effects: Effects) -> Any:
+    """Makes a conversation whose code can call all tools."""
+
+    def make(interrupt_on: Any, **options: Any) -> Any:
+        tools = effects.tools()
+        return talk(tools=tools, ptc=[t.name for t in tools], interrupt_on=interrupt_on, **options)
+
+    return make
+
+
+async def send(chat: Any, given: Any) -> Any:
+    if chat.use_async:
+        return await chat.agent.ainvoke(given, CONFIG)
+    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
+
+
+async def decide(chat: Any, *decisions: Any) -> Any:
+    return await send(chat, Command(resume={"decisions": list(decisions)}))
+
+
+async def waiting(chat: Any) -> list[Any]:
+    """What the thread's state says that it waits for."""
+    return list((await chat.agent.aget_state(CONFIG)).interrupts)
+
+
+def told(result: Any) -> str:
+    """What the last eval answered."""
+    return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
+
+
+def described(call: Any, state: Any, runtime: Any) -> str:
+    first = state["messages"][0].text
+    asked = state["messages"][-1].tool_calls
+    return f"{call['name']} {call['args']} {first} {len(asked) > 0} {type(runtime).__name__}"
+
+
+# -- what is asked -------------------------------------------------------------------------
+
+CONFIGURATIONS = [
+    True,
+    {"allowed_decisions": ["approve"]},
+    {"allowed_decisions": ["approve", "edit", "reject", "respond"]},
+    {"allowed_decisions": ["reject", "approve"], "description": "look at this"},
+    {"allowed_decisions": ["approve"], "description": described},
+    {"allowed_decisions": ["approve"], "when": lambda request: request.tool_call["args"]["euros"]},
+    {"allowed_decisions": ["approve"], "when": lambda request: bool(request.state["messages"])},
+]
+
+
+@both
+@pytest.mark.parametrize("wanted", CONFIGURATIONS)
+async def test_the_request_is_that_of_the_middleware(chat: Any, wanted: Any) -> None:
+    interrupt_on = {"pay": wanted, "mail": False}
+    calls = [("pay", {"to": "Ann", "euros": 5}), ("mail", {"to": "Bob"})]
+    calls.append(("pay", {"to": "Eve", "euros": 0}))
+    ours = chat(interrupt_on)
+    code = ", ".join(f"tools.{name}({args})" for name, args in calls)
+    (found,) = (await ours.turn(f"await Promise.all([{code}])"))["__interrupt__"]
+
+    message = AIMessage(
+        "",
+        tool_calls=[{"name": n, "args": a, "id": f"c{i}"} for i, (n, a) in enumerate(calls)],
+    )
+    ours.say([message])
+    beside = create_agent(
+        ours.model,
+        tools=Effects().tools(),
+        middleware=[HumanInTheLoopMiddleware(interrupt_on)],
+        checkpointer=InMemorySaver(),
+    )
+    (expected,) = (await beside.ainvoke({"messages": [("user", "go")]}, CONFIG))["__interrupt__"]
+    assert found.value == expected.value
+    assert isinstance(found.value["action_requests"][0]["args"], dict)
+
+
+@both
+@pytest.mark.parametrize(
+    "wanted", [{}, {"pay": False}, {"mail": True}, {"pay": {**CONFIGURATIONS[1], "when": bool}}]
+)
+async def test_a_call_that_needs_no_approval_is_made(
+    chat: Any, effects: Effects, wanted: Any
+) -> None:
+    if "when" in str(wanted):
+        wanted["pay"]["when"] = lambda request: request.tool_call["args"]["euros"] > 10
+    assert await chat(wanted).run("await tools.pay({to: 'Ann', euros: 5})") == [
+        "<result>receipt Ann 5</result>"
+    ]
+    assert effects == ["pay Ann 5"]
+
+
+async def test_code_alone_is_asked_about(talk: Any, effects: Effects) -> None:
+    """The agent's own calls are not: that is what `HumanInTheLoopMiddleware` is for."""
+    conversation = talk(tools=effects.tools(), ptc=["pay"], interrupt_on={"pay": True})
+    call = {"name": "pay", "args": {"to": "Ann", "euros": 5}, "id": "c"}
+    result = await conversation.turn(AIMessage("", tool_calls=[call]))
+    assert "__interrupt__" not in result
+    assert effects == ["pay Ann 5"]
+
+
+# -- what is decided -----------------------------------------------------------------------
+
+PAY = "await tools.pay({to: 'Ann', euros: 5})"
+CATCH = f"try {{ {PAY} }} catch (e) {{ [e.name, e.rejected, e.tool, e.message].join('; ') }}"
+REJECTED = "ToolError; true; tools.pay; a reviewer rejected this call of pay"
+
+
+def edited(name: str, args: Any) -> dict[str, Any]:
+    return {"type": "edit", "edited_action": {"name": name, "args": args}}
+
+
+DECISIONS = [
+    (APPROVE, "receipt Ann 5", ["pay Ann 5"]),
+    (edited("pay", {"to": "Bob", "euros": 7}), "receipt Bob 7", ["pay Bob 7"]),
+    (edited("mail", {"to": "Bob"}), "mailed Bob", ["mail Bob"]),
+    ({"type": "reject", "message": "too much"}, f"{REJECTED}: too much", []),
+    ({"type": "reject"}, f"{REJECTED}; do not repeat it unless the user asks for it", []),
+    ({"type": "respond", "message": "paid already"}, "paid already", []),
+]
+
+
+@both
+@pytest.mark.parametrize("by_id", [False, True], ids=["plain", "by id"])
+@pytest.mark.parametrize(("decision", "answer", "done"), DECISIONS)
+async def test_a_decision_does_what_it_says(
+    chat: Any, effects: Effects, decision: Any, answer: str, done: list[str], by_id: bool
+) -> None:
+    conversation = chat({"pay": True})
+    paused = await conversation.turn("let tries = 0", f"tries += 1; {CATCH}", "tries")
+    assert not effects
+    (asked,) = paused["__interrupt__"]
+    given: Any = {"decisions": [decision]}
+    result = await send(conversation, Command(resume={asked.id: given} if by_id else given))
+    texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert texts[1:] == [f"<result>{answer}</result>", "<result>1</result>"]
+    assert effects == done
+
+
+@both
+async def test_an_edit_to_wrong_arguments_is_an_error_in_the_guest(
+    chat: Any, effects: Effects
+) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(CATCH)
+    text = told(await decide(conversation, edited("pay", {"to": "Bob", "euros": "many"})))
+    assert "euros: Input should be a valid integer" in text
+    assert not effects
+
+
+@both
+async def test_an_edit_to_an_unknown_tool_is_an_error_in_the_guest(
+    chat: Any, effects: Effects
+) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(CATCH)
+    text = told(await decide(conversation, edited("pya", {})))
+    assert "a reviewer named the tool 'pya'; the agent has: ask, eval, mail, pay" in text
+    assert not effects
+
+
+WRONG = [
+    (None, "resume with"),
+    ("yes", "resume with"),
+    ([APPROVE], "resume with"),
+    ({"decision": APPROVE}, "resume with"),
+    ({"decisions": APPROVE}, "resume with"),
+    ({"decisions": ["approve"]}, "resume with"),
+    ({"decisions": []}, "1 action requests wait for a decision; got 0"),
+    ({"decisions": [APPROVE, APPROVE]}, "1 action requests wait for a decision; got 2"),
+    ({"decisions": [{}]}, "pay can be decided with approve, edit, respond; got None"),
+    ({"decisions": [{"type": "reject"}]}, "approve, edit, respond; got 'reject'"),
+    ({"decisions": [{"type": ["approve"]}]}, r"got \['approve'\]"),
+    ({"decisions": [{"type": "edit"}]}, "edited_action"),
+    ({"decisions": [edited("pay", [1])]}, "edited_action"),
+    ({"decisions": [edited(7, {})]}, "edited_action"),
+    ({"decisions": [{"type": "respond"}]}, 'a "message" of text'),
+    ({"decisions": [{"type": "respond", "message": 7}]}, 'a "message" of text'),
+]
+
+
+@both
+@pytest.mark.parametrize("by_id", [False, True], ids=["plain", "by id"])
+@pytest.mark.parametrize(("given", "why"), WRONG)
+async def test_a_wrong_decision_is_told_and_can_be_made_again(
+    chat: Any, effects: Effects, given: Any, why: str, by_id: bool
+) -> None:
+    if given is None and not by_id:
+        return  # LangGraph takes no plain `None`
+    conversation = chat({"pay": {"allowed_decisions": ["approve", "edit", "respond"]}})
+    (asked,) = (await conversation.turn(CATCH))["__interrupt__"]
+    with pytest.raises(ValueError, match=why):
+        await send(conversation, Command(resume={asked.id: given} if by_id else given))
+    assert not effects
+    # The wrong one is forgotten, and the question still there.
+    again = await send(conversation, None)
+    assert again["__interrupt__"] == [asked]
+    assert not effects
+    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+    assert effects == ["pay Ann 5"]
+
+
+@both
+async def test_a_right_decision_can_follow_a_wrong_one_at_once(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(PAY)
+    with pytest.raises(ValueError, match="got 0"):
+        await decide(conversation)
+    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+    assert effects == ["pay Ann 5"]
+
+
+# -- several -------------------------------------------------------------------------------
+
+SEVERAL = """
+let tries = 0
+const calls = ['Ann', 'Bob', 'Eve'].map((to, i) => (tries++, tools.pay({to, euros: i})))
+const got = await Promise.allSettled([...calls, tools.mail({to: 'Mia'})])
+got.map(one => one.value ?? one.reason.message).join('; ') + '; ' + tries
+"""
+
+
+@both
+async def test_calls_that_wait_at_once_are_one_interrupt(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
+    names = [request["args"]["to"] for request in asked.value["action_requests"]]
+    assert names == ["Ann", "Bob", "Eve"]
+    assert len(asked.value["review_configs"]) == 3
+    assert effects == ["mail Mia"]  # needs no approval, and was asked for with the others
+    result = await decide(
+        conversation, {"type": "reject", "message": "no"}, edited("mail", {"to": "Ben"}), APPROVE
+    )
+    assert told(result) == (
+        "<result>a reviewer rejected this call of pay: no; mailed Ben; receipt Eve 2; "
+        "mailed Mia; 3</result>"
+    )
+    assert sorted(effects) == ["mail Ben", "mail Mia", "pay Eve 2"]
+
+
+@both
+async def test_an_eval_can_pause_again(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    loop = "for (const to of ['Ann', 'Bob', 'Eve']) { n++; await tools.pay({to, euros: n}) }"
+    code = f"let n = 0; {loop} n"
+    (first,) = (await conversation.turn(code))["__interrupt__"]
+    (second,) = (await decide(conversation, APPROVE))["__interrupt__"]
+    assert effects == ["pay Ann 1"]
+    (third,) = (await decide(conversation, edited("pay", {"to": "Ben", "euros": 9})))[
+        "__interrupt__"
+    ]
+    assert effects == ["pay Ann 1", "pay Ben 9"]
+    assert len({first.id, second.id, third.id}) == 3
+    assert told(await decide(conversation, APPROVE)) == "<result>3</result>"
+    assert effects == ["pay Ann 1", "pay Ben 9", "pay Eve 3"]
+
+
+@both
+async def test_a_call_that_was_rejected_can_be_tried_again(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    code = f"let n = 0, got; while (!got) {{ n++; try {{ got = {PAY} }} catch {{}} }} n"
+    await conversation.turn(code)
+    for _ in range(3):
+        assert (await decide(conversation, {"type": "reject"}))["__interrupt__"]
+    assert not effects
+    assert told(await decide(conversation, APPROVE)) == "<result>4</result>"
+    assert effects == ["pay Ann 5"]
+
+
+@both
+async def test_going_on_without_a_decision_asks_again(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    code = "await tools.mail({to: 'Mia'}); " + PAY
+    (asked,) = (await conversation.turn(code))["__interrupt__"]
+    for _ in range(2):
+        assert (await send(conversation, None))["__interrupt__"] == [asked]
+        assert await waiting(conversation) == [asked]
+    assert effects == ["mail Mia"]
+    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+    assert effects == ["mail Mia", "pay Ann 5"]
+
+
+@both
+async def test_questions_of_tools_and_approvals_at_once(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    code = f"(await Promise.all([tools.ask({{what: 'sure?'}}), {PAY[6:]}])).join()"
+    asked = (await conversation.turn(code))["__interrupt__"]
+    assert [one.value if isinstance(one.value, str) else "" for one in asked] == ["", "sure?"]
+    assert not effects
+    # The decision alone leads on; the question is still there.
+    some = await send(conversation, Command(resume={asked[0].id: {"decisions": [APPROVE]}}))
+    assert some["__interrupt__"] == [asked[1]]
+    assert effects == ["pay Ann 5"]
+    result = await send(conversation, Command(resume={asked[1].id: "yes"}))
+    assert told(result) == "<result>yes,receipt Ann 5</result>"
+    assert effects == ["pay Ann 5", "asked sure? yes"]
+
+
+@both
+async def test_an_answer_alone_waits_for_the_decision(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    code = f"(await Promise.all([tools.ask({{what: 'sure?'}}), {PAY[6:]}])).join()"
+    decision, question = (await conversation.turn(code))["__interrupt__"]
+    some = await send(conversation, Command(resume={question.id: "yes"}))
+    assert some["__interrupt__"] == [decision]
+    assert not effects
+    assert told(await decide(conversation, APPROVE)) == "<result>yes,receipt Ann 5</result>"
+    assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
+
+
+# -- answers are used once -----------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    "second",
+    ["await tools.pay({to: 'Eve', euros: 9})", "await tools.ask({what: 'sure?'})"],
+    ids=["approval", "question"],
+)
+@pytest.mark.parametrize(
+    ("first", "answer"),
+    [(PAY, {"decisions": [APPROVE]}), ("await tools.ask({what: 'one?'})", "yes")],
+    ids=["after an approval", "after a question"],
+)
+async def test_an_old_answer_answers_nothing_else(
+    chat: Any, effects: Effects, first: str, answer: Any, second: str
+) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(f"{first}; {second}")
+    (asked,) = (await send(conversation, Command(resume=answer)))["__interrupt__"]
+    before = list(effects)
+    assert len(before) == 1
+    # LangGraph keeps an answer that names no interrupt with the checkpoint of the step.
+    assert (await send(conversation, None))["__interrupt__"] == [asked]
+    assert effects == before
+
+
+@both
+async def test_an_answer_that_comes_twice_answers_nothing_else(chat: Any, effects: Effects) -> None:
+    """As when the process died between the decision and the next question."""
+    conversation = chat({"pay": True})
+    await conversation.turn(f"{PAY}; await tools.pay({{to: 'Eve', euros: 9}})")
+    (first,) = await waiting(conversation)
+    by_id = {first.id: {"decisions": [APPROVE]}}
+    (asked,) = (await send(conversation, Command(resume=by_id)))["__interrupt__"]
+    assert asked.id != first.id
+    assert (await send(conversation, Command(resume=by_id)))["__interrupt__"] == [asked]
+    assert effects == ["pay Ann 5"]
+
+
+# -- other calls than were shown -----------------------------------------------------------
+
+
+class Rewriting(AgentMiddleware[Any, Any, Any]):
+    """Changes an eval's code, as a new release of a filter may do while a run waits."""
+
+    euros = "5"
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return handler(self._changed(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self._changed(request))
+
+    def _changed(self, request: Any) -> Any:
+        code = request.tool_call["args"]["code"].replace("EUROS", self.euros)
+        return request.override(tool_call={**request.tool_call, "args": {"code": code}})
+
+
+@both
+async def test_a_decision_is_not_used_for_other_code(chat: Any, effects: Effects) -> None:
+    rewriting = Rewriting()
+    conversation = chat({"pay": True}, before=[rewriting])
+    await conversation.turn("await tools.pay({to: 'Ann', euros: EUROS})")
+    rewriting.euros = "9000"
+    text = told(await decide(conversation, APPROVE))
+    assert text.startswith('<error type="ReplayDivergence">the recorded run was of other code')
+    assert not effects
+
+
+@both
+async def test_a_decision_is_not_used_for_another_tool(talk: Any, effects: Effects) -> None:
+    """Two tools may have one name in code; what was shown is what counts."""
+
+    def agent(name: str) -> Any:
+        pay = effects.tools()[0]
+        pay.name = name
+        return talk(tools=[pay], ptc=[name], interrupt_on={name: True}, checkpointer=saver)
+
+    saver = InMemorySaver()
+    code = "try { await tools.payOut({to: 'Ann', euros: 5}) } catch { 'caught' }"
+    await agent("pay_out").turn(code)
+    other = agent("payOut")
+    other.say([])
+    text = told(await decide(other, APPROVE))
+    assert text.startswith('<error type="ReplayDivergence">the decision on pay_out cannot be used')
+    assert "payOut" in text
+    assert not effects
+
+
+# -- where nothing can wait ----------------------------------------------------------------
+
+
+@both
+async def test_without_a_checkpointer_the_call_is_not_made(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True}, checkpointer=None)
+    (text,) = await conversation.run(CATCH)
+    assert "pay needs an approval (interrupt_on), and so a checkpointer" in text
+    assert not effects
+
+
+WRONG_OPTIONS = [
+    (["pay"], TypeError, "takes a mapping of tool names"),
+    ("pay", TypeError, "takes a mapping of tool names"),
+    ({1: True}, TypeError, "names of tools as keys; got 1"),
+    ({"pay": "yes"}, TypeError, r"interrupt_on\['pay'\] takes True, False or"),
+    ({"pay": None}, TypeError, r"interrupt_on\['pay'\] takes True, False or"),
+    ({"pay": 1}, TypeError, r"interrupt_on\['pay'\] takes True, False or"),
+    ({"pay": {}}, ConfigurationError, "allowed_decisions"),
+    ({"pay": {"allowed_decisions": []}}, ConfigurationError, "allowed_decisions"),
+    ({"pay": {"allow_accept": True}}, ConfigurationError, "allow_accept"),
+    ({"pay": {"allowed_decisions": "approve"}}, TypeError, "a list of decisions; got 'approve'"),
+    ({"pay": {"allowed_decisions": 7}}, TypeError, "a list of decisions; got 7"),
+    ({"pay": {"allowed_decisions": ["accept"]}}, ConfigurationError, "allows 'accept'; decisions"),
+    ({"pay": {**CONFIGURATIONS[1], "wen": bool}}, ConfigurationError, "'wen'; it takes"),
+    ({"pay": {**CONFIGURATIONS[1], "when": True}}, TypeError, "'when' takes a function"),
+    ({"pay": {**CONFIGURATIONS[1], "description": 7}}, TypeError, "'description' takes text or"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "kind", "why"), WRONG_OPTIONS)
+def test_wrong_options_are_told_at_once(wanted: Any, kind: type[Exception], why: str) -> None:
+    with pytest.raises(kind, match=why):
+        CodeInterpreterMiddleware(interrupt_on=wanted)
