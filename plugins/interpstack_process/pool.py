@@ -46,6 +46,8 @@ class WorkerPool:
         with self._lock:
             if self._closed:
                 raise EngineFailure("the engine was closed; make a new stack")
+            # One that has just ended may not have been taken out yet.
+            self._workers = [worker for worker in self._workers if not worker.ended]
             loads = [len(worker.realms) for worker in self._workers]
             if len(loads) < self._size and 0 not in loads:
                 self._workers.append(WorkerProcess(self._config, self._replace))

@@ -121,11 +121,13 @@ async def test_a_cell_that_waits_goes_on_in_another_worker(
 ) -> None:
     """The death of a neighbour is none of its business, and its calls are made once."""
     seen: list[Any] = []
-    gates = [asyncio.Event() for _ in range(3)]
+    gates = [asyncio.Event() for _ in range(2)]
+    reached = [asyncio.Event() for _ in range(2)]
 
     @bridge("kit.wait")
     async def wait(value: int) -> int:
         seen.append(value)
+        reached[value].set()
         await gates[value].wait()
         return value
 
@@ -135,8 +137,7 @@ async def test_a_cell_that_waits_goes_on_in_another_worker(
     code = "kept = 8; let sum = 1; for (const v of [0, 1]) sum += await kit.wait({value: v}); sum"
     running = asyncio.ensure_future(a.eval(code))
     for step in range(2):
-        while len(seen) <= step:
-            await asyncio.sleep(0.01)
+        await reached[step].wait()
         if step < again:
             assert not (await b.eval("//! exit\n")).ok
         gates[step].set()
@@ -172,10 +173,13 @@ async def test_calls_in_flight_are_never_made_again(make: Make, pid_of: Any, wor
     """Nobody saved the state of the cell: its worker was killed from outside."""
     seen: list[int] = []
     ended: list[str] = []
+    reached = asyncio.Event()
 
     @bridge("kit.wait")
     async def wait(value: int) -> int:
         seen.append(value)
+        if len(seen) == 3:
+            reached.set()
         try:
             await asyncio.sleep(0.2 if value == 0 else 60)
         except asyncio.CancelledError:
@@ -187,8 +191,7 @@ async def test_calls_in_flight_are_never_made_again(make: Make, pid_of: Any, wor
     await session.eval(GOOD)
     code = "await Promise.all([0, 1, 2].map((value) => kit.wait({value})))"
     running = asyncio.ensure_future(session.eval(code))
-    while len(seen) < 3:
-        await asyncio.sleep(0.01)
+    await reached.wait()
     os.kill(pid_of(session), signal.SIGKILL)
     outcome = await asyncio.wait_for(running, 30)
     assert outcome.error is not None

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from interpstack import BridgeSet, Capability, Cell, Execution, Image, Limits
@@ -59,9 +60,7 @@ def hold() -> None:
 def beget() -> None:
     """Start a process of one's own, then crash."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
-    path = os.environ["CHILD_FILE"]
-    with open(path, "w") as file:
-        file.write(str(child.pid))
+    Path(os.environ["CHILD_FILE"]).write_text(str(child.pid))
     os._exit(4)
 
 
@@ -109,7 +108,7 @@ class TrapdoorEngine(QuickJSEngine):
             if word[1] == "label":
                 return start(Cell(source=repr(self.label)))
             if word[1] == "environment":
-                told = {"environ": dict(os.environ), "cwd": os.getcwd(), "pid": os.getpid()}
+                told = {"environ": dict(os.environ), "cwd": str(Path.cwd()), "pid": os.getpid()}
                 return start(Cell(source=f"({json.dumps(json.dumps(told))})"))
             DEEDS[word[1]]()
             return start(cell)
