@@ -74,7 +74,7 @@ class ProcessEngine(Engine):
             raise ConfigurationError(
                 "name the engine that worker processes are to run, as in 'process:quickjs'"
             )
-        _check_number("workers", workers or 1, 1)
+        _check_number("workers", 1 if workers is None else workers, 1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("worker_message_bytes", worker_message_bytes, 2**20)
         limits = WorkerLimits(
