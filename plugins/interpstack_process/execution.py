@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from interpstack import Cell, EngineFailure, Execution, GuestError, Progress, Settlement
+from interpstack import (
+    Cell,
+    EngineFailure,
+    Execution,
+    GuestError,
+    Image,
+    Progress,
+    Settlement,
+)
 from interpstack_process.kept import Kept
 from interpstack_process.messages import pack_settlements, read_progress
 from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
@@ -34,14 +42,26 @@ class ProcessExecution(Execution):
 
     Args:
         realm: Where it runs.
-        cell: What to run; `None` for the one that was running when the realm's image was taken.
+        cell: What to run; `None` for the one that was running when `suspended` was taken.
+        suspended: The image that the realm was opened with.
+        before: The state from before the suspended cell.
     """
 
-    def __init__(self, realm: ProcessRealm, cell: Cell | None) -> None:
+    def __init__(
+        self,
+        realm: ProcessRealm,
+        cell: Cell | None,
+        *,
+        suspended: Image | None = None,
+        before: Image | None = None,
+    ) -> None:
         self._realm = realm
         self._cell = cell
-        self._worker: WorkerProcess | None = None if cell is not None else realm.worker
-        self._before = realm.kept
+        self._suspended = suspended
+        self._resumes = cell is None
+        self._worker: WorkerProcess | None = realm.worker if self._resumes else None
+        self._before = before
+        self._undo_to = realm.kept
         self._settlements: list[Settlement] = []
         self._last_id = 0
         self._completed = False
@@ -82,6 +102,16 @@ class ProcessExecution(Execution):
         self._end()
         return progress
 
+    def undo(self) -> None:
+        realm, before = self._realm, self._undo_to
+        if self._worker is None:
+            return
+        if before.values is not None or before.lost:
+            realm.keep(realm.ask("undo"))
+            return
+        realm.kept = before
+        realm.detach()
+
     def interrupt(self) -> None:
         self._interrupted = True  # whoever waits for the worker looks at it often
 
@@ -94,13 +124,14 @@ class ProcessExecution(Execution):
             WorkerDied: It died, and the cell with it.
         """
         if self._worker is not None and self._worker.ended:
-            paused = self._worker.paused.get(self._realm.number)
+            # Until it has run again, it can be carried on once more.
+            paused = self._worker.paused.get(self._realm.number) or self._suspended
             if paused is None or self._completed:
                 raise WorkerDied(self._worker.reason, unread=False)
+            self._suspended = paused
             self._worker = self._realm.carry_on(paused)
-            # Until it has run again, it can be carried on once more.
-            self._worker.paused[self._realm.number] = paused
-            self._carried = True
+            self._resumes = self._carried = True
+            self._before = self._realm.kept.image
         return self._worker or self._find_worker()
 
     def _find_worker(self) -> WorkerProcess:
@@ -121,8 +152,11 @@ class ProcessExecution(Execution):
         seconds = None if cpu_seconds is None else _WALL_FACTOR * cpu_seconds + _STOP_SECONDS
         for _ in range(_ATTEMPTS):
             worker = self.place()
+            before = self._before if self._resumes else None
             command = realm.command(
                 "poll",
+                resume=self._resumes,
+                before=None if before is None else [before.engine, before.base],
                 cell=None if self._cell is None else attrs.asdict(self._cell),
                 settle=pack_settlements(self._settlements),
                 now=now,
@@ -130,7 +164,12 @@ class ProcessExecution(Execution):
             )
             realm.fresh = False
             try:
-                answer = worker.ask(command, seconds=seconds, interrupted=lambda: self._interrupted)
+                answer = worker.ask(
+                    command,
+                    b"" if before is None else before.data,
+                    seconds=seconds,
+                    interrupted=lambda: self._interrupted,
+                )
             except WorkerDied as death:
                 if not death.unread:
                     raise
@@ -142,6 +181,7 @@ class ProcessExecution(Execution):
 
     def _begin(self, worker: WorkerProcess) -> None:
         self._worker, self._cell = worker, None
+        self._resumes, self._suspended = False, None
         self._settlements.clear()
         self._realm.bound()
         self._realm.running = self
@@ -153,7 +193,7 @@ class ProcessExecution(Execution):
             progress = read_progress(answer.message.get("done"), self._last_id, seconds)
         if progress.requests:
             self._last_id = progress.requests[-1].id
-        if progress.failure is not None and self._carried:
+        if progress.failure is not None and self._carried and self._before is None:
             # The engine has gone back to where the cell was carried on, in its middle.
             self._end()
             realm.detach()

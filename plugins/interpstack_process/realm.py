@@ -14,6 +14,7 @@ from interpstack import (
     BridgeSet,
     Capability,
     Cell,
+    ConfigurationError,
     EngineFailure,
     Execution,
     Image,
@@ -73,6 +74,7 @@ class ProcessRealm(Realm):
         self._bridges = bridges
         self._bound: BridgeSet | None = None
         self._opened = False
+        self._opened_with = kept.image
         self._weight = 0
         self._place: list[WorkerProcess] = []
         weakref.finalize(self, _leave, self._place, self.number).atexit = False
@@ -86,12 +88,14 @@ class ProcessRealm(Realm):
         self.running = None
         return ProcessExecution(self, cell)
 
-    def resume(self) -> Execution:
-        self.ask("resume")
-        worker, image = self.worker, self.kept.image
-        if worker is not None and image is not None:
-            worker.paused[self.number] = image  # if the worker dies first, it can do so again
-        self.running = ProcessExecution(self, None)
+    def resume(self, before: Image | None = None) -> Execution:
+        if self.kept.image is None or self._opened_with is not self.kept.image:
+            raise ConfigurationError("no cell was running when this realm was opened")
+        suspended = self.kept.image
+        if before is not None:
+            self.kept = Kept(image=before)
+        self.fresh = False
+        self.running = ProcessExecution(self, None, suspended=suspended, before=before)
         return self.running
 
     def image(self) -> Image:
@@ -157,13 +161,13 @@ class ProcessRealm(Realm):
             self.notice = f"the worker process died; {self.kept.told()}"
             self.kept = Kept()
         try:
-            return self._open(self.kept.image, resume=False)
+            return self._open(self.kept)
         except ImageError as error:
             if not self._opened:
                 raise
             self.notice = f"the worker process died, and all variables are lost: {error}"
             self.kept = Kept()
-            return self._open(None, resume=False)
+            return self._open(self.kept)
 
     def _attach_running(self, running: ProcessExecution) -> WorkerProcess:
         try:
@@ -174,7 +178,9 @@ class ProcessRealm(Realm):
     def carry_on(self, paused: Image) -> WorkerProcess:
         """Open the state of a cell that waits for the host, for it to go on."""
         self.detach()
-        return self._open(paused, resume=True)
+        worker = self._open(Kept(image=paused))
+        self.fresh = False
+        return worker
 
     def detach(self) -> None:
         """Leave the worker; what the guest did since its last cell is forgotten."""
@@ -191,15 +197,15 @@ class ProcessRealm(Realm):
             return
         self.detach()
         try:
-            self._open_in(other, self.kept.image, resume=False)
+            self._open_in(other, self.kept)
         except (WorkerDied, ImageError):
             other.leave(self.number)  # `attach` will find a place
 
-    def _open(self, image: Image | None, *, resume: bool) -> WorkerProcess:
+    def _open(self, state: Kept) -> WorkerProcess:
         for attempt in range(_ATTEMPTS):
             worker = self._pool.place(self.number)
             try:
-                self._open_in(worker, image, resume=resume)
+                self._open_in(worker, state)
             except WorkerDied as death:
                 worker.leave(self.number)
                 if attempt == _ATTEMPTS - 1:
@@ -211,22 +217,21 @@ class ProcessRealm(Realm):
                 return worker
         raise AssertionError("the loop returns or raises")
 
-    def _open_in(self, worker: WorkerProcess, image: Image | None, *, resume: bool) -> None:
-        bridges = self._bridges
+    def _open_in(self, worker: WorkerProcess, state: Kept) -> None:
+        bridges, image = self._bridges, state.image
         command = {
             "do": "open",
             "realm": self.number,
             "limits": attrs.asdict(self.limits),
             "bridges": pack_bridges(bridges),
             "image": None if image is None else [image.engine, image.base],
-            "values": None if self.kept.values is None or resume else dict(self.kept.values),
-            "resume": resume,
+            "values": None if state.values is None else dict(state.values),
         }
         worker.ask(command, b"" if image is None else image.data, seconds=self.plain_seconds)
         self._place[:] = [worker]
         self._bound = bridges
         self._opened = True
-        self.fresh = self.kept.there and not resume
+        self.fresh = state.there
 
     def _free(self, worker: WorkerProcess) -> None:
         command = {"do": "leave", "realm": self.number}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from interpstack import (
@@ -65,18 +65,13 @@ class Service:
     # -- commands --------------------------------------------------------------------------
 
     def do_open(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        image = None
-        if told["image"] is not None:
-            engine, base = told["image"]
-            image = Image(engine, base, attached)
+        image = _image(told["image"], attached)
         number = told["realm"]
         bridges = read_bridges(told["bridges"])
         realm = self._engine.open(Limits(**told["limits"]), bridges, image)
         self._realms[number] = realm
         if told["values"] is not None:
             realm.load(told["values"])
-        if told["resume"]:
-            self._executions[number] = realm.resume()
         return {"done": None}, b""
 
     def do_leave(self, told: Mapping[str, Any], attached: bytes) -> Reply:
@@ -88,6 +83,9 @@ class Service:
         self._bind(realm, told)
         if told["cell"] is not None:
             self._executions[number] = realm.start(read_cell(told["cell"]))
+        elif told["resume"]:
+            before = _image(told["before"], attached)
+            self._executions[number] = realm.resume(before) if before else realm.resume()
         execution = self._executions[number]
         if told["settle"]:
             execution.settle(read_settlements(told["settle"]))
@@ -103,9 +101,9 @@ class Service:
         progress = self._executions[number].abort(told["reason"])
         return self._progressed(number, progress, ended=True)
 
-    def do_resume(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        self._executions[told["realm"]] = self._realms[told["realm"]].resume()
-        return {"done": None}, b""
+    def do_undo(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        self._executions[told["realm"]].undo()
+        return self._with_state(self._realms[told["realm"]], None)
 
     def do_image(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         image = self._realms[told["realm"]].image()
@@ -185,6 +183,10 @@ class Service:
         realm = self._realms.pop(number, None)
         if realm is not None:
             realm.close()
+
+
+def _image(told: Sequence[str] | None, attached: bytes) -> Image | None:
+    return None if told is None else Image(told[0], told[1], attached)
 
 
 def _described(error: Exception) -> list[str]:

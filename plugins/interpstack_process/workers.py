@@ -107,7 +107,12 @@ class WorkerProcess:
         self._control, control = socket.socketpair()
         self._channel = Channel(commands, config.max_bytes)
         with theirs, control:
-            self.process = _start(config, theirs.fileno(), control.fileno())
+            try:
+                self.process = _start(config, theirs.fileno(), control.fileno())
+            except BaseException:
+                self._channel.close()
+                self._control.close()
+                raise
         self.pid = self.process.pid
         self._watcher = threading.Thread(
             target=self._watch, name="interpstack-process-watcher", daemon=True

@@ -13,11 +13,28 @@ from typing import Any
 import psutil
 import pytest
 
-from interpstack import Engine, InterpreterStack, Limits, bridge
+from interpstack import (
+    BridgeRegistry,
+    BridgeSet,
+    Cell,
+    ConfigurationError,
+    Engine,
+    InterpreterStack,
+    Limits,
+    Settlement,
+    bridge,
+)
 from interpstack.testing import FakeEngine
 from interpstack_process.engine import ProcessEngine
 
 Make = Callable[..., InterpreterStack]
+
+
+@bridge("kit.echo")
+async def echo(value: Any = None) -> Any:
+    return value
+
+
 GOOD = "let kept = 41; const next = () => ++kept"
 SILENT = "was killed because it did not answer within 2.1 s"
 
@@ -219,6 +236,72 @@ async def test_work_after_the_end_of_a_cell_is_lost_with_a_notice(make: Make, pi
         "the worker process was killed by SIGKILL; what ran after the end of the cell is undone",
     )
     assert (await session.eval("left")).text == "1"
+
+
+# -- undoing and resuming ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_cell_can_be_undone(make: Make, dies: bool, workers: Any) -> None:
+    engine = make(options={"workers": 1}).engine
+    registry = BridgeRegistry()
+    registry.bridge(echo)
+    realm = engine.open(Limits(), registry.freeze())
+    for source in ("let kept = 41; const next = () => ++kept", "kept = 0; await kit.echo({})"):
+        execution = realm.start(Cell(source=source))
+        progress = execution.poll(0.0, 5.0)
+    assert len(progress.requests) == 1
+    if dies:
+        workers()[0].kill()
+    execution.abort("paused")
+    execution.undo()
+    progress = realm.start(Cell(source="next()")).poll(0.0, 5.0)
+    assert progress.completion is not None
+    assert progress.completion.text == "42"
+    realm.close()
+
+
+@pytest.mark.parametrize("dies", ["", "before the poll", "in the poll", "with its neighbour"])
+def test_a_suspended_cell_goes_on(make: Make, hostile: Any, dies: str, workers: Any) -> None:
+    engine = make(hostile(workers=1)).engine
+    registry = BridgeRegistry()
+    registry.bridge(echo)
+    bridges = registry.freeze()
+    first = engine.open(Limits(), bridges)
+    first.start(Cell(source="let kept = 41")).poll(0.0, 5.0)
+    before = first.image()
+    code = "kept = await kit.echo({}); kept += await kit.echo({}); for (; kept > 99;); kept"
+    (request,) = first.start(Cell(source=code)).poll(0.0, 5.0).requests
+    realm = engine.open(Limits(), bridges, first.image())
+    first.close()
+    execution = realm.resume(before)
+    if dies == "before the poll":
+        workers()[0].kill()
+        workers()[0].wait()
+    execution.settle([Settlement(request.id, "1")])
+    (request,) = execution.poll(0.0, 5.0).requests
+    if dies == "with its neighbour":
+        other = engine.open(Limits(), bridges)
+        assert other.start(Cell(source="//! exit\n")).poll(0.0, 5.0).failure is not None
+    if dies == "in the poll":
+        workers()[0].kill()
+        assert execution.poll(0.0, 5.0).failure is not None
+        execution = realm.start(Cell(source="kept"))
+        expected = "41"
+    else:
+        execution.settle([Settlement(request.id, "2")])
+        expected = "3"
+    completion = execution.poll(0.0, 5.0).completion
+    assert completion is not None
+    assert completion.text == expected
+    realm.close()
+
+
+def test_only_a_realm_of_a_suspended_cell_can_resume(make: Make) -> None:
+    realm = make(options={"workers": 1}).engine.open(Limits(), BridgeSet())
+    with pytest.raises(ConfigurationError, match="no cell was running"):
+        realm.resume()
+    realm.close()
 
 
 # -- engines without images ----------------------------------------------------------------
