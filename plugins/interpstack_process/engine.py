@@ -37,6 +37,8 @@ class ProcessEngine(Engine):
     Args:
         workers: Worker processes at most; `None` for one a core.
         grace_seconds: What a command may take beyond its CPU time before its worker is killed.
+        keep_state: Hand each session's state to the host after each cell, so that it outlives
+            its worker. Without it cells cost less, and a dead worker's sessions start anew.
         worker_memory_bytes: Private writable memory of one worker, all its realms together.
         worker_cpu_seconds: CPU time of a worker's whole life; it is replaced then.
         worker_files: Open files of one worker.
@@ -62,6 +64,7 @@ class ProcessEngine(Engine):
         *,
         workers: int | None = None,
         grace_seconds: float = 5.0,
+        keep_state: bool = True,
         worker_memory_bytes: int | None = 4 * 2**30,
         worker_cpu_seconds: int | None = None,
         worker_files: int | None = 256,
@@ -77,6 +80,8 @@ class ProcessEngine(Engine):
         _check_number("workers", 1 if workers is None else workers, 1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("worker_message_bytes", worker_message_bytes, 2**20)
+        if not isinstance(keep_state, bool):
+            raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
         limits = WorkerLimits(
             memory_bytes=worker_memory_bytes, cpu_seconds=worker_cpu_seconds, files=worker_files
         )
@@ -87,6 +92,7 @@ class ProcessEngine(Engine):
                 "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
                 "options": _checked_options(self.inner, options),
                 "limits": attrs.asdict(limits),
+                "keep": keep_state,
             },
             max_bytes=worker_message_bytes,
             grace_seconds=grace_seconds,

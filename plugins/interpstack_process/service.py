@@ -38,10 +38,14 @@ class Service:
     Args:
         engine: The engine that runs the guests.
         tell: Sends the host something before the answer.
+        keep: Hand over states, for realms to be opened again when this process has died.
     """
 
-    def __init__(self, engine: Engine, tell: Callable[[dict[str, Any], bytes], None]) -> None:
+    def __init__(
+        self, engine: Engine, tell: Callable[[dict[str, Any], bytes], None], *, keep: bool
+    ) -> None:
         self._engine = engine
+        self._keep = keep
         self._tell = tell
         self._realms: dict[int, Realm] = {}
         self._executions: dict[int, Execution] = {}
@@ -138,7 +142,7 @@ class Service:
         if ended or progress.failure is not None:
             self._unsaved.discard(number)
             return self._with_state(self._realms[number], packed)
-        if not stopped and Capability.SUSPENSION in self._engine.capabilities:
+        if self._keep and not stopped and Capability.SUSPENSION in self._engine.capabilities:
             self._unsaved.add(number)
         return self._weighed(self._realms[number], {"done": packed}), b""
 
@@ -149,6 +153,8 @@ class Service:
     def _state(self, realm: Realm) -> Reply:
         """What the host needs to open the realm again elsewhere."""
         capabilities = self._engine.capabilities
+        if not self._keep:
+            return {"lost": "states are not kept (keep_state)"}, b""
         try:
             if Capability.IMAGES in capabilities:
                 image = realm.image()

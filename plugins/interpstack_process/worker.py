@@ -80,7 +80,7 @@ def _answer_all(channel: Channel, config: Mapping[str, Any], box: list[Service])
     cls: Any = importlib.import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
-    service = Service(cls(**config["options"]), channel.send)
+    service = Service(cls(**config["options"]), channel.send, keep=config["keep"])
     box.append(service)
     channel.send({"ready": os.getpid()})
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -344,6 +344,15 @@ def test_what_cannot_be_kept_is_told_once(
         assert one.eval_sync("kept").error is not None
 
 
+def test_without_kept_states_sessions_start_anew(make: Make, hostile: Any) -> None:
+    with make(hostile(workers=1, keep_state=False)).session("one") as session:
+        session.eval_sync(GOOD)
+        error = session.eval_sync("//! exit\n").error
+        assert error is not None
+        assert "all variables of earlier cells are lost: states are not kept" in error.message
+        assert session.eval_sync("typeof kept").text == "undefined"
+
+
 # -- starting ------------------------------------------------------------------------------
 
 

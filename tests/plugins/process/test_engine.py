@@ -60,6 +60,7 @@ def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -
         ({"workers": 0}, "workers takes a number of at least 1"),
         ({"workers": "two"}, "workers takes a whole number; got 'two'"),
         ({"grace_seconds": 0}, "grace_seconds takes a number of at least 0.1"),
+        ({"keep_state": "no"}, "keep_state takes True or False; got 'no'"),
         ({"worker_memory_bytes": 5}, "worker_memory_bytes takes a whole number of at least 67108"),
         ({"worker_cpu_seconds": 0.5}, "worker_cpu_seconds takes a whole number of at least 1"),
         ({"worker_files": True}, "worker_files takes a whole number of at least 32, or None"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,9 @@ def test_a_forked_child_has_workers_of_its_own(make: Make, pid_of: Any) -> None:
     session = stack.session("one")
     session.eval_sync("let kept = 41")
     pid = pid_of(session)
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads do not survive: they need not
+        child = os.fork()
     if child == 0:
         status = 1
         try:
