@@ -24,9 +24,9 @@ from interpstack import (
 )
 from interpstack_process.confine import WorkerLimits
 from interpstack_process.kept import Kept
+from interpstack_process.launch import WorkerConfig, default_python
 from interpstack_process.pool import WorkerPool
 from interpstack_process.realm import ProcessRealm
-from interpstack_process.workers import WorkerConfig, default_python
 
 __all__ = ["ProcessEngine"]
 

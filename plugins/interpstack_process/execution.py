@@ -67,6 +67,7 @@ class ProcessExecution(Execution):
         self._completed = False
         self._over = False
         self._interrupted = False
+        self._failed = False
         self._late_failure: GuestError | None = None
         self._carried = False  # its worker died, and it went on in another one
 
@@ -104,8 +105,8 @@ class ProcessExecution(Execution):
 
     def undo(self) -> None:
         realm, before = self._realm, self._undo_to
-        if self._worker is None:
-            return
+        if self._worker is None or self._failed:
+            return  # then the realm holds what was before this cell
         if before.values is not None or before.lost:
             realm.keep(realm.ask("undo"))
             return
@@ -214,6 +215,7 @@ class ProcessExecution(Execution):
     def _fail(self, what: str, seconds: float) -> Progress:
         """The end of a cell whose worker is gone; the next one finds the state before it."""
         self._end()
+        self._failed = not self._completed
         realm = self._realm
         realm.detach()
         late = "what ran after the end of the cell is undone"

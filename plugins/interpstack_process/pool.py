@@ -7,7 +7,8 @@ import threading
 import weakref
 
 from interpstack import EngineFailure
-from interpstack_process.workers import WorkerConfig, WorkerProcess
+from interpstack_process.launch import WorkerConfig
+from interpstack_process.workers import WorkerProcess
 
 __all__ = ["WorkerPool"]
 

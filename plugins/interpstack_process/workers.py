@@ -6,9 +6,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,12 +15,13 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, EngineFailure, Image, ImageError
-from interpstack_process.confine import environment
 from interpstack_process.frames import Channel, Closed, Malformed
+from interpstack_process.launch import WorkerConfig, launch, told_end
 from interpstack_process.messages import read_image, read_text
-from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY
+from interpstack_process.patience import Patience
+from interpstack_process.worker import INTERRUPT
 
-__all__ = ["Answer", "WorkerConfig", "WorkerDied", "WorkerProcess", "default_python"]
+__all__ = ["Answer", "WorkerDied", "WorkerProcess"]
 
 #: Seconds a worker may take until it is ready; compiling a guest for the first time is slow.
 _START_SECONDS: Final = 60.0
@@ -49,25 +48,6 @@ class WorkerDied(Exception):
     def __init__(self, reason: str, *, unread: bool) -> None:
         super().__init__(reason)
         self.unread = unread
-
-
-@attrs.frozen(kw_only=True)
-class WorkerConfig:
-    """How workers are made.
-
-    Attributes:
-        python: The interpreter to run.
-        environment: Variables beside those that every worker gets.
-        message: First message to a worker: engine, options and limits.
-        max_bytes: Largest frame that is read from it.
-        grace_seconds: What a command may take beyond its own time.
-    """
-
-    python: str
-    environment: Mapping[str, str]
-    message: Mapping[str, Any]
-    max_bytes: int
-    grace_seconds: float
 
 
 @attrs.frozen
@@ -108,7 +88,7 @@ class WorkerProcess:
         self._channel = Channel(commands, config.max_bytes)
         with theirs, control:
             try:
-                self.process = _start(config, theirs.fileno(), control.fileno())
+                self.process = launch(config, theirs.fileno(), control.fileno())
             except BaseException:
                 self._channel.close()
                 self._control.close()
@@ -180,7 +160,7 @@ class WorkerProcess:
             self._greet()
         self._number += 1
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
-        watch = _Watch(self, self._number, seconds, self._config.grace_seconds, interrupted)
+        watch = Patience(self, self._number, seconds, self._config.grace_seconds, interrupted)
         message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
         self._channel.send(message, attached, watch)
         while True:
@@ -191,10 +171,11 @@ class WorkerProcess:
                 return _checked(told, data)
             if told["saved"] in self.realms:
                 self.paused[told["saved"]] = read_image(told.get("image"), data)
+            watch()  # it might go on like that for ever
 
     def _greet(self) -> None:
         """Wait until the worker has loaded its engine."""
-        watch = _Watch(self, 0, _START_SECONDS, 0.0, lambda: False)
+        watch = Patience(self, 0, _START_SECONDS, 0.0, lambda: False)
         try:
             told, _ = self._channel.receive(watch)
         except Closed as error:
@@ -239,7 +220,7 @@ class WorkerProcess:
             except subprocess.TimeoutExpired:
                 status = 0
                 reason = reason or "cannot be ended"
-            self.reason = f"the worker process {reason or _told(status)}"
+            self.reason = f"the worker process {reason or told_end(status)}"
             self.ended = True
         with suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
@@ -272,59 +253,6 @@ class WorkerProcess:
             self.process.stderr.close()
 
 
-class _Watch:
-    """Called while a worker is waited for: says when that makes no sense any more."""
-
-    def __init__(
-        self,
-        worker: WorkerProcess,
-        number: int,
-        seconds: float | None,
-        grace_seconds: float,
-        interrupted: Callable[[], bool],
-    ) -> None:
-        self._worker = worker
-        self._number = number
-        self._grace = grace_seconds
-        self.seconds = None if seconds is None else seconds + grace_seconds
-        self._started = time.monotonic()
-        self._interrupted = interrupted
-        self._interrupted_at: float | None = None
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if self._interrupted():
-            self._interrupted_at = self._interrupted_at or now
-            self._worker.interrupt(self._number)
-            if now > self._interrupted_at + self._grace:
-                self._give_up(f"did not stop within {self._grace:g} s")
-        if self.seconds is not None and now > self._started + self.seconds:
-            self._give_up(f"did not answer within {self.seconds:g} s")
-        if self._worker.ended:
-            raise Closed("the worker process has ended")
-
-    def _give_up(self, what: str) -> None:
-        self._worker.end(f"was killed because it {what}")
-        raise Closed(what)
-
-
-def _start(config: WorkerConfig, *sockets: int) -> subprocess.Popen[bytes]:
-    command = [config.python, "-s", "-P", "-m", "interpstack_process.worker", *map(str, sockets)]
-    try:
-        return subprocess.Popen(  # noqa: S603 - the interpreter that runs this, or the host's choice
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment(config.environment),
-            cwd="/",
-            pass_fds=sockets,
-            start_new_session=True,  # Ctrl-C is for the host, and a whole group can be killed
-        )
-    except OSError as error:
-        raise EngineFailure(f"no worker process can be started: {error}") from error
-
-
 def _checked(told: dict[str, Any], data: bytes) -> Answer:
     """An answer, or the exception that it tells."""
     if "error" not in told:
@@ -333,33 +261,3 @@ def _checked(told: dict[str, Any], data: bytes) -> Answer:
     if not isinstance(error, list) or len(error) != 2 or error[0] not in _ERRORS:
         raise Malformed("an error of another form")
     raise _ERRORS[error[0]](read_text(error[1], _MESSAGE_CHARS))
-
-
-def _told(status: int) -> str:
-    """How a process ended, in words."""
-    if status == OUT_OF_MEMORY:
-        return "ran out of memory (worker_memory_bytes)"
-    if status >= 0:
-        return f"ended with status {status}"
-    if -status == signal.SIGXCPU:
-        return "used up its CPU time (worker_cpu_seconds)"
-    if -status == signal.SIGALRM:
-        return "hung and ended itself"
-    try:
-        return f"was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was killed by signal {-status}"
-
-
-def default_python() -> str:
-    """The interpreter that runs this.
-
-    Raises:
-        ConfigurationError: The host's program is no plain Python.
-    """
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise ConfigurationError(
-            "worker processes need a Python interpreter, and this program is none; pass the "
-            "path of one as the engine's option 'worker_python'"
-        )
-    return sys.executable

@@ -49,6 +49,7 @@ SILENT = "was killed because it did not answer within 2.1 s"
         ("sleep", SILENT),
         ("backtrack", SILENT),
         ("dribble", SILENT),
+        ("chatter", SILENT),
         ("raise", "ZeroDivisionError: integer division or modulo by zero"),
         ("recurse", "RecursionError: maximum recursion depth exceeded"),
         ("huge", "it sent a frame of 1099511627776 bytes; at most 268435456"),
@@ -388,14 +389,16 @@ def test_output_on_standard_error_goes_nowhere(
     assert capfd.readouterr() == ("", "")
 
 
-def test_only_the_chosen_environment_reaches_a_worker(
+def test_a_worker_gets_its_own_environment_and_limits(
     make: Make, hostile: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_KEY", "hunter2")
-    engine = hostile(workers=1, worker_environment={"CHOSEN": "yes"})
+    engine = hostile(workers=1, worker_environment={"CHOSEN": "yes"}, worker_files=128)
     with make(engine).session("one") as session:
         told = json.loads(session.eval_sync("//! environment\n").text)
     accepted = {"CHOSEN", "HOME", "INTERPSTACK_CACHE_DIR", "LC_CTYPE", "LD_LIBRARY_PATH"}
     assert told["environ"].keys() <= accepted | {"PYTHONPATH", "TZ", "XDG_CACHE_HOME"}
     assert told["environ"]["CHOSEN"] == "yes"
     assert told["cwd"] == "/"
+    assert (told["CORE"], told["DATA"]) == ([0, 0], [2**32, 2**32])
+    assert told["NOFILE"] == [128, 128]

@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import struct
 import subprocess
 import sys
@@ -41,6 +42,12 @@ def dribble() -> None:
     while True:
         send(b" ")
         time.sleep(0.01)
+
+
+def chatter() -> None:
+    """Tell the states of realms that are not there, for ever."""
+    while True:
+        send(frame(b'{"saved": 0, "image": ["a", "b"]}'))
 
 
 def recurse() -> None:
@@ -78,6 +85,7 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "recurse": recurse,
     "huge": lambda: send(struct.pack("<QQ", 2**40, 0)),
     "dribble": dribble,
+    "chatter": chatter,
     "odd progress": lambda: send(frame(b'{"done": 7}')),
     "odd state": lambda: send(frame(b'{"done": null, "kept": 1}')),
     "control": lambda: os.write(fds()[1], b"x"),
@@ -108,7 +116,9 @@ class TrapdoorEngine(QuickJSEngine):
             if word[1] == "label":
                 return start(Cell(source=repr(self.label)))
             if word[1] == "environment":
-                told = {"environ": dict(os.environ), "cwd": str(Path.cwd()), "pid": os.getpid()}
+                told: dict[str, Any] = {"environ": dict(os.environ), "cwd": str(Path.cwd())}
+                for name in ("CORE", "DATA", "NOFILE"):
+                    told[name] = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
                 return start(Cell(source=f"({json.dumps(json.dumps(told))})"))
             DEEDS[word[1]]()
             return start(cell)
