@@ -263,7 +263,9 @@ def test_a_cell_can_be_undone(make: Make, dies: bool, workers: Any) -> None:
 
 
 @pytest.mark.parametrize("dies", ["", "before the poll", "in the poll", "with its neighbour"])
-def test_a_suspended_cell_goes_on(make: Make, hostile: Any, dies: str, workers: Any) -> None:
+def test_a_suspended_cell_goes_on(
+    make: Make, hostile: Any, dies: str, workers: Any, until: Any
+) -> None:
     engine = make(hostile(workers=1)).engine
     registry = BridgeRegistry()
     registry.bridge(echo)
@@ -277,8 +279,9 @@ def test_a_suspended_cell_goes_on(make: Make, hostile: Any, dies: str, workers: 
     first.close()
     execution = realm.resume(before)
     if dies == "before the poll":
-        workers()[0].kill()
-        workers()[0].wait()
+        (worker,) = workers()
+        worker.kill()
+        until(lambda: not worker.is_running())
     execution.settle([Settlement(request.id, "1")])
     (request,) = execution.poll(0.0, 5.0).requests
     if dies == "with its neighbour":

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack_process.frames import Channel, Closed, Malformed
@@ -36,6 +36,7 @@ _PLAIN = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(message=_PLAIN, attached=st.binary(max_size=2000))
 def test_what_is_sent_arrives(message: Any, attached: bytes) -> None:
     ours, theirs = socket.socketpair()
