@@ -322,10 +322,23 @@ class Engine(abc.ABC):
 
     #: Registered name, as in `InterpreterStack(engine="quickjs")`.
     name: ClassVar[str]
-    #: The guest language, as in `javascript`.
+    #: The guest language, as in `javascript`; empty if another engine's is run (`around`).
     language: ClassVar[str]
     isolation: ClassVar[Isolation]
     capabilities: ClassVar[frozenset[Capability]]
+
+    @classmethod
+    def around(cls, inner: type[Engine]) -> type[Engine]:
+        """The engine class asked for as `outer:inner`: this one, running guests of `inner`.
+
+        Effectively, by default, an engine runs no other.
+
+        Raises:
+            ConfigurationError: It cannot run that engine.
+        """
+        raise ConfigurationError(
+            f"engine {cls.name!r} runs no other engine; ask for {inner.name!r} alone"
+        )
 
     @abc.abstractmethod
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:

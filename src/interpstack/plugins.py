@@ -165,12 +165,17 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     A plugin that is added for its engine is called before those the stack lists.
 
     The plugin of that name is tried first, so that no other one is imported for it; only an
-    unknown name makes all installed plugins load.
+    unknown name makes all installed plugins load. In `outer:inner`, both are looked up, and
+    the first runs the second (`Engine.around`).
 
     Raises:
         UnknownEngine: No plugin registers it.
         PluginLoadError: The plugin that should register it cannot be imported.
+        ConfigurationError: The outer engine does not run others, or not this one.
     """
+    outer, colon, inner = name.partition(":")
+    if colon:
+        return find_engine(outer, manager).around(find_engine(inner, manager))
     engines = manager.engines()
     if name in engines:
         return engines[name]

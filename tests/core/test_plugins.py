@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from interpstack import Bridge, InterpreterStack, ModuleBundle, Persistence, hookimpl, hookspecs
+from interpstack import (
+    Bridge,
+    ConfigurationError,
+    Engine,
+    InterpreterStack,
+    ModuleBundle,
+    Persistence,
+    UnknownEngine,
+    hookimpl,
+    hookspecs,
+)
 from interpstack.bridges import MODULE
+from interpstack.plugins import PluginManager, find_engine
 from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeExecution, FakeRealm
 
@@ -200,3 +211,35 @@ def test_each_hook_says_when_it_is_called_and_what_it_returns(name: str) -> None
     for parameter in parameters:
         assert f"\n    {parameter}: " in text, f"describe {parameter}"
     assert ("\nArgs:" in text) == bool(parameters)
+
+
+class Wrapping(FakeEngine):
+    """Runs another engine, as its subclass would."""
+
+    name: ClassVar[str] = "wrapping"
+
+    @classmethod
+    def around(cls, inner: type[Engine]) -> type[Engine]:
+        return type("Wrapped", (cls,), {"name": f"wrapping:{inner.name}"})
+
+
+class Registers:
+    """A plugin with one engine."""
+
+    def __init__(self, cls: type[Engine]) -> None:
+        self.name = f"plugin of {cls.name}"
+        self._cls = cls
+
+    @hookimpl
+    def interpstack_register_engine(self) -> type[Engine]:
+        return self._cls
+
+
+def test_a_name_with_a_colon_asks_an_engine_to_run_another() -> None:
+    manager = PluginManager([Registers(Wrapping), Registers(FakeEngine)])
+    assert find_engine("wrapping:fake", manager).name == "wrapping:fake"
+    with pytest.raises(ConfigurationError, match="'fake' runs no other engine; ask for 'wrapping'"):
+        find_engine("fake:wrapping", manager)
+    for wrong in ("wrapping:nothing", "nothing:fake"):
+        with pytest.raises(UnknownEngine, match="unknown engine 'nothing'; known: fake"):
+            find_engine(wrong, manager)

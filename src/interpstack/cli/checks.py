@@ -55,8 +55,12 @@ def all_checks() -> Iterator[Check]:
     yield check_terminal(getattr(sys.stdout, "encoding", None) or "unknown")
     found = survey()
     yield from check_plugins(found)
+    alone = [engine.cls for engine in found.engines if engine.cls.language]
     for engine in found.engines:
-        yield from check_engine(engine.cls)
+        if engine.cls in alone:
+            yield from check_engine(engine.cls)
+        elif alone:
+            yield from check_engine(engine.cls.around(alone[0]))
     for name in _OPTIONAL:
         yield check_distribution(name)
 

@@ -1,0 +1,168 @@
+"""The engine that runs another engine in worker processes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import weakref
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+import attrs
+
+from interpstack import (
+    BridgeSet,
+    Capability,
+    ConfigurationError,
+    Engine,
+    Image,
+    Isolation,
+    Limits,
+    Realm,
+)
+from interpstack_process.confine import WorkerLimits
+from interpstack_process.kept import Kept
+from interpstack_process.launch import WorkerConfig, default_python
+from interpstack_process.pool import WorkerPool
+from interpstack_process.realm import ProcessRealm
+
+__all__ = ["ProcessEngine"]
+
+
+class ProcessEngine(Engine):
+    """Runs guests of another engine in worker processes; asked for as `process:NAME`.
+
+    Args:
+        workers: Worker processes at most; `None` for one a core.
+        grace_seconds: What a command may take beyond its CPU time before its worker is killed.
+        keep_state: Hand each session's state to the host after each cell, so that it outlives
+            its worker. Without it cells cost less, and a dead worker's sessions start anew.
+        worker_memory_bytes: Private writable memory of one worker, all its realms together.
+        worker_cpu_seconds: CPU time of a worker's whole life; it is replaced then.
+        worker_files: Open files of one worker.
+        worker_environment: Environment variables for workers, which get none of the host's
+            but those that they need to start.
+        worker_message_bytes: Largest message that is read from a worker.
+        worker_python: The Python interpreter that runs workers; `None` for the host's.
+        options: Everything else goes to the engine that is run; plain JSON values.
+
+    Raises:
+        ConfigurationError: An option is wrong, or no engine is named.
+    """
+
+    name: ClassVar[str] = "process"
+    language: ClassVar[str] = ""
+    isolation: ClassVar[Isolation] = Isolation.PROCESS
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    #: The engine that workers run; set by `around`.
+    inner: ClassVar[type[Engine] | None] = None
+
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        grace_seconds: float = 5.0,
+        keep_state: bool = True,
+        worker_memory_bytes: int | None = 4 * 2**30,
+        worker_cpu_seconds: int | None = None,
+        worker_files: int | None = 256,
+        worker_environment: Mapping[str, str] | None = None,
+        worker_message_bytes: int = 256 * 2**20,
+        worker_python: str | None = None,
+        **options: Any,
+    ) -> None:
+        if self.inner is None:
+            raise ConfigurationError(
+                "name the engine that worker processes are to run, as in 'process:quickjs'"
+            )
+        _check_number("workers", 1 if workers is None else workers, 1)
+        _check_number("grace_seconds", grace_seconds, 0.1)
+        _check_number("worker_message_bytes", worker_message_bytes, 2**20)
+        if not isinstance(keep_state, bool):
+            raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
+        limits = WorkerLimits(
+            memory_bytes=worker_memory_bytes, cpu_seconds=worker_cpu_seconds, files=worker_files
+        )
+        config = WorkerConfig(
+            python=worker_python or default_python(),
+            environment=_environment(worker_environment),
+            message={
+                "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
+                "options": _checked_options(self.inner, options),
+                "limits": attrs.asdict(limits),
+                "keep": keep_state,
+            },
+            max_bytes=worker_message_bytes,
+            grace_seconds=grace_seconds,
+        )
+        self.pool = WorkerPool(config, workers or os.cpu_count() or 1)
+        #: Ends the workers when nobody holds the engine any more, or at the end of the program.
+        self._end = weakref.finalize(self, self.pool.close)
+
+    @classmethod
+    def around(cls, inner: type[Engine]) -> type[Engine]:
+        if cls.inner is not None or issubclass(inner, ProcessEngine):
+            raise ConfigurationError(f"a worker process cannot run {inner.name!r}; name one engine")
+        return _around(cls, inner)
+
+    def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
+        realm = ProcessRealm(self, self.pool, limits, bridges, Kept(image=image))
+        realm.attach()
+        return realm
+
+    def close(self) -> None:
+        self._end()
+
+
+@cache
+def _around(cls: type[ProcessEngine], inner: type[Engine]) -> type[ProcessEngine]:
+    if inner.__module__ == "__main__" or "<" in inner.__qualname__:
+        raise ConfigurationError(
+            f"a worker process cannot import engine {inner.name!r} from {inner.__module__}; define "
+            "its class at the top of a module"
+        )
+    fields = {
+        "__doc__": f"{inner.__name__} in worker processes.",
+        "__module__": cls.__module__,
+        "name": f"{cls.name}:{inner.name}",
+        "language": inner.language,
+        "capabilities": inner.capabilities,
+        "inner": inner,
+    }
+    return type(f"{cls.__name__}Of{inner.__name__}", (cls,), fields)
+
+
+def _checked_options(inner: type[Engine], options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the inner engine, refused here rather than in each worker.
+
+    Raises:
+        ConfigurationError: They cannot cross to a worker.
+        TypeError: The engine does not take them.
+    """
+    inspect.signature(inner).bind(**options)
+    try:
+        if json.loads(json.dumps(options)) == options:
+            return options
+        reason = "they come out as something else"
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    raise ConfigurationError(
+        f"options of {inner.name!r} must be plain JSON values to reach a worker process: {reason}"
+    )
+
+
+def _environment(given: Mapping[str, str] | None) -> dict[str, str]:
+    variables = dict(given or {})
+    if not all(isinstance(text, str) for item in variables.items() for text in item):
+        raise ConfigurationError("worker_environment takes names and values that are strings")
+    return variables
+
+
+def _check_number(name: str, value: Any, least: float) -> None:
+    whole = isinstance(least, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
+    if not least <= value < float("inf"):
+        raise ConfigurationError(f"{name} takes a number of at least {least:g}; got {value!r}")

@@ -1,0 +1,227 @@
+"""The run of one cell in a worker process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from interpstack import (
+    Cell,
+    EngineFailure,
+    Execution,
+    GuestError,
+    Image,
+    Progress,
+    Settlement,
+)
+from interpstack_process.kept import Kept
+from interpstack_process.messages import pack_settlements, read_progress
+from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
+
+if TYPE_CHECKING:
+    from interpstack_process.realm import ProcessRealm
+
+__all__ = ["ProcessExecution"]
+
+#: Wall time a guest may take for its CPU time: the machine may be busy elsewhere.
+_WALL_FACTOR: Final = 3
+#: Seconds that an engine may take to stop a guest whose time is up.
+_STOP_SECONDS: Final = 1.0
+_ABORT_SECONDS: Final = 5.0
+#: Seconds a cell waits for its own worker before it looks for one with nothing to do.
+_PATIENCE_SECONDS: Final = 0.02
+#: Workers that may turn out to be dead, one after another, before a poll gives up.
+_ATTEMPTS: Final = 5
+
+
+class ProcessExecution(Execution):
+    """The run of one cell.
+
+    Args:
+        realm: Where it runs.
+        cell: What to run; `None` for the one that was running when `suspended` was taken.
+        suspended: The image that the realm was opened with.
+        before: The state from before the suspended cell.
+    """
+
+    def __init__(
+        self,
+        realm: ProcessRealm,
+        cell: Cell | None,
+        *,
+        suspended: Image | None = None,
+        before: Image | None = None,
+    ) -> None:
+        self._realm = realm
+        self._cell = cell
+        self._suspended = suspended
+        self._resumes = cell is None
+        self._worker: WorkerProcess | None = realm.worker if self._resumes else None
+        self._before = before
+        self._undo_to = realm.kept
+        self._settlements: list[Settlement] = []
+        self._last_id = 0
+        self._completed = False
+        self._over = False
+        self._interrupted = False
+        self._failed = False
+        self._late_failure: GuestError | None = None
+        self._carried = False  # its worker died, and it went on in another one
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        if self._over:
+            return Progress()
+        begun = time.monotonic()
+        try:
+            answer = self._ask_poll(now, cpu_seconds)
+            if answer is None:
+                return Progress(exhausted=True)
+            return self._read(answer, time.monotonic() - begun)
+        except (WorkerDied, EngineFailure) as error:
+            return self._fail(str(error), time.monotonic() - begun)
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        self._settlements += settlements
+
+    def abort(self, reason: str) -> Progress:
+        if self._over or self._worker is None:
+            self._end()
+            # What happened after a cell's end has been told to nobody yet.
+            failure, self._late_failure = self._late_failure, None
+            return Progress(failure=failure)
+        try:
+            command = self._realm.command("abort", reason=reason)
+            answer = self.place().ask(command, seconds=_ABORT_SECONDS)
+            progress = Progress() if answer is None else self._read(answer, _ABORT_SECONDS)
+        except (WorkerDied, EngineFailure) as error:
+            return self._fail(str(error), 0.0)
+        self._end()
+        return progress
+
+    def undo(self) -> None:
+        realm, before = self._realm, self._undo_to
+        if self._worker is None or self._failed:
+            return  # then the realm holds what was before this cell
+        if before.values is not None or before.lost:
+            realm.keep(realm.ask("undo"))
+            return
+        realm.kept = before
+        realm.detach()
+
+    def interrupt(self) -> None:
+        self._interrupted = True  # whoever waits for the worker looks at it often
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def place(self) -> WorkerProcess:
+        """The worker this runs in; if that died while the cell waited for the host, another.
+
+        Raises:
+            WorkerDied: It died, and the cell with it.
+        """
+        if self._worker is not None and self._worker.ended:
+            # Until it has run again, it can be carried on once more.
+            paused = self._worker.paused.get(self._realm.number) or self._suspended
+            if paused is None or self._completed:
+                raise WorkerDied(self._worker.reason, unread=False)
+            self._suspended = paused
+            self._worker = self._realm.carry_on(paused)
+            self._resumes = self._carried = True
+            self._before = self._realm.kept.image
+        return self._worker or self._find_worker()
+
+    def _find_worker(self) -> WorkerProcess:
+        """The realm's worker, or one with nothing to do if that is busy with others."""
+        worker = self._realm.attach()
+        if self._realm.notice:
+            notice, self._realm.notice = self._realm.notice, ""
+            raise EngineFailure(notice)
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while worker.busy and time.monotonic() < until:
+            time.sleep(_PATIENCE_SECONDS / 10)
+        if worker.busy:
+            self._realm.move_from(worker)
+        return self._realm.attach()
+
+    def _ask_poll(self, now: float, cpu_seconds: float | None) -> Answer | None:
+        realm = self._realm
+        seconds = None if cpu_seconds is None else _WALL_FACTOR * cpu_seconds + _STOP_SECONDS
+        for _ in range(_ATTEMPTS):
+            worker = self.place()
+            before = self._before if self._resumes else None
+            command = realm.command(
+                "poll",
+                resume=self._resumes,
+                before=None if before is None else [before.engine, before.base],
+                cell=None if self._cell is None else attrs.asdict(self._cell),
+                settle=pack_settlements(self._settlements),
+                now=now,
+                cpu=cpu_seconds,
+            )
+            realm.fresh = False
+            try:
+                answer = worker.ask(
+                    command,
+                    b"" if before is None else before.data,
+                    seconds=seconds,
+                    interrupted=lambda: self._interrupted,
+                )
+            except WorkerDied as death:
+                if not death.unread:
+                    raise
+                continue
+            if answer is not None:
+                self._begin(worker)
+            return answer
+        raise EngineFailure("no worker process stays alive")
+
+    def _begin(self, worker: WorkerProcess) -> None:
+        self._worker, self._cell = worker, None
+        self._resumes, self._suspended = False, None
+        self._settlements.clear()
+        self._realm.bound()
+        self._realm.running = self
+        worker.paused.pop(self._realm.number, None)
+
+    def _read(self, answer: Answer, seconds: float) -> Progress:
+        realm = self._realm
+        with realm.checking():
+            progress = read_progress(answer.message.get("done"), self._last_id, seconds)
+        if progress.requests:
+            self._last_id = progress.requests[-1].id
+        if progress.failure is not None and self._carried and self._before is None:
+            # The engine has gone back to where the cell was carried on, in its middle.
+            self._end()
+            realm.detach()
+            return progress
+        realm.keep(answer)
+        if progress.completion is not None:
+            self._completed = True
+        if progress.completion is not None or progress.failure is not None:
+            realm.running = None
+            self._over = progress.failure is not None
+        return progress
+
+    def _end(self) -> None:
+        self._over = True
+        self._settlements.clear()
+        self._realm.running = None
+
+    def _fail(self, what: str, seconds: float) -> Progress:
+        """The end of a cell whose worker is gone; the next one finds the state before it."""
+        self._end()
+        self._failed = not self._completed
+        realm = self._realm
+        realm.detach()
+        late = "what ran after the end of the cell is undone"
+        fate = late if self._completed else realm.kept.told()
+        if realm.kept.lost:
+            realm.kept = Kept()  # it is told now
+        failure = GuestError("EngineFailure", f"{what}; {fate}")
+        self._late_failure = failure if self._completed else None
+        return Progress(failure=failure, cpu_seconds=seconds)

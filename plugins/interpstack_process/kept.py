@@ -1,0 +1,62 @@
+"""What the host keeps of a realm, to open it again when its worker has died."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from interpstack import Image
+from interpstack_process.frames import Malformed
+from interpstack_process.messages import read_image, read_text, read_values
+
+__all__ = ["Kept", "read_kept"]
+
+_NAMES_SHOWN: Final = 20
+_REASON_CHARS: Final = 20_000
+
+
+@attrs.frozen(kw_only=True)
+class Kept:
+    """A realm's state between two cells; nothing at all for a new realm.
+
+    Attributes:
+        image: The exact state.
+        values: Portable values, of engines without images.
+        lost: Why there is neither.
+    """
+
+    image: Image | None = None
+    values: Mapping[str, Any] | None = None
+    lost: str = ""
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a state to open a realm from."""
+        return self.image is not None or self.values is not None
+
+    def told(self) -> str:
+        """What becomes of the variables when the realm is opened from this."""
+        if self.lost:
+            return f"all variables of earlier cells are lost: {self.lost}"
+        if self.values is None:
+            return "variables are as they were before this cell"
+        gone = [k for k, v in self.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
+        told = "variables of earlier cells are restored from their values"
+        return told + (f"; not restored: {', '.join(gone[:_NAMES_SHOWN])}" if gone else "")
+
+
+def read_kept(told: Any, attached: bytes) -> Kept:
+    """A state that a worker sent along.
+
+    Raises:
+        Malformed: It has another form.
+    """
+    if not isinstance(told, dict) or len(told) != 1:
+        raise Malformed("a state of another form")
+    if "image" in told:
+        return Kept(image=read_image(told["image"], attached))
+    if "values" in told:
+        return Kept(values=read_values(told["values"]))
+    return Kept(lost=read_text(told.get("lost"), _REASON_CHARS))

@@ -1,0 +1,50 @@
+"""How long the host waits for a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from interpstack_process.frames import Closed
+
+if TYPE_CHECKING:
+    from interpstack_process.workers import WorkerProcess
+
+__all__ = ["Patience"]
+
+
+class Patience:
+    """Called while a worker is waited for: says when that makes no sense any more."""
+
+    def __init__(
+        self,
+        worker: WorkerProcess,
+        number: int,
+        seconds: float | None,
+        grace_seconds: float,
+        interrupted: Callable[[], bool],
+    ) -> None:
+        self._worker = worker
+        self._number = number
+        self._grace = grace_seconds
+        self.seconds = None if seconds is None else seconds + grace_seconds
+        self._started = time.monotonic()
+        self._interrupted = interrupted
+        self._interrupted_at: float | None = None
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if self._interrupted():
+            self._interrupted_at = self._interrupted_at or now
+            self._worker.interrupt(self._number)
+            if now > self._interrupted_at + self._grace:
+                self._give_up(f"did not stop within {self._grace:g} s")
+        if self.seconds is not None and now > self._started + self.seconds:
+            self._give_up(f"did not answer within {self.seconds:g} s")
+        if self._worker.ended:
+            raise Closed("the worker process has ended")
+
+    def _give_up(self, what: str) -> None:
+        self._worker.end(f"was killed because it {what}")
+        raise Closed(what)

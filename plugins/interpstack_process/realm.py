@@ -1,0 +1,319 @@
+"""A realm that lives in a worker process, and what the host keeps to open it again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from interpstack import (
+    BridgeSet,
+    Capability,
+    Cell,
+    ConfigurationError,
+    EngineFailure,
+    Execution,
+    Image,
+    ImageError,
+    Limits,
+    Realm,
+)
+from interpstack_process.execution import ProcessExecution
+from interpstack_process.frames import Malformed
+from interpstack_process.kept import Kept, read_kept
+from interpstack_process.messages import pack_bridges, read_image, read_names, read_values
+from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
+
+if TYPE_CHECKING:
+    from interpstack_process.engine import ProcessEngine
+    from interpstack_process.pool import WorkerPool
+
+__all__ = ["ProcessRealm"]
+
+#: Workers that may die, one after another, before a realm that is to be opened is given up.
+_ATTEMPTS: Final = 5
+#: Seconds for what runs no cell, beyond the time of getters that run in it.
+_PLAIN_SECONDS: Final = 30.0
+
+_numbers = itertools.count(1)
+
+
+class ProcessRealm(Realm):
+    """A realm in a worker process, opened in another one when that has died.
+
+    Args:
+        engine: Kept alive as long as this is.
+        pool: Where workers come from.
+        limits: Of each cell.
+        bridges: What is offered first.
+        kept: What it starts from.
+    """
+
+    def __init__(
+        self,
+        engine: ProcessEngine,
+        pool: WorkerPool,
+        limits: Limits,
+        bridges: BridgeSet,
+        kept: Kept,
+    ) -> None:
+        self.engine = engine
+        self.limits = limits
+        self.number = next(_numbers)
+        self.kept = kept
+        #: Whether `kept` is what the guest holds now.
+        self.fresh = False
+        #: What the reader of the next cell must be told before it can run.
+        self.notice = ""
+        self.running: ProcessExecution | None = None
+        self._pool = pool
+        self._bridges = bridges
+        self._bound: BridgeSet | None = None
+        self._opened = False
+        self._opened_with = kept.image
+        self._weight = 0
+        self._place: list[WorkerProcess] = []
+        weakref.finalize(self, _leave, self._place, self.number).atexit = False
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def bind(self, bridges: BridgeSet) -> None:
+        self._bridges = bridges  # told with the next command
+
+    def start(self, cell: Cell) -> Execution:
+        self.running = None
+        return ProcessExecution(self, cell)
+
+    def resume(self, before: Image | None = None) -> Execution:
+        if self.kept.image is None or self._opened_with is not self.kept.image:
+            raise ConfigurationError("no cell was running when this realm was opened")
+        suspended = self.kept.image
+        if before is not None:
+            self.kept = Kept(image=before)
+        self.fresh = False
+        self.running = ProcessExecution(self, None, suspended=suspended, before=before)
+        return self.running
+
+    def image(self) -> Image:
+        if Capability.IMAGES not in self.engine.capabilities:
+            return super().image()
+        if self.fresh and self.kept.image is not None:
+            return self.kept.image
+        answer = self.ask("image")
+        with self.checking():
+            return read_image(answer.message.get("done"), answer.attached)
+
+    def values(self) -> Mapping[str, Any]:
+        if Capability.VALUES not in self.engine.capabilities:
+            return super().values()
+        if self.fresh and self.kept.values is not None:
+            return self.kept.values
+        answer = self.ask("values")
+        with self.checking():
+            return read_values(answer.message.get("done"))
+
+    def names(self) -> Sequence[str]:
+        answer = self.ask("names")
+        with self.checking():
+            return read_names(answer.message.get("done"))
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        if Capability.VALUES not in self.engine.capabilities:
+            return super().load(values)
+        self.keep(self.ask("load", json.dumps(dict(values)).encode()))
+        return None
+
+    @property
+    def weight_bytes(self) -> int:
+        return self._weight
+
+    def close(self) -> None:
+        worker = self.worker
+        self.detach()
+        if worker is not None and not worker.busy:
+            self._free(worker)
+
+    # -- where it lives --------------------------------------------------------------------
+
+    @property
+    def worker(self) -> WorkerProcess | None:
+        """The worker it was opened in; that may have died since."""
+        return self._place[0] if self._place else None
+
+    def attach(self) -> WorkerProcess:
+        """The worker it lives in; opened in another one if that has died.
+
+        Raises:
+            ImageError: The image given by the caller cannot be opened.
+            EngineFailure: No worker can open it.
+        """
+        if self.running is not None:
+            return self._attach_running(self.running)
+        worker = self.worker
+        if worker is not None and not worker.ended:
+            return worker
+        self.detach()
+        if self.kept.lost:
+            self.notice = f"the worker process died; {self.kept.told()}"
+            self.kept = Kept()
+        try:
+            return self._open(self.kept)
+        except ImageError as error:
+            if not self._opened:
+                raise
+            self.notice = f"the worker process died, and all variables are lost: {error}"
+            self.kept = Kept()
+            return self._open(self.kept)
+
+    def _attach_running(self, running: ProcessExecution) -> WorkerProcess:
+        try:
+            return running.place()
+        except WorkerDied as death:
+            raise EngineFailure(str(death)) from death
+
+    def carry_on(self, paused: Image) -> WorkerProcess:
+        """Open the state of a cell that waits for the host, for it to go on."""
+        self.detach()
+        worker = self._open(Kept(image=paused))
+        self.fresh = False
+        return worker
+
+    def detach(self) -> None:
+        """Leave the worker; what the guest did since its last cell is forgotten."""
+        _leave(self._place, self.number)
+        self._place.clear()
+        self._bound = None
+
+    def move_from(self, busy: WorkerProcess) -> None:
+        """Go to a worker that has nothing to do, if the state can be had there exactly."""
+        if not self.fresh or self.kept.image is None:
+            return
+        other = self._pool.place_idle(self.number, busy)
+        if other is None:
+            return
+        self.detach()
+        try:
+            self._open_in(other, self.kept)
+        except (WorkerDied, ImageError):
+            other.leave(self.number)  # `attach` will find a place
+
+    def _open(self, state: Kept) -> WorkerProcess:
+        for attempt in range(_ATTEMPTS):
+            worker = self._pool.place(self.number)
+            try:
+                self._open_in(worker, state)
+            except WorkerDied as death:
+                worker.leave(self.number)
+                if attempt == _ATTEMPTS - 1:
+                    raise EngineFailure(f"no worker process can open the state: {death}") from death
+            except BaseException:
+                worker.leave(self.number)
+                raise
+            else:
+                return worker
+        raise AssertionError("the loop returns or raises")
+
+    def _open_in(self, worker: WorkerProcess, state: Kept) -> None:
+        bridges, image = self._bridges, state.image
+        command = {
+            "do": "open",
+            "realm": self.number,
+            "limits": attrs.asdict(self.limits),
+            "bridges": pack_bridges(bridges),
+            "image": None if image is None else [image.engine, image.base],
+            "values": None if state.values is None else dict(state.values),
+        }
+        worker.ask(command, b"" if image is None else image.data, seconds=self.plain_seconds)
+        self._place[:] = [worker]
+        self._bound = bridges
+        self._opened = True
+        self.fresh = state.there
+
+    def _free(self, worker: WorkerProcess) -> None:
+        command = {"do": "leave", "realm": self.number}
+        try:
+            worker.ask(command, seconds=self.plain_seconds)
+        except (WorkerDied, EngineFailure):
+            return  # then it is freed anyway
+
+    # -- asking ----------------------------------------------------------------------------
+
+    @property
+    def plain_seconds(self) -> float:
+        """What a command that runs no cell may take."""
+        return (self.limits.cpu_seconds or 0.0) + _PLAIN_SECONDS
+
+    def command(self, do: str, **fields: Any) -> dict[str, Any]:
+        """A command to the worker the realm lives in, with the bridges if they have changed."""
+        bridges = None if self._bound is self._bridges else pack_bridges(self._bridges)
+        return {"do": do, "realm": self.number, "bridges": bridges, **fields}
+
+    def ask(self, do: str, attached: bytes = b"") -> Answer:
+        """Have something done that changes nothing, or can be done again from the last state.
+
+        Raises:
+            EngineFailure: The worker died of it.
+        """
+        for _ in range(_ATTEMPTS):
+            worker = self.attach()
+            try:
+                answer = worker.ask(self.command(do), attached, seconds=self.plain_seconds)
+            except WorkerDied as death:
+                if not death.unread:
+                    raise EngineFailure(f"{death}; {self.kept.told()}") from death
+            else:
+                self.bound()
+                return _required(answer)
+        raise EngineFailure("no worker process stays alive")
+
+    def bound(self) -> None:
+        """Note that the worker knows what is offered."""
+        self._bound = self._bridges
+
+    def keep(self, answer: Answer) -> None:
+        """Note the state that came with an answer.
+
+        Raises:
+            EngineFailure: It is none, and the worker was killed.
+        """
+        with self.checking():
+            weight = answer.message.get("weight", 0)
+            self._weight = weight if type(weight) is int else 0
+            told = answer.message.get("kept")
+            if told is None:
+                return
+            self.kept = read_kept(told, answer.attached)
+            self.fresh = True
+
+    def checking(self) -> _Checking:
+        """A block that reads what the worker sent; kills it if that is malformed."""
+        return _Checking(self)
+
+
+class _Checking:
+    def __init__(self, realm: ProcessRealm) -> None:
+        self._realm = realm
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        worker = self._realm.worker
+        if isinstance(error, Malformed) and worker is not None:
+            worker.end(f"was killed because it sent {error}")
+            raise WorkerDied(worker.reason, unread=False) from error
+
+
+def _leave(place: list[WorkerProcess], number: int) -> None:
+    for worker in place:
+        worker.leave(number)
+
+
+def _required(answer: Answer | None) -> Answer:
+    if answer is None:
+        raise EngineFailure("a command that nobody interrupts was interrupted")
+    return answer

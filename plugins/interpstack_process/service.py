@@ -1,0 +1,202 @@
+"""What a worker does: the realms of one engine, by number, behind a connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from interpstack import (
+    Capability,
+    ConfigurationError,
+    Engine,
+    EngineFailure,
+    Execution,
+    Image,
+    ImageError,
+    Limits,
+    Progress,
+    Realm,
+)
+from interpstack_process.messages import (
+    pack_progress,
+    read_bridges,
+    read_cell,
+    read_settlements,
+)
+
+__all__ = ["Reply", "Service"]
+
+_MESSAGE_CHARS: Final = 10_000
+#: An answer: a message and the bytes that go with it.
+Reply = tuple[dict[str, Any], bytes]
+
+
+class Service:
+    """Carries out the host's commands, one after another.
+
+    Args:
+        engine: The engine that runs the guests.
+        tell: Sends the host something before the answer.
+        keep: Hand over states, for realms to be opened again when this process has died.
+    """
+
+    def __init__(
+        self, engine: Engine, tell: Callable[[dict[str, Any], bytes], None], *, keep: bool
+    ) -> None:
+        self._engine = engine
+        self._keep = keep
+        self._tell = tell
+        self._realms: dict[int, Realm] = {}
+        self._executions: dict[int, Execution] = {}
+        self._unsaved: set[int] = set()
+        #: Number of the command that runs guest code now, and its execution.
+        self.running: tuple[int, Execution] | None = None
+
+    def answer(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        """Carry out a command. What the engine refuses is an answer, too."""
+        for number in told["leave"]:
+            self._forget(number)
+        command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{told['do']}")
+        try:
+            self._save_others(told["realm"])
+            return command(told, attached)
+        except MemoryError:
+            raise  # nothing can be relied on any more
+        except Exception as error:  # noqa: BLE001 - an engine that breaks may raise anything
+            return {"error": _described(error)}, b""
+
+    # -- commands --------------------------------------------------------------------------
+
+    def do_open(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        image = _image(told["image"], attached)
+        number = told["realm"]
+        bridges = read_bridges(told["bridges"])
+        realm = self._engine.open(Limits(**told["limits"]), bridges, image)
+        self._realms[number] = realm
+        if told["values"] is not None:
+            realm.load(told["values"])
+        return {"done": None}, b""
+
+    def do_leave(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": None}, b""  # `answer` has done it
+
+    def do_poll(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        number = told["realm"]
+        realm = self._realms[number]
+        self._bind(realm, told)
+        if told["cell"] is not None:
+            self._executions[number] = realm.start(read_cell(told["cell"]))
+        elif told["resume"]:
+            before = _image(told["before"], attached)
+            self._executions[number] = realm.resume(before) if before else realm.resume()
+        execution = self._executions[number]
+        if told["settle"]:
+            execution.settle(read_settlements(told["settle"]))
+        self.running = (told["number"], execution)
+        try:
+            progress = execution.poll(told["now"], told["cpu"])
+        finally:
+            self.running = None
+        return self._progressed(number, progress, progress.completion is not None)
+
+    def do_abort(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        number = told["realm"]
+        progress = self._executions[number].abort(told["reason"])
+        return self._progressed(number, progress, ended=True)
+
+    def do_undo(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        self._executions[told["realm"]].undo()
+        return self._with_state(self._realms[told["realm"]], None)
+
+    def do_image(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        image = self._realms[told["realm"]].image()
+        return {"done": [image.engine, image.base]}, image.data
+
+    def do_values(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": dict(self._bound(told).values())}, b""
+
+    def do_names(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": list(self._bound(told).names())}, b""
+
+    def do_load(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        realm = self._bound(told)
+        realm.load(json.loads(attached))
+        return self._with_state(realm, None)
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _bound(self, told: Mapping[str, Any]) -> Realm:
+        realm = self._realms[told["realm"]]
+        self._bind(realm, told)
+        return realm
+
+    def _bind(self, realm: Realm, told: Mapping[str, Any]) -> None:
+        if told["bridges"] is not None:
+            realm.bind(read_bridges(told["bridges"]))
+
+    def _progressed(self, number: int, progress: Progress, ended: bool) -> Reply:
+        """A progress; the state goes with it when a cell has just come to its end."""
+        packed = pack_progress(progress)
+        stopped = progress.exhausted or progress.failure is not None
+        if ended or progress.failure is not None:
+            self._unsaved.discard(number)
+            return self._with_state(self._realms[number], packed)
+        if self._keep and not stopped and Capability.SUSPENSION in self._engine.capabilities:
+            self._unsaved.add(number)
+        return self._weighed(self._realms[number], {"done": packed}), b""
+
+    def _with_state(self, realm: Realm, done: Any) -> Reply:
+        kept, attached = self._state(realm)
+        return self._weighed(realm, {"done": done, "kept": kept}), attached
+
+    def _state(self, realm: Realm) -> Reply:
+        """What the host needs to open the realm again elsewhere."""
+        capabilities = self._engine.capabilities
+        if not self._keep:
+            return {"lost": "states are not kept (keep_state)"}, b""
+        try:
+            if Capability.IMAGES in capabilities:
+                image = realm.image()
+                return {"image": [image.engine, image.base]}, image.data
+            if Capability.VALUES in capabilities:
+                return {"values": dict(realm.values())}, b""
+        except EngineFailure as error:
+            return {"lost": str(error)}, b""
+        return {"lost": f"engine {self._engine.name!r} can neither store nor export them"}, b""
+
+    def _weighed(self, realm: Realm, reply: dict[str, Any]) -> dict[str, Any]:
+        return {**reply, "weight": realm.weight_bytes}
+
+    def _save_others(self, number: int) -> None:
+        """Tell the states of cells that wait for the host, before another guest runs.
+
+        If that one takes the process down, they go on in another worker.
+        """
+        for other in list(self._unsaved):
+            if other == number:
+                continue
+            self._unsaved.discard(other)
+            try:
+                image = self._realms[other].image()
+            except EngineFailure:
+                continue  # then it would be lost
+            self._tell({"saved": other, "image": [image.engine, image.base]}, image.data)
+
+    def _forget(self, number: int) -> None:
+        self._unsaved.discard(number)
+        self._executions.pop(number, None)
+        realm = self._realms.pop(number, None)
+        if realm is not None:
+            realm.close()
+
+
+def _image(told: Sequence[str] | None, attached: bytes) -> Image | None:
+    return None if told is None else Image(told[0], told[1], attached)
+
+
+def _described(error: Exception) -> list[str]:
+    for kind in (ConfigurationError, EngineFailure, ImageError, NotImplementedError):
+        if isinstance(error, kind):
+            return [kind.__name__, str(error)[:_MESSAGE_CHARS]]
+    return ["EngineFailure", f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS]]

@@ -1,0 +1,263 @@
+"""The host's side of one worker process: starting it, asking it, ending it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import attrs
+
+from interpstack import ConfigurationError, EngineFailure, Image, ImageError
+from interpstack_process.frames import Channel, Closed, Malformed
+from interpstack_process.launch import WorkerConfig, launch, told_end
+from interpstack_process.messages import read_image, read_text
+from interpstack_process.patience import Patience
+from interpstack_process.worker import INTERRUPT
+
+__all__ = ["Answer", "WorkerDied", "WorkerProcess"]
+
+#: Seconds a worker may take until it is ready; compiling a guest for the first time is slow.
+_START_SECONDS: Final = 60.0
+#: Seconds to wait for the end of a process that was killed.
+_END_SECONDS: Final = 10.0
+#: Bytes of a failed start's error output that are shown.
+_SHOWN_BYTES: Final = 2000
+_MESSAGE_CHARS: Final = 20_000
+_ERRORS: Final[dict[str, type[Exception]]] = {
+    "ConfigurationError": ConfigurationError,
+    "EngineFailure": EngineFailure,
+    "ImageError": ImageError,
+    "NotImplementedError": NotImplementedError,
+}
+
+
+class WorkerDied(Exception):
+    """A worker process has ended; the message says how.
+
+    Attributes:
+        unread: It was gone before it had read the command.
+    """
+
+    def __init__(self, reason: str, *, unread: bool) -> None:
+        super().__init__(reason)
+        self.unread = unread
+
+
+@attrs.frozen
+class Answer:
+    """What a worker answered: its message, not checked yet, and what came attached."""
+
+    message: dict[str, Any]
+    attached: bytes
+
+
+class WorkerProcess:
+    """One worker process.
+
+    A thread of its own notices its end at once, whoever caused it, and takes it out of the
+    process table.
+
+    Args:
+        config: How to start it.
+        on_end: Called once, when it has ended.
+    """
+
+    def __init__(self, config: WorkerConfig, on_end: Callable[[WorkerProcess], None]) -> None:
+        self._config = config
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._end_lock = threading.RLock()
+        self._number = 0
+        self.ready = False
+        self.ended = False
+        self.reason = ""
+        #: Realms that were placed here, and those of them to be closed with the next command.
+        self.realms: set[int] = set()
+        self._leaving: deque[int] = deque()
+        #: States of cells that wait for the host, by realm.
+        self.paused: dict[int, Image] = {}
+        commands, theirs = socket.socketpair()
+        self._control, control = socket.socketpair()
+        self._channel = Channel(commands, config.max_bytes)
+        with theirs, control:
+            try:
+                self.process = launch(config, theirs.fileno(), control.fileno())
+            except BaseException:
+                self._channel.close()
+                self._control.close()
+                raise
+        self.pid = self.process.pid
+        self._watcher = threading.Thread(
+            target=self._watch, name="interpstack-process-watcher", daemon=True
+        )
+        self._watcher.start()
+        # The reader is not there yet, but this fits what a socket holds.
+        with suppress(Closed):
+            self._channel.send(config.message)
+
+    # -- asking ----------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command is being carried out."""
+        return self._lock.locked()
+
+    def ask(
+        self,
+        command: Mapping[str, Any],
+        attached: bytes = b"",
+        *,
+        seconds: float | None,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> Answer | None:
+        """Have a command carried out, after those of other threads.
+
+        Args:
+            command: The message.
+            attached: Bytes that go with it.
+            seconds: What it may take once its turn has come; `None` for no limit.
+            interrupted: Becomes true when the guest is to be stopped.
+
+        Returns:
+            The answer; `None` if it was interrupted before its turn had come.
+
+        Raises:
+            WorkerDied: The process has ended, maybe because it kept silent or sent nonsense.
+            ConfigurationError: The engine refuses the command; likewise `ImageError`,
+                `EngineFailure` and `NotImplementedError`.
+        """
+        while not self._lock.acquire(timeout=0.05):
+            if interrupted():
+                return None
+        try:
+            if self.ended:
+                raise WorkerDied(self.reason, unread=True)
+            return self._ask(command, attached, seconds, interrupted)
+        except Closed as error:
+            self.end(None)
+            raise WorkerDied(self.reason, unread=error.unread) from error
+        except Malformed as error:
+            self.end(f"was killed because it sent {error}")
+            raise WorkerDied(self.reason, unread=False) from error
+        finally:
+            self._lock.release()
+
+    def _ask(
+        self,
+        command: Mapping[str, Any],
+        attached: bytes,
+        seconds: float | None,
+        interrupted: Callable[[], bool],
+    ) -> Answer:
+        if not self.ready:
+            self._greet()
+        self._number += 1
+        leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
+        watch = Patience(self, self._number, seconds, self._config.grace_seconds, interrupted)
+        message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
+        self._channel.send(message, attached, watch)
+        while True:
+            told, data = self._channel.receive(watch)
+            if not isinstance(told, dict):
+                raise Malformed("an answer that is no object")
+            if "saved" not in told:
+                return _checked(told, data)
+            if told["saved"] in self.realms:
+                self.paused[told["saved"]] = read_image(told.get("image"), data)
+            watch()  # it might go on like that for ever
+
+    def _greet(self) -> None:
+        """Wait until the worker has loaded its engine."""
+        watch = Patience(self, 0, _START_SECONDS, 0.0, lambda: False)
+        try:
+            told, _ = self._channel.receive(watch)
+        except Closed as error:
+            self.end(None)
+            shown = self.process.stderr.read(_SHOWN_BYTES) if self.process.stderr else b""
+            last = shown.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            self.reason += f" while it started ({last})" if last else " while it started"
+            raise WorkerDied(self.reason, unread=True) from error
+        if not isinstance(told, dict) or "ready" not in told:
+            raise Malformed("something else than a greeting")
+        self.ready = True
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+    def interrupt(self, number: int) -> None:
+        """Have a command's guest code stopped."""
+        with suppress(OSError):
+            self._control.send(INTERRUPT.pack(number), socket.MSG_DONTWAIT)
+
+    def leave(self, realm: int) -> None:
+        """Close a realm with the next command. Takes no lock, so that finalizers may call it."""
+        self._leaving.append(realm)
+        self.realms.discard(realm)
+        self.paused.pop(realm, None)
+
+    # -- ending ----------------------------------------------------------------------------
+
+    def end(self, reason: str | None) -> None:
+        """End the process now, with all that it started, and wait until it is gone.
+
+        Args:
+            reason: Why; `None` if it has ended by itself.
+        """
+        with self._end_lock:
+            if self.ended:
+                return
+            # Nobody else waits for it, so its number cannot have been given away by now.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            try:
+                status = self.process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                status = 0
+                reason = reason or "cannot be ended"
+            self.reason = f"the worker process {reason or told_end(status)}"
+            self.ended = True
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._on_end(self)
+
+    def join(self) -> None:
+        """Wait for the thread that watches an ended process."""
+        if self._watcher is not threading.current_thread():
+            self._watcher.join(_END_SECONDS)
+
+    def disown(self) -> None:
+        """Forget the process without touching it: it is another process' child."""
+        self.ended, self.reason = True, "the worker process belongs to another process"
+        self.process.returncode = 0
+        self._close()
+
+    def _watch(self) -> None:
+        try:
+            spoke = self._control.recv(1) != b""
+        except OSError:
+            spoke = False
+        self.end("was killed because it used the control connection" if spoke else None)
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        self._channel.close()
+        self._control.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+
+def _checked(told: dict[str, Any], data: bytes) -> Answer:
+    """An answer, or the exception that it tells."""
+    if "error" not in told:
+        return Answer(told, data)
+    error = told["error"]
+    if not isinstance(error, list) or len(error) != 2 or error[0] not in _ERRORS:
+        raise Malformed("an error of another form")
+    raise _ERRORS[error[0]](read_text(error[1], _MESSAGE_CHARS))

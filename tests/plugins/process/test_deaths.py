@@ -1,0 +1,407 @@
+"""A worker that dies, hangs or talks nonsense costs one cell."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from interpstack import (
+    BridgeRegistry,
+    BridgeSet,
+    Cell,
+    ConfigurationError,
+    Engine,
+    InterpreterStack,
+    Limits,
+    Settlement,
+    bridge,
+)
+from interpstack.testing import FakeEngine
+from interpstack_process.engine import ProcessEngine
+
+Make = Callable[..., InterpreterStack]
+
+
+@bridge("kit.echo")
+async def echo(value: Any = None) -> Any:
+    return value
+
+
+GOOD = "let kept = 41; const next = () => ++kept"
+SILENT = "was killed because it did not answer within 2.1 s"
+
+
+@pytest.mark.parametrize(
+    ("deed", "told"),
+    [
+        ("exit", "the worker process ended with status 3"),
+        ("leave", "the worker process ended with status 1"),
+        ("segfault", "the worker process was killed by SIGSEGV"),
+        ("hold", SILENT),
+        ("sleep", SILENT),
+        ("backtrack", SILENT),
+        ("dribble", SILENT),
+        ("chatter", SILENT),
+        ("raise", "ZeroDivisionError: integer division or modulo by zero"),
+        ("recurse", "RecursionError: maximum recursion depth exceeded"),
+        ("huge", "it sent a frame of 1099511627776 bytes; at most 268435456"),
+        ("odd progress", "it sent int instead of dict"),
+        ("control", "it used the control connection"),
+        ("hang up", "the worker process was killed by SIGKILL"),
+    ],
+)
+def test_a_worker_fails(make: Make, hostile: Any, deed: str, told: str) -> None:
+    engine = hostile(workers=1, grace_seconds=0.5)
+    # 2.1 s: three times the CPU time, a second for the engine to stop the guest, the grace.
+    with make(engine, limits=Limits(cpu_seconds=0.2)).session("one") as session:
+        assert session.eval_sync(GOOD).ok
+        outcome = session.eval_sync(f"//! {deed}\nkept = 0")
+        assert outcome.error is not None
+        assert outcome.error.name == "EngineFailure"
+        assert told in outcome.error.message
+        assert outcome.error.message.endswith("; variables are as they were before this cell")
+        assert session.eval_sync("next()").text == "42"
+
+
+def test_a_worker_runs_out_of_memory(make: Make, hostile: Any) -> None:
+    engine = hostile(workers=1, worker_memory_bytes=2**28)
+    with make(engine).session("one") as session:
+        session.eval_sync(GOOD)
+        error = session.eval_sync("//! hoard\n").error
+        assert error is not None
+        assert "the worker process ran out of memory (worker_memory_bytes)" in error.message
+        assert session.eval_sync("next()").text == "42"
+
+
+def test_a_worker_uses_up_its_cpu_time(make: Make, hostile: Any) -> None:
+    with make(hostile(workers=1, worker_cpu_seconds=3)).session("one") as session:
+        session.eval_sync(GOOD)
+        error = session.eval_sync("//! backtrack\n").error
+        assert error is not None
+        assert "used up its CPU time (worker_cpu_seconds)" in error.message
+        assert session.eval_sync("next()").text == "42"
+
+
+def test_processes_that_a_worker_started_end_with_it(
+    make: Make, hostile: Any, tmp_path: Path, until: Any
+) -> None:
+    file = tmp_path / "child"
+    engine = hostile(workers=1, worker_environment={"CHILD_FILE": str(file)})
+    with make(engine).session("one") as session:
+        assert not session.eval_sync("//! beget\n").ok
+        child = int(file.read_text())
+        until(lambda: not psutil.pid_exists(child))
+
+
+def test_an_interrupted_worker_that_does_not_stop_is_killed(make: Make, hostile: Any) -> None:
+    async def run() -> None:
+        stack = make(hostile(workers=1, grace_seconds=0.5), limits=Limits(cpu_seconds=None))
+        async with stack.session("one") as session:
+            await session.eval(GOOD)
+            running = asyncio.ensure_future(session.eval("//! sleep\n"))
+            await asyncio.sleep(0.5)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert (await session.eval("next()")).text == "42"
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+# -- other sessions ------------------------------------------------------------------------
+
+
+def test_other_sessions_of_the_worker_lose_nothing(make: Make, hostile: Any, pid_of: Any) -> None:
+    stack = make(hostile(workers=1))
+    with stack.session("a") as a, stack.session("b") as b, stack.session("new") as new:
+        a.eval_sync("let kept = 1")
+        b.eval_sync(GOOD)
+        new.bind(new.turn)
+        assert pid_of(a) == pid_of(b)
+        assert not a.eval_sync("//! segfault\n").ok
+        assert b.eval_sync("next()").text == "42"
+        assert a.eval_sync("kept").text == "1"
+        assert new.eval_sync("typeof kept").text == "undefined"
+        assert pid_of(a) == pid_of(b)
+
+
+@pytest.mark.parametrize("again", [1, 2])
+async def test_a_cell_that_waits_goes_on_in_another_worker(
+    make: Make, hostile: Any, again: int
+) -> None:
+    """The death of a neighbour is none of its business, and its calls are made once."""
+    seen: list[Any] = []
+    gates = [asyncio.Event() for _ in range(2)]
+    reached = [asyncio.Event() for _ in range(2)]
+
+    @bridge("kit.wait")
+    async def wait(value: int) -> int:
+        seen.append(value)
+        reached[value].set()
+        await gates[value].wait()
+        return value
+
+    stack = make(hostile(workers=1), bridges=[wait])
+    a, b = stack.session("a"), stack.session("b")
+    await a.eval("let kept = 7")
+    code = "kept = 8; let sum = 1; for (const v of [0, 1]) sum += await kit.wait({value: v}); sum"
+    running = asyncio.ensure_future(a.eval(code))
+    for step in range(2):
+        await reached[step].wait()
+        if step < again:
+            assert not (await b.eval("//! exit\n")).ok
+        gates[step].set()
+    outcome = await asyncio.wait_for(running, 60)
+    assert (outcome.error, outcome.text) == (None, "2")
+    assert seen == [0, 1]
+    assert (await a.eval("[kept, sum].join()")).text == "8,2"
+
+
+async def test_what_a_carried_cell_did_is_undone_when_it_fails(make: Make, hostile: Any) -> None:
+    gate, reached = asyncio.Event(), asyncio.Event()
+
+    @bridge("kit.wait")
+    async def wait() -> None:
+        reached.set()
+        await gate.wait()
+
+    stack = make(hostile(workers=1), bridges=[wait])
+    a, b = stack.session("a"), stack.session("b")
+    await a.eval("let kept = 7; function down() { down() }")
+    running = asyncio.ensure_future(a.eval("kept = 8; await kit.wait({}); down()"))
+    await reached.wait()
+    assert not (await b.eval("//! exit\n")).ok
+    gate.set()
+    outcome = await asyncio.wait_for(running, 60)
+    assert outcome.error is not None
+    assert outcome.error.name == "RangeError"
+    assert "undone" in outcome.error.message
+    assert (await a.eval("kept")).text == "7"
+
+
+async def test_calls_in_flight_are_never_made_again(make: Make, pid_of: Any, workers: Any) -> None:
+    """Nobody saved the state of the cell: its worker was killed from outside."""
+    seen: list[int] = []
+    ended: list[str] = []
+    reached = asyncio.Event()
+
+    @bridge("kit.wait")
+    async def wait(value: int) -> int:
+        seen.append(value)
+        if len(seen) == 3:
+            reached.set()
+        try:
+            await asyncio.sleep(0.2 if value == 0 else 60)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return value
+
+    session = make(bridges=[wait]).session("one")
+    await session.eval(GOOD)
+    code = "await Promise.all([0, 1, 2].map((value) => kit.wait({value})))"
+    running = asyncio.ensure_future(session.eval(code))
+    await reached.wait()
+    os.kill(pid_of(session), signal.SIGKILL)
+    outcome = await asyncio.wait_for(running, 30)
+    assert outcome.error is not None
+    assert "the worker process was killed by SIGKILL" in outcome.error.message
+    assert (await session.eval("next()")).text == "42"
+    assert seen == [0, 1, 2]
+    assert ended == ["cancelled", "cancelled"]
+
+
+async def test_work_after_the_end_of_a_cell_is_lost_with_a_notice(make: Make, pid_of: Any) -> None:
+    reached = asyncio.Event()
+
+    @bridge("kit.wait")
+    async def wait() -> None:
+        reached.set()
+        await asyncio.sleep(0.5)
+
+    session = make(bridges=[wait]).session("one")
+    cell = asyncio.ensure_future(session.eval("let left = 1; kit.wait().then(() => left++); left"))
+    await reached.wait()
+    os.kill(pid_of(session), signal.SIGKILL)
+    outcome = await asyncio.wait_for(cell, 30)
+    assert (outcome.error, outcome.text) == (None, "1")
+    assert outcome.notices == (
+        "the worker process was killed by SIGKILL; what ran after the end of the cell is undone",
+    )
+    assert (await session.eval("left")).text == "1"
+
+
+# -- undoing and resuming ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_cell_can_be_undone(make: Make, dies: bool, workers: Any) -> None:
+    engine = make(options={"workers": 1}).engine
+    registry = BridgeRegistry()
+    registry.bridge(echo)
+    realm = engine.open(Limits(), registry.freeze())
+    for source in ("let kept = 41; const next = () => ++kept", "kept = 0; await kit.echo({})"):
+        execution = realm.start(Cell(source=source))
+        progress = execution.poll(0.0, 5.0)
+    assert len(progress.requests) == 1
+    if dies:
+        workers()[0].kill()
+    execution.abort("paused")
+    execution.undo()
+    progress = realm.start(Cell(source="next()")).poll(0.0, 5.0)
+    assert progress.completion is not None
+    assert progress.completion.text == "42"
+    realm.close()
+
+
+@pytest.mark.parametrize("dies", ["", "before the poll", "in the poll", "with its neighbour"])
+def test_a_suspended_cell_goes_on(
+    make: Make, hostile: Any, dies: str, workers: Any, until: Any
+) -> None:
+    engine = make(hostile(workers=1)).engine
+    registry = BridgeRegistry()
+    registry.bridge(echo)
+    bridges = registry.freeze()
+    first = engine.open(Limits(), bridges)
+    first.start(Cell(source="let kept = 41")).poll(0.0, 5.0)
+    before = first.image()
+    code = "kept = await kit.echo({}); kept += await kit.echo({}); for (; kept > 99;); kept"
+    (request,) = first.start(Cell(source=code)).poll(0.0, 5.0).requests
+    realm = engine.open(Limits(), bridges, first.image())
+    first.close()
+    execution = realm.resume(before)
+    if dies == "before the poll":
+        (worker,) = workers()
+        worker.kill()
+        until(lambda: not worker.is_running())
+    execution.settle([Settlement(request.id, "1")])
+    (request,) = execution.poll(0.0, 5.0).requests
+    if dies == "with its neighbour":
+        other = engine.open(Limits(), bridges)
+        assert other.start(Cell(source="//! exit\n")).poll(0.0, 5.0).failure is not None
+    if dies == "in the poll":
+        workers()[0].kill()
+        assert execution.poll(0.0, 5.0).failure is not None
+        execution = realm.start(Cell(source="kept"))
+        expected = "41"
+    else:
+        execution.settle([Settlement(request.id, "2")])
+        expected = "3"
+    completion = execution.poll(0.0, 5.0).completion
+    assert completion is not None
+    assert completion.text == expected
+    realm.close()
+
+
+def test_only_a_realm_of_a_suspended_cell_can_resume(make: Make) -> None:
+    realm = make(options={"workers": 1}).engine.open(Limits(), BridgeSet())
+    with pytest.raises(ConfigurationError, match="no cell was running"):
+        realm.resume()
+    realm.close()
+
+
+# -- engines without images ----------------------------------------------------------------
+
+
+@pytest.fixture
+def python(make: Make) -> Iterator[Any]:
+    """A session of Python cells, which can do to their process what they like."""
+    engine: Engine = ProcessEngine.around(FakeEngine)(workers=1)
+    with make(engine).session("one") as session:
+        yield session
+
+
+def test_values_are_what_survives(python: Any) -> None:
+    python.eval_sync("kept = {'a': [1, 2.5]}")
+    python.eval_sync("def f(): return 1")
+    error = python.eval_sync("kept = 0\nimport os\nos._exit(5)").error
+    assert error.message == (
+        "the worker process ended with status 5; variables of earlier cells are restored from "
+        "their values; not restored: f"
+    )
+    assert python.eval_sync("kept").text == "{'a': [1, 2.5]}"
+    assert "not serializable" in python.eval_sync("f").error.message
+
+
+@pytest.mark.parametrize("by_neighbour", [True, False])
+def test_what_cannot_be_kept_is_told_once(
+    make: Make, monkeypatch: pytest.MonkeyPatch, by_neighbour: bool, trapdoor: Any
+) -> None:
+    stack = make(ProcessEngine.around(trapdoor.Forgetful)(workers=1))
+    with stack.session("one") as one, stack.session("other") as other:
+        one.eval_sync("kept = 1")
+        other.eval_sync("1")
+        (other if by_neighbour else one).eval_sync("import os\nos._exit(5)")
+        if by_neighbour:
+            error = one.eval_sync("2").error
+            assert error is not None
+            assert error.message.startswith("the worker process died; all variables of earlier")
+        assert one.eval_sync("2").text == "2"
+        assert one.eval_sync("kept").error is not None
+
+
+def test_without_kept_states_sessions_start_anew(make: Make, hostile: Any) -> None:
+    with make(hostile(workers=1, keep_state=False)).session("one") as session:
+        session.eval_sync(GOOD)
+        error = session.eval_sync("//! exit\n").error
+        assert error is not None
+        assert "all variables of earlier cells are lost: states are not kept" in error.message
+        assert session.eval_sync("typeof kept").text == "undefined"
+
+
+# -- starting ------------------------------------------------------------------------------
+
+
+def test_an_engine_that_does_not_start_is_an_answer(make: Make, trapdoor: Any) -> None:
+    engine = ProcessEngine.around(trapdoor.Unstartable)()
+    with make(engine).session("one") as session:
+        error = session.eval_sync("1").error
+        assert error is not None
+        assert "ended with status 1 while it started (OSError: the guest's file is missing)" in (
+            error.message
+        )
+
+
+def test_a_realm_that_takes_every_worker_down_is_given_up(make: Make, trapdoor: Any) -> None:
+    with make(ProcessEngine.around(trapdoor.Undying)(workers=1)).session("one") as session:
+        error = session.eval_sync("1").error
+        assert error is not None
+        assert "no worker process can open the state" in error.message
+
+
+def test_a_python_that_is_not_there(make: Make) -> None:
+    stack = make(options={"worker_python": "/no/such/python"})
+    error = stack.session("one").eval_sync("1").error
+    assert error is not None
+    assert "no worker process can be started" in error.message
+
+
+def test_output_on_standard_error_goes_nowhere(
+    make: Make, hostile: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with make(hostile(workers=1)).session("one") as session:
+        assert session.eval_sync("//! flood\n1").text == "1"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_gets_its_own_environment_and_limits(
+    make: Make, hostile: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "hunter2")
+    engine = hostile(workers=1, worker_environment={"CHOSEN": "yes"}, worker_files=128)
+    with make(engine).session("one") as session:
+        told = json.loads(session.eval_sync("//! environment\n").text)
+    accepted = {"CHOSEN", "HOME", "INTERPSTACK_CACHE_DIR", "LC_CTYPE", "LD_LIBRARY_PATH"}
+    assert told["environ"].keys() <= accepted | {"PYTHONPATH", "TZ", "XDG_CACHE_HOME"}
+    assert told["environ"]["CHOSEN"] == "yes"
+    assert told["cwd"] == "/"
+    assert (told["CORE"], told["DATA"]) == ([0, 0], [2**32, 2**32])
+    assert told["NOFILE"] == [128, 128]
