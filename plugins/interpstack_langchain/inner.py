@@ -9,6 +9,7 @@ handling and `wrap_tool_call` are exactly those of a call by the model.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import reprlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,6 +37,8 @@ from interpstack_langchain.schemas import (
 
 __all__ = ["EvalCall", "host_tool", "running_eval"]
 
+_log = logging.getLogger(__name__)
+
 #: Characters of an input shown in progress events.
 _PREVIEW_CHARS = 200
 _preview = reprlib.Repr()
@@ -53,6 +56,7 @@ class EvalCall:
         approvals: What must not run before somebody has decided on it.
         store: Keeps the eval's ledger, if anything does.
         commands: State updates that inner tools returned, in order.
+        listened: Whether somebody may listen to the graph's custom stream.
     """
 
     request: ToolCallRequest
@@ -61,6 +65,11 @@ class EvalCall:
     approvals: Approvals | None = None
     store: EvalLedger | None = None
     commands: list[Command[Any]] = attrs.field(factory=list)
+    listened: bool = attrs.field(init=False)
+    _writer_failed: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.listened = not _is_empty(self.request.runtime.stream_writer)
 
     @property
     def id(self) -> str:
@@ -106,8 +115,29 @@ class EvalCall:
         return tools[name]
 
     def emit(self, event: dict[str, Any]) -> None:
-        """Send an event on the graph's custom stream, if somebody listens."""
-        self.request.runtime.stream_writer({"eval_id": self.id, **event})
+        """Send an event on the graph's custom stream, if somebody listens.
+
+        A writer that fails is logged, once: the call that the event tells of goes on, since
+        what it does cannot be taken back.
+        """
+        if not self.listened:
+            return
+        try:
+            self.request.runtime.stream_writer({"eval_id": self.id, **event})
+        except Exception:  # noqa: BLE001 - a writer may raise anything
+            if not self._writer_failed:
+                self._writer_failed = True
+                _log.warning("progress of eval %s cannot be told", self.id, exc_info=True)
+
+
+def _is_empty(function: Any) -> bool:
+    """Whether a function has no body, as the writer of a graph to which nobody listens."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_code == _empty.__code__.co_code
+
+
+def _empty(event: Any) -> None:
+    pass
 
 
 running_eval: ContextVar[EvalCall] = ContextVar("interpstack_eval")
@@ -143,6 +173,8 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     if isinstance(decided, str):
         return decided
     tool, given = decided
+    if not running.listened:
+        return (await run_tool(tool, given, context))[0]
     event = {"type": "tool", "id": call_id, "tool": tool.name}
     running.emit({**event, "phase": "start", "input": _preview.repr(given)[:_PREVIEW_CHARS]})
     begun = time.monotonic()

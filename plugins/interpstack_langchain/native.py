@@ -11,8 +11,10 @@ import copy
 import functools
 import inspect
 import json
+import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -21,7 +23,8 @@ import attrs
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 
 __all__ = ["NativeCall", "native_tool", "noting"]
 
@@ -79,54 +82,130 @@ def native_tool(tool: BaseTool) -> BaseTool:
         _classes[cls] = _noting_class(cls)
     twin = copy.copy(tool)
     object.__setattr__(twin, "__class__", _classes[cls])
+    if isinstance(tool, (StructuredTool, Tool)):
+        twin.__dict__["func"] = _resolved(tool.func)
+        twin.__dict__["coroutine"] = _resolved(tool.coroutine)
     return twin
 
 
+def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A function with its signature and annotations resolved: LangChain reads them each time."""
+    if function is None:
+        return None
+    try:
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, ValueError):
+        return function  # as unresolvable as for the tool
+    run = _awaiting(function) if inspect.iscoroutinefunction(function) else _calling(function)
+    return _showing(run, signature, hints)
+
+
+def _awaiting(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        return await function(*args, **kwargs)
+
+    return run
+
+
+def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _showing(
+    function: Any, signature: inspect.Signature, hints: dict[str, Any]
+) -> Callable[..., Any]:
+    function.__signature__, function.__annotations__ = signature, hints
+    return cast("Callable[..., Any]", function)
+
+
 def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
-    # LangChain reads signature and annotations of `_run` and `_arun`, anew for each call.
-    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def run(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
-            return noting.get().note(method(self, *args, **kwargs))
+    def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
+        return noting.get().note(cls._run(self, *args, **kwargs))
 
-        return _with_signature(run, method)
-
-    def anoted(method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        async def run(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
-            return noting.get().note(await method(self, *args, **kwargs))
-
-        return _with_signature(run, method)
+    async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
+        return noting.get().note(await cls._arun(self, *args, **kwargs))
 
     def invoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return noting.get().note_answer(cls.invoke(self, given, _under(config), **kwargs))
+        under = _under(config)
+        with _alone(cls.invoke, under):
+            answer = cls.invoke(self, given, under, **kwargs)
+        return noting.get().note_answer(answer)
 
     async def ainvoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
-        return noting.get().note_answer(await cls.ainvoke(self, given, _under(config), **kwargs))
+        under = _under(config)
+        with _alone(cls.ainvoke, under):
+            answer = await cls.ainvoke(self, given, under, **kwargs)
+        return noting.get().note_answer(answer)
 
     members = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        "_run": noted(cls._run),
-        "_arun": anoted(cls._arun),
         "invoke": invoke,
         "ainvoke": ainvoke,
     }
-    return type(cls.__name__, (cls,), members)
+    made = type(cls.__name__, (cls,), members)
+    # Not among the members: pydantic would take them for private attributes.
+    type.__setattr__(made, "_run", _Method(noted, cls._run))
+    if cls._arun is not BaseTool._arun:  # noqa: SLF001 - that one goes on to `_run`
+        type.__setattr__(made, "_arun", _Method(anoted, cls._arun))
+    return made
 
 
-def _with_signature(run: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Resolve once what would be resolved for each call."""
+class _Method:
+    """A method around another one, with that one's signature.
+
+    LangChain reads the signature and the annotations of `_run` and `_arun` anew for each call.
+    So they are resolved once, and shown by a function, which is faster to read than a method.
+    """
+
+    def __init__(self, run: Callable[..., Any], method: Callable[..., Any]) -> None:
+        self._run = functools.wraps(method)(run)
+        self._shown: tuple[inspect.Signature, dict[str, Any]] | None = None
+        # What cannot be resolved is left to be read from the method itself.
+        with suppress(NameError, TypeError, ValueError):
+            signature = inspect.signature(method)
+            _, *parameters = signature.parameters.values()
+            self._shown = signature.replace(parameters=parameters), typing.get_type_hints(method)
+
+    def __get__(self, tool: BaseTool | None, owner: type[BaseTool]) -> Callable[..., Any]:
+        if tool is None:
+            return self._run
+        if self._shown is None:
+            return types.MethodType(self._run, tool)
+
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            return self._run(tool, *args, **kwargs)
+
+        return _showing(bound, *self._shown)
+
+
+@contextmanager
+def _alone(method: Callable[..., Any], config: RunnableConfig) -> Iterator[None]:
+    """Let a configuration stand alone, where LangChain would merge it with the eval's, twice.
+
+    The one is made from the other, so this changes nothing but the time it takes. A tool with a
+    method of its own may read the eval's configuration, though.
+    """
+    if "metadata" not in config or not method.__module__.startswith("langchain_core."):
+        yield
+        return
+    # What `get_config` and `get_stream_writer` of LangGraph need stays, for callback handlers.
+    left: RunnableConfig = {"configurable": config.get("configurable", {})}
+    token = var_child_runnable_config.set(left)
     try:
-        run.__annotations__ = typing.get_type_hints(method)
-        run.__signature__ = inspect.signature(method)
-    except (NameError, TypeError, ValueError):
-        return cast("Callable[..., Any]", run)  # as unresolvable as the method's own
-    return cast("Callable[..., Any]", run)
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def _under(config: RunnableConfig | None) -> RunnableConfig:

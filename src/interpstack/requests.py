@@ -26,6 +26,7 @@ from interpstack.workers import call_blocking
 
 __all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "Requests"]
 
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
@@ -273,7 +274,7 @@ class Requests:
             for wrapper in reversed(self.wrap_request(request)):
                 answer = partial(wrapper, answer)
             value = await answer()
-        text = json.dumps(encode(value), separators=(",", ":"))
+        text = _to_json(encode(value))
         if len(text) > self.limits.value_bytes:
             raise UnsupportedValue(
                 f"the answer of {bridge.name} has {len(text)} bytes as JSON, more than the "

@@ -88,3 +88,30 @@ async def test_setters_on_prototypes_are_not_run(victim: Any) -> None:
         "delete Array.prototype[0]; [hits, length, back]"
     )
     assert outcome.text == "[0, 2, [[1], {a: [2]}]]"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "{a: 1, b: ['x', null, true, 1.5]}",
+        "{a: -0, b: [NaN], c: 2 ** 53}",
+        "{a: undefined, b: [, 1]}",
+        "Object.defineProperty({a: 1}, 'toJSON', {value: () => 'changed'})",
+        "[Object.defineProperty([1], 'toJSON', {value: () => 'changed'})]",
+        "{get a() { return [new Date(0)]; }}",
+        "new Proxy({a: [1]}, {})",
+        "Object.create(null, {a: {value: 1, enumerable: true}})",
+    ],
+)
+async def test_plain_and_tagged_inputs_are_encoded_alike(sent: str) -> None:
+    seen: list[Any] = []
+    bridge = Bridge(name="host.see", handler=lambda value: seen.append(repr(value)), raw=True)
+    stack = InterpreterStack(bridges=[bridge], limits=Limits(cpu_seconds=1))
+    async with stack.session("s") as session:
+        outcome = await session.eval(
+            # What stands beside a value decides which way all of the input goes.
+            f"const sent = ({sent}); await host.see({{sent}}); await host.see({{sent, tag: 1n}})"
+        )
+        assert outcome.error is None, outcome.error
+    stack.close()
+    assert seen[1] == seen[0].removesuffix("}") + ", 'tag': 1}"

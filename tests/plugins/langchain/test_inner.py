@@ -18,8 +18,9 @@ import pytest
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
 from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import (
     BaseTool,
     InjectedToolArg,
@@ -28,6 +29,7 @@ from langchain_core.tools import (
     ToolException,
     tool,
 )
+from langgraph.config import get_stream_writer
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
@@ -626,3 +628,76 @@ async def test_a_hundred_parallel_calls_are_a_few_crossings(
     code += "(await Promise.all(calls)).reduce((s, n) => s + n)"
     assert await talk(ptc=[later]).run(code) == [f"<result>{sum(range(100))}</result>"]
     assert crossings[0] <= 6
+
+
+class _BrokenWriter(AgentMiddleware[Any, Any, Any]):
+    """Gives evals a custom stream that cannot be written to."""
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        def write(event: Any) -> None:
+            raise OSError("the stream is gone")
+
+        runtime = dataclasses.replace(request.runtime, stream_writer=write)
+        return await handler(request.override(runtime=runtime))
+
+
+async def test_progress_that_cannot_be_told_fails_no_call(
+    talk: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[int] = []
+
+    @tool
+    async def book(seat: int) -> str:
+        """Book a seat."""
+        done.append(seat)
+        return f"booked {seat}"
+
+    chat = talk(ptc=[book], before=[_BrokenWriter()])
+    code = "[await tools.book({seat: 1}), await tools.book({seat: 2})].join(', ')"
+    assert await chat.run(code) == ["<result>booked 1, booked 2</result>"]
+    assert done == [1, 2]
+    told = [r for r in caplog.records if r.name == "interpstack_langchain.inner"]
+    assert [r.levelname for r in told] == ["WARNING"]
+    assert "the stream is gone" in str(told[0].exc_info)
+
+
+class _Configured(BaseTool):
+    """A tool that only runs synchronously, and wants what LangChain hands to it."""
+
+    name: str = "configured"
+    description: str = "Tell the thread."
+
+    def _run(
+        self,
+        mark: str,
+        config: RunnableConfig,
+        run_manager: CallbackManagerForToolRun | None = None,
+    ) -> str:
+        traced = run_manager is not None and run_manager.parent_run_id is not None
+        return f"{mark} {config['configurable']['thread_id']} {traced}"
+
+
+@both
+async def test_a_tool_without_async_gets_its_configuration(talk: Any) -> None:
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [Runs()]}
+    chat = talk(ptc=[_Configured()])
+    answer = await chat.run("await tools.configured({mark: 'on'})", config=config)
+    assert answer == ["<result>on t True</result>"]
+
+
+class _Writes(BaseCallbackHandler):
+    """A handler that uses the configuration around it."""
+
+    raise_error = True
+
+    def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+        get_stream_writer()(f"{serialized['name']} begins")
+
+
+async def test_callbacks_of_inner_calls_can_write_to_the_stream(talk: Any, evals: Any) -> None:
+    chat = talk(ptc=[add])
+    chat.say([evals("await tools.add({a: 1})")])
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [_Writes()]}
+    given = {"messages": [("user", "go")]}
+    events = [e async for e in chat.agent.astream(given, config, stream_mode="custom")]
+    assert [e for e in events if isinstance(e, str)] == ["eval begins", "add begins"]

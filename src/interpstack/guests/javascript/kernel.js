@@ -161,13 +161,14 @@
   function isPlain(value, depth) {
     if (depth > 100) return false;
     if (isArray(value)) {
-      if (getPrototypeOf(value) !== arrayPrototype) return false;
+      if (getPrototypeOf(value) !== arrayPrototype || "toJSON" in value) return false;
       const length = value.length;
       if ((plainLeft -= length) < 0) return false;
       for (let i = 0; i < length; i++) if (!isPlainItem(value[i], depth)) return false;
       return true;
     }
-    if (getPrototypeOf(value) !== objectPrototype) return false;
+    // Also a `toJSON` that is not enumerable: JSON would call it, `encode` does not.
+    if (getPrototypeOf(value) !== objectPrototype || "toJSON" in value) return false;
     const names = keys(value);
     for (let i = 0; i < names.length; i++) {
       const key = names[i];
