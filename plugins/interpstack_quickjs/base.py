@@ -24,14 +24,13 @@ from interpstack_quickjs.guest import (
     Heap,
     Workspace,
 )
+from interpstack_quickjs.printed import find_printed
 from interpstack_quickjs.runtime import guest_runtime
 
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 4"
-#: Length of the kernel's `recorder`.
-_RECORDER_BYTES = 16384
+_FORMAT = "base 5"
 
 
 @attrs.frozen
@@ -41,7 +40,8 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: What new realms start from.
-        dispatch: Handle of `dispatch`, likewise the others; see `kernel.js`.
+        dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel.js`.
+        printed: Address of the console output; see `printed.py`.
     """
 
     id: str
@@ -49,33 +49,13 @@ class Base:
     dispatch: int
     track: int
     reject: int
-    recorder: int
+    printed: int
 
     @property
     def scratch(self) -> tuple[tuple[int, int], ...]:
         """Parts of the memory that hold nothing of the guest's, as start and end."""
         space = self.heap.workspace.address
-        return (
-            (space, space + WORKSPACE_BYTES),
-            (self.recorder, self.recorder + _RECORDER_BYTES),
-        )
-
-    def recorded(self, guest: Guest) -> tuple[str, int]:
-        """Console output that the kernel noted in memory, and how many characters it omitted.
-
-        Readable when the guest cannot run any more.
-        """
-        used, omitted = struct.unpack("<II", guest.read(self.recorder, 8))
-        data = bytes(guest.read(self.recorder + 8, min(used, _RECORDER_BYTES - 8)))
-        lines, at = [], 0
-        while at + 2 <= len(data):
-            size = struct.unpack_from("<H", data, at)[0]
-            text = data[at + 2 : at + 2 + size // 2]
-            lines.append(
-                text.decode("utf-16-le", "replace") if size & 1 else text.decode("latin-1")
-            )
-            at += 2 + size // 2
-        return "\n".join(lines), omitted
+        return ((space, space + WORKSPACE_BYTES),)
 
 
 class BaseHeaps:
@@ -130,17 +110,8 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         heap = guest.heap()
     finally:
         guest.close()
-    handles.append(_find_recorder(heap))
+    handles.append(find_printed(heap))
     return Base(_id(heap, handles), heap, *handles)
-
-
-def _find_recorder(heap: Heap) -> int:
-    """Address of the kernel's `recorder`, by the pattern it is made with."""
-    pattern = bytes((i * 40503 + 12345) >> 5 & 255 for i in range(128))
-    address = bytes(heap.memory).find(pattern)
-    if address < 0:
-        raise EngineFailure("the kernel's recorder is not in the guest's memory")
-    return address
 
 
 def _function(guest: Guest, source: str, name: str) -> int:
@@ -167,7 +138,7 @@ _HEADER = struct.Struct("<32s7i")
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
-    handles = (base.dispatch, base.track, base.reject, base.recorder)
+    handles = (base.dispatch, base.track, base.reject, base.printed)
     return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
 
 

@@ -29,6 +29,7 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
     Trapped,
 )
+from interpstack_quickjs.printed import read_printed
 from interpstack_quickjs.typescript import TypeScriptError
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class QuickJSExecution(Execution):
 
     def _output(self) -> list[Call]:
         """The console output of a guest that cannot tell it any more."""
-        text, omitted = self._realm.base.recorded(self._realm.guest)
+        text, omitted = read_printed(self._realm.guest, self._realm.base.printed)
         return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:
