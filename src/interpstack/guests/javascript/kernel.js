@@ -105,7 +105,8 @@
   // -- chance and time come from the host --------------------------------------------------
 
   let s0 = 1, s1 = 2, s2 = 3, s3 = 4;
-  function random() { // sfc32 by Chris Doty-Humphrey, public domain
+  let unmixed = 0;            // rounds until the seed has spread; most cells use no chance at all
+  function round() { // sfc32 by Chris Doty-Humphrey, public domain
     const t = (((s0 + s1) | 0) + s3) | 0;
     s3 = (s3 + 1) | 0;
     s0 = s1 ^ (s1 >>> 9);
@@ -114,9 +115,13 @@
     s2 = (s2 + t) | 0;
     return (t >>> 0) / 4294967296;
   }
+  function random() {
+    for (; unmixed > 0; unmixed--) round();
+    return round();
+  }
   function seed(a, b, c, d) {
     s0 = a | 0; s1 = b | 0; s2 = c | 0; s3 = d | 0;
-    for (let i = 0; i < 12; i++) random();
+    unmixed = 12;
   }
   const now = () => clock;
   const HostDate = function Date() {
@@ -965,17 +970,19 @@
     active = false;
   }
   const noRoom = '{"error":{"name":"InternalError","message":"out of memory","stack":""}}';
-  function withoutEmpty(texts) {
+  function joined(texts) {
+    if (texts.length === 0) return "";
     const kept = list();
     for (let i = 0; i < texts.length; i++) if (texts[i] !== "") kept[kept.length] = texts[i];
-    return kept;
+    texts.length = 0;
+    return join(kept, ",");
   }
   function drain(flush) {
     drains++;
     if (flush || completion !== "") takeConsole();
-    const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(withoutEmpty(requests), ",") + '],"cancelled":['
-      + join(cancelled, ",") + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
-    calls = list(); requests = list(); cancelled = list(); completion = "";
+    const text = '{"calls":[' + joined(calls) + '],"requests":[' + joined(requests) + '],"cancelled":['
+      + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
+    completion = "";
     return text;
   }
   function forget() {
