@@ -30,7 +30,7 @@ from interpstack_quickjs.runtime import guest_runtime
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 5"
+_FORMAT = "base 6"
 
 
 @attrs.frozen
@@ -139,12 +139,14 @@ def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
     handles = (base.dispatch, base.track, base.reject, base.printed)
-    return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
+    used = base.heap.memory[base.heap.stack_pointer :]  # below it everything is zero
+    return _HEADER.pack(base.id.encode(), *numbers, *handles) + used
 
 
 def _parse(data: memoryview) -> Base | None:
     if len(data) < _HEADER.size + 65536:
         return None
     name, stack, address, undefined, *handles = _HEADER.unpack_from(data)
-    heap = Heap(bytes(data[_HEADER.size :]), stack, Workspace(address, undefined))
+    memory = bytes(stack) + data[_HEADER.size :]
+    heap = Heap(memory, stack, Workspace(address, undefined))
     return Base(name.decode(), heap, *handles)

@@ -120,6 +120,8 @@ class QuickJSExecution(Execution):
                     return progress
             except (Trapped, JobsPending, EngineFailure) as error:
                 why = str(error)
+                if not progress.calls:
+                    progress = Progress(calls=self._output())
             else:
                 # Nobody could ever import again what is stopped in the middle of its evaluation.
                 half = "it left a module half loaded"

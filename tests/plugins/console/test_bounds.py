@@ -132,6 +132,16 @@ async def test_output_is_read_from_a_guest_that_cannot_tell_it(
             await session.reset()
 
 
+async def test_output_is_kept_of_a_guest_that_fills_its_memory_until_the_time_limit() -> None:
+    async with _stack(100, cpu_seconds=0.5, memory_bytes=8 * 2**20).session() as session:
+        outcome = await session.eval(
+            "console.log('a'); console.log('b'); globalThis.keep = [];"
+            "for (;;) try { keep.push([1]); } catch {}"
+        )
+        assert outcome.error is not None
+        assert (outcome.error.name, outcome.console) == ("Timeout", "a\nb")
+
+
 async def test_output_that_was_told_is_not_told_again() -> None:
     @bridge("late")
     async def late() -> None:
