@@ -146,6 +146,14 @@
   // -- lines to the buffer -----------------------------------------------------------------
 
   let groups = 0, indent = "";
+  function say(args) {
+    if (args.length === 1 && indent === "") { // most lines
+      const text = args[0];
+      write(typeof text === "string" ? text : shown(text));
+    } else {
+      print(format(args));
+    }
+  }
   function print(text) {
     if (indent === "") {
       write(text);
@@ -325,12 +333,12 @@
   }
 
   const console = {
-    log(...args) { print(format(args)); },
-    info(...args) { print(format(args)); },
-    warn(...args) { print(format(args)); },
-    error(...args) { print(format(args)); },
-    debug(...args) { print(format(args)); },
-    dirxml(...args) { print(format(args)); },
+    log(...args) { say(args); },
+    info(...args) { say(args); },
+    warn(...args) { say(args); },
+    error(...args) { say(args); },
+    debug(...args) { say(args); },
+    dirxml(...args) { say(args); },
     trace(...args) {
       const message = format(args), { stack } = describe(new ErrorClass());
       print((message === "" ? "Trace" : "Trace: " + message) + (stack === "" ? "" : "\n" + stack));

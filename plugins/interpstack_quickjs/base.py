@@ -25,14 +25,13 @@ from interpstack_quickjs.guest import (
     Heap,
     Workspace,
 )
+from interpstack_quickjs.printed import find_printed
 from interpstack_quickjs.runtime import guest_runtime
 
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
-_FORMAT = "base 5"
-#: Length of the kernel's `recorder`.
-_RECORDER_BYTES = 16384
+_FORMAT = "base 7"
 
 
 @attrs.frozen
@@ -42,8 +41,8 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: What new realms start from.
-        dispatch: Handle of `dispatch`, likewise the next two; see `kernel.js`.
-        recorder: Address of the kernel's `recorder`.
+        dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel.js`.
+        printed: Address of the console output; see `printed.py`.
         allocator: Address of the allocator's state, 0 if it is not known.
     """
 
@@ -52,33 +51,15 @@ class Base:
     dispatch: int
     track: int
     reject: int
-    recorder: int
+    printed: int
     allocator: int
 
     def wipe(self, memory: bytearray) -> None:
         """Put a realm's memory back to the base heap's wherever it holds nothing of the guest's."""
         space, before = self.heap.workspace.address, self.heap.memory
         passing = (space, space + WORKSPACE_BYTES)
-        recording = (self.recorder, self.recorder + _RECORDER_BYTES)
-        for start, end in (passing, recording, *free_spans(memory, self.allocator)):
+        for start, end in (passing, *free_spans(memory, self.allocator)):
             memory[start:end] = before[start:end].ljust(end - start, b"\0")
-
-    def recorded(self, guest: Guest) -> tuple[str, int]:
-        """Console output that the kernel noted in memory, and how many characters it omitted.
-
-        Readable when the guest cannot run any more.
-        """
-        used, omitted = struct.unpack("<II", guest.read(self.recorder, 8))
-        data = bytes(guest.read(self.recorder + 8, min(used, _RECORDER_BYTES - 8)))
-        lines, at = [], 0
-        while at + 2 <= len(data):
-            size = struct.unpack_from("<H", data, at)[0]
-            text = data[at + 2 : at + 2 + size // 2]
-            lines.append(
-                text.decode("utf-16-le", "replace") if size & 1 else text.decode("latin-1")
-            )
-            at += 2 + size // 2
-        return "\n".join(lines), omitted
 
 
 class BaseHeaps:
@@ -133,17 +114,8 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         heap = guest.heap()
     finally:
         guest.close()
-    handles += (_find_recorder(heap), find_allocator(heap.memory, heap.stack_pointer))
+    handles += (find_printed(heap), find_allocator(heap.memory, heap.stack_pointer))
     return Base(_id(heap, handles), heap, *handles)
-
-
-def _find_recorder(heap: Heap) -> int:
-    """Address of the kernel's `recorder`, by the pattern it is made with."""
-    pattern = bytes((i * 40503 + 12345) >> 5 & 255 for i in range(128))
-    address = bytes(heap.memory).find(pattern)
-    if address < 0:
-        raise EngineFailure("the kernel's recorder is not in the guest's memory")
-    return address
 
 
 def _function(guest: Guest, source: str, name: str) -> int:
@@ -170,13 +142,15 @@ _HEADER = struct.Struct("<32s8i")
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
-    handles = (base.dispatch, base.track, base.reject, base.recorder, base.allocator)
-    return _HEADER.pack(base.id.encode(), *numbers, *handles) + bytes(base.heap.memory)
+    handles = (base.dispatch, base.track, base.reject, base.printed, base.allocator)
+    used = base.heap.memory[base.heap.stack_pointer :]  # below it everything is zero
+    return _HEADER.pack(base.id.encode(), *numbers, *handles) + used
 
 
 def _parse(data: memoryview) -> Base | None:
     if len(data) < _HEADER.size + 65536:
         return None
     name, stack, address, undefined, *handles = _HEADER.unpack_from(data)
-    heap = Heap(bytes(data[_HEADER.size :]), stack, Workspace(address, undefined))
+    memory = bytes(stack) + data[_HEADER.size :]
+    heap = Heap(memory, stack, Workspace(address, undefined))
     return Base(name.decode(), heap, *handles)

@@ -11,6 +11,7 @@ empty value turns the cache off.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import stat
 import sys
@@ -18,6 +19,7 @@ import tempfile
 import warnings
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 import attrs
 import wasmtime
@@ -30,6 +32,9 @@ __all__ = [
     "read_cached",
     "write_cached",
 ]
+
+#: Of the SHA-256 at the end of each file; wasmtime reads from the beginning.
+_CHECKSUM_BYTES: Final = 32
 
 
 class CacheWarning(UserWarning):
@@ -48,16 +53,27 @@ def load_module(engine: wasmtime.Engine, path: Path) -> Compiled:
     """A compiled module, from the cache if it is there."""
     source = path.read_bytes()
     source_hash = hashlib.sha256(source).hexdigest()
-    name = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}.bin"
+    name = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}.cwasm"
     data = read_cached(name)
     if data is not None:
         try:
-            return Compiled(wasmtime.Module.deserialize(engine, bytes(data)), source_hash)
+            return Compiled(_deserialize(engine, name, data), source_hash)
         except wasmtime.WasmtimeError as error:
             _warn(f"{name} is not usable and is compiled again ({str(error).splitlines()[0]})")
     module = wasmtime.Module(engine, source)
     write_cached(name, bytes(module.serialize()))
     return Compiled(module, source_hash)
+
+
+def _deserialize(engine: wasmtime.Engine, name: str, data: memoryview) -> wasmtime.Module:
+    directory = cache_directory()
+    if directory is not None:
+        try:
+            # It maps the file, whose pages the checksum has just brought in; nothing is copied.
+            return wasmtime.Module.deserialize_file(engine, str(directory / name))
+        except wasmtime.WasmtimeError:
+            pass  # some file systems refuse to have their files executed
+    return wasmtime.Module.deserialize(engine, bytes(data))
 
 
 def cache_directory() -> Path | None:
@@ -76,7 +92,10 @@ def cache_directory() -> Path | None:
 
 
 def read_cached(name: str) -> memoryview | None:
-    """The content of a cache file with a right checksum, or `None`."""
+    """The content of a cache file with a right checksum, mapped into memory, or `None`.
+
+    Files in the cache are replaced, never changed, so what is mapped stays as it is.
+    """
     directory = cache_directory()
     if directory is None:
         return None
@@ -88,15 +107,23 @@ def read_cached(name: str) -> memoryview | None:
         if problem:
             _warn(problem)
             return None
-        data = memoryview(path.read_bytes())
+        data = _mapped(path)
     except OSError as error:
         _warn(f"it cannot be read: {error}")
         return None
-    digest, content = data[:32], data[32:]
-    if hashlib.sha256(content).digest() != digest:
+    size = max(0, len(data) - _CHECKSUM_BYTES)
+    content = data[:size]
+    if hashlib.sha256(content).digest() != data[size:]:
         _warn(f"{name} is damaged and is made again")
         return None
     return content
+
+
+def _mapped(path: Path) -> memoryview:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:  # nothing to map
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def write_cached(name: str, content: bytes) -> None:
@@ -113,7 +140,7 @@ def write_cached(name: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=directory)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
+                file.write(content + hashlib.sha256(content).digest())
             Path(temporary).replace(directory / name)
         except BaseException:
             Path(temporary).unlink()

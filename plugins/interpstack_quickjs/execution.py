@@ -29,6 +29,7 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
     Trapped,
 )
+from interpstack_quickjs.printed import read_printed
 from interpstack_quickjs.typescript import TypeScriptError
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class QuickJSExecution(Execution):
                     return progress
             except (Trapped, JobsPending, EngineFailure) as error:
                 why = str(error)
+                if not progress.calls:
+                    progress = Progress(calls=self._output())
             else:
                 # Nobody could ever import again what is stopped in the middle of its evaluation.
                 half = "it left a module half loaded"
@@ -233,7 +236,7 @@ class QuickJSExecution(Execution):
 
     def _output(self) -> list[Call]:
         """The console output of a guest that cannot tell it any more."""
-        text, omitted = self._realm.base.recorded(self._realm.guest)
+        text, omitted = read_printed(self._realm.guest, self._realm.base.printed)
         return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:

@@ -20,6 +20,7 @@ try:
     _Raw: Any = _bindings.wasmtime_val_raw
     _TrapPointer: Any = ctypes.POINTER(_bindings.wasm_trap_t)
     _forget_exception: Any = _func.maybe_raise_last_exn
+    _WORDS = ctypes.sizeof(_Raw) // 4
     _offered = True
 except (ImportError, AttributeError):
     _offered = False
@@ -41,16 +42,19 @@ def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
         return lambda *args: function(store, *args) or 0
     context, pointer = store._context(), ctypes.byref(function._func)  # noqa: SLF001
     values = (_Raw * _MAX_ARGS)()
+    # The same memory as plain integers, which are set much faster than fields of a union.
+    words = (ctypes.c_int32 * (_MAX_ARGS * _WORDS)).from_buffer(values)
 
     def call(*args: int) -> int:
-        for index, value in enumerate(args):
-            values[index].i32 = value
+        at = 0
+        for value in args:
+            words[at] = value
+            at += _WORDS
         trap = _TrapPointer()
         error = _call_unchecked(context, pointer, values, _MAX_ARGS, ctypes.byref(trap))
         if error or trap:
             _raise(error, trap)
-        result: int = values[0].i32
-        return result
+        return words[0]
 
     return call
 

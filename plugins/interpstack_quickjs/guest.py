@@ -163,22 +163,22 @@ class Guest:
             EngineFailure: The memory is not all there.
         """
         size = len(data) - start
-        if address < 0 or address + size > self.memory_bytes:
-            raise EngineFailure(f"the guest named memory it does not have: {address}+{size}")
-        ctypes.memmove(self._memory_address() + address, _address_of(data) + start, size)
+        ctypes.memmove(self._host_address(address, size), _address_of(data) + start, size)
 
-    def _memory_address(self) -> int:
-        return ctypes.addressof(self._memory.data_ptr(self._store).contents)
-
-    def read(self, address: int, length: int) -> bytearray:
+    def read(self, address: int, length: int) -> bytes:
         """A copy of some memory.
 
         Raises:
             EngineFailure: It is not all there.
         """
+        return ctypes.string_at(self._host_address(address, length), length)
+
+    def _host_address(self, address: int, length: int) -> int:
+        """Where in this process a part of the memory lies, until the guest runs again."""
         if address < 0 or length < 0 or address + length > self.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
-        return self._memory.read(self._store, address, address + length)
+        start = ctypes.addressof(self._memory.data_ptr(self._store).contents)
+        return start + address
 
     def text(self, address: int, length: int) -> str:
         """Text that the guest passes to an import."""
@@ -196,16 +196,17 @@ class Guest:
         return address
 
     def heap(self, into: bytearray | None = None) -> Heap:
-        """A copy of the whole state.
+        """A copy of the whole state, without what lies on the stack below its pointer.
 
         Args:
             into: Memory of an earlier copy that nobody needs any more; used again if it fits,
                 since fresh memory costs more than the copying.
         """
         space, size = self._space(), self.memory_bytes
-        memory = into if into is not None and len(into) == size else bytearray(size)
         stack = self._stack_pointer.value(self._store)
-        ctypes.memmove(_address_of(memory) + stack, self._memory_address() + stack, size - stack)
+        memory = into if into is not None and len(into) == size else bytearray(size)
+        source = self._host_address(stack, size - stack)
+        ctypes.memmove(_address_of(memory) + stack, source, size - stack)
         return Heap(memory, stack, space)
 
     def load(self, heap: Heap) -> None:

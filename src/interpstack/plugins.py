@@ -9,9 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
@@ -19,6 +18,9 @@ import pluggy
 from interpstack import hookspecs
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError, PluginLoadError, UnknownEngine, UnknownPlugin
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "PluginInfo", "PluginManager", "installed"]
 
@@ -49,6 +51,8 @@ def installed() -> Mapping[str, EntryPoint]:
     Looking through all distributions takes a while, so it is done again only when the import
     path has changed.
     """
+    from importlib.metadata import entry_points  # with its parsers, it takes long to import
+
     return _find(tuple(sys.path), entry_points)
 
 

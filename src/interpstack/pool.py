@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ class SessionPool:
         with self._lock:
             if self._closed:
                 raise SessionClosed("the stack was closed; make a new InterpreterStack")
-            name = key or f"anonymous-{secrets.token_hex(8)}"
+            name = key or f"anonymous-{os.urandom(8).hex()}"
             if name not in self._sessions:
                 self._sessions[name] = Session(self, name, anonymous=key is None)
             return self._sessions[name]

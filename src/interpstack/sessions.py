@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -119,7 +119,7 @@ class Session:
         self._cells += 1
         ledger: Ledger | None = self._stack.hook.interpstack_open_ledger(session=self, cell=cell)
         if cell.seed is None:
-            seed = secrets.randbits(128) if ledger is None else ledger.seed
+            seed = int.from_bytes(os.urandom(16)) if ledger is None else ledger.seed
             cell = attrs.evolve(cell, seed=seed)
         try:
             realm, bridges = await self._ready()

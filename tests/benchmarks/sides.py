@@ -82,7 +82,10 @@ def _command(script: str, side: str, case: str) -> list[str]:
 
 def _environment(cache: str) -> dict[str, str]:
     off = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
-    return {**os.environ, **off, "INTERPSTACK_CACHE_DIR": cache}
+    environment = {**os.environ, **off, "INTERPSTACK_CACHE_DIR": cache}
+    # Both sides as they are once installed: Python has compiled their modules before.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 def _start(side: str, case: str, cache: str) -> dict[str, float]:

@@ -53,7 +53,7 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             if implementation is not None:
                 monkeypatch.setitem(sys.modules, f"fake_plugin_{name}", implementation)
         points = [EntryPoint(name, f"fake_plugin_{name}", plugins.GROUP) for name in found]
-        monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
 
     return install
 
@@ -189,7 +189,7 @@ def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> 
 
 def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [EntryPoint("a", "one", plugins.GROUP), EntryPoint("a", "two", plugins.GROUP)]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     with pytest.raises(ConfigurationError, match="named 'a': one and two; uninstall one"):
         installed()
 

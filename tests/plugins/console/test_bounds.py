@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Session
+from interpstack import InterpreterStack, Limits, Session, bridge
 
 BOUNDS = [
     # code, kept, omitted: characters that did not fit, line breaks of dropped lines not counted
@@ -88,3 +88,82 @@ async def test_output_before_and_after_an_await_comes_in_order(session: Session)
         "queueMicrotask(() => console.log(3)); await null; console.log(4)"
     )
     assert outcome.console == "1\n2\n3\n4"
+
+
+PRINTED = {
+    "an empty line and wide characters": (
+        "console.log(''); console.log('é€😀'); console.log('\\ud800')"
+    ),
+    "a text of several pieces": "console.log('x'.repeat(5000)); console.log('€'.repeat(501))",
+    "lines as long as a piece": "for (const n of [498, 499, 500, 501]) console.log('y'.repeat(n))",
+    "joined and cut texts": (
+        "let t = ''; for (let i = 0; i < 999; i++) t += 'ab' + i; console.log(t);"
+        "console.log(t.slice(10, 900)); console.log(t.slice(10, 400) + t.slice(500, 600))"
+    ),
+    "values": (
+        "console.log(null, 1, [1, 2]); console.group();"
+        "console.log('in a\\ngroup'); console.groupEnd()"
+    ),
+}
+STOPS = {
+    "RangeError": "(function r() { return r() + 1 })()",
+    "Timeout": "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)",
+    "OutOfMemory": (
+        "globalThis.keep = []; for (const n of [1e5, 1e4, 1e3, 100])"
+        " try { for (;;) keep.push(new Uint8Array(n)); } catch {}"
+    ),
+}
+
+
+@pytest.mark.parametrize("error", STOPS)
+async def test_output_is_read_from_a_guest_that_cannot_tell_it(
+    monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    monkeypatch.setattr("interpstack_quickjs.guest._GRACE_SECONDS", 0.1)
+    limits = {"cpu_seconds": 0.2 if error == "Timeout" else 5.0, "memory_bytes": 8 * 2**20}
+    async with _stack(100_000, **limits).session() as session:
+        for name, code in PRINTED.items():
+            told = await session.eval(code)
+            stopped = await session.eval(f"{code}; {STOPS[error]}")
+            assert stopped.error is not None
+            assert stopped.error.name == error
+            assert stopped.console == told.console, name
+            assert stopped.console_omitted_chars == 0
+            await session.reset()
+
+
+async def test_output_is_kept_of_a_guest_that_fills_its_memory_until_the_time_limit() -> None:
+    async with _stack(100, cpu_seconds=0.5, memory_bytes=8 * 2**20).session() as session:
+        outcome = await session.eval(
+            "console.log('a'); console.log('b'); globalThis.keep = [];"
+            "for (;;) try { keep.push([1]); } catch {}"
+        )
+        assert outcome.error is not None
+        assert (outcome.error.name, outcome.console) == ("Timeout", "a\nb")
+
+
+async def test_output_that_was_told_is_not_told_again() -> None:
+    @bridge("late")
+    async def late() -> None:
+        """Answer when the cell has ended."""
+
+    async with InterpreterStack(plugins=["console"], bridges=[late]).session() as session:
+        outcome = await session.eval(
+            f"late().then(() => {{ {STOPS['RangeError']} }}); console.log('early'); 'done'"
+        )
+        assert (outcome.text, outcome.console) == ("done", "early")
+        outcome = await session.eval(
+            "late().then(() => { console.log('later'); "
+            f"{STOPS['RangeError']} }}); console.log('early'); 'done'"
+        )
+        assert (outcome.text, outcome.console) == ("done", "early\nlater")
+
+
+async def test_of_very_much_output_the_beginning_is_read_and_the_rest_counted() -> None:
+    async with _stack(100_000).session() as session:
+        code = "for (let i = 0; i < 4000; i++) console.log('line ' + i)"
+        told = (await session.eval(code)).console
+        stopped = await session.eval(f"{code}; {STOPS['RangeError']}")
+        assert told.startswith(stopped.console)
+        assert len(stopped.console) > 15_000
+        assert len(stopped.console) + stopped.console_omitted_chars == len(told)

@@ -52,19 +52,24 @@ def _only_file(cache: Path) -> Path:
     return file
 
 
+def _refuse(*_: Any) -> Any:
+    raise wasmtime.WasmtimeError("refused")
+
+
 def test_a_hit_compiles_nothing(cache: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _answer(tiny) == 42
-    deserialized: list[int] = []
-    original = wasmtime.Module.deserialize
-
-    def count(engine: Any, data: Any) -> Any:
-        deserialized.append(1)
-        return original(engine, data)
-
-    monkeypatch.setattr(wasmtime.Module, "deserialize", count)
+    monkeypatch.setattr(wasmtime.Module, "serialize", _refuse)
     assert _answer(tiny) == 42
-    assert deserialized == [1]
     assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_files_that_may_not_be_executed_are_copied(
+    cache: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _answer(tiny) == 42
+    monkeypatch.setattr(wasmtime.Module, "serialize", _refuse)
+    monkeypatch.setattr(wasmtime.Module, "deserialize_file", _refuse)
+    assert _answer(tiny) == 42
 
 
 def test_the_name_tells_content_and_version(cache: Path, tiny: Path) -> None:
@@ -72,7 +77,7 @@ def test_the_name_tells_content_and_version(cache: Path, tiny: Path) -> None:
     digest = hashlib.sha256(tiny.read_bytes()).hexdigest()
     name = _only_file(cache).name
     assert name.startswith(f"tiny-{digest[:32]}-wasmtime-")
-    assert name.endswith(".bin")
+    assert name.endswith(".cwasm")
 
 
 def test_other_content_and_another_wasmtime_are_other_files(
@@ -92,12 +97,13 @@ def test_other_content_and_another_wasmtime_are_other_files(
         "empty": lambda data: b"",
         "truncated": lambda data: data[: len(data) // 2],
         "only a checksum": lambda data: data[:32],
-        "wrong checksum": lambda data: bytes(32) + data[32:],
+        "wrong checksum": lambda data: data[:-32] + bytes(32),
+        "not all of a checksum": lambda data: data[:31],
         "flipped byte": lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:],
         "longer": lambda data: data + b"x",
         "text": lambda data: b"not a module at all" * 10,
         "right checksum of nonsense": lambda data: (
-            hashlib.sha256(b"nonsense").digest() + b"nonsense"
+            b"nonsense" + hashlib.sha256(b"nonsense").digest()
         ),
     }.items(),
     ids=lambda item: item[0],
@@ -290,7 +296,7 @@ def test_a_damaged_base_heap_is_made_again(cache: Path, monkeypatch: pytest.Monk
             assert run() == "42"
         assert file.read_bytes() == good
     short = b"\0" * 100
-    file.write_bytes(hashlib.sha256(short).digest() + short)
+    file.write_bytes(short + hashlib.sha256(short).digest())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CacheWarning)
         assert run() == "42"

@@ -7,6 +7,7 @@ A failure here means: look at `interpstack_quickjs/guest.py` before raising a ve
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from interpstack_quickjs.guest import (
     JobsPending,
     Trapped,
 )
+from interpstack_quickjs.printed import find_printed, read_printed
 from interpstack_quickjs.runtime import guest_path, guest_runtime
 
 #: Exported functions that are called, with the number of i32 parameters and results.
@@ -219,6 +221,49 @@ def test_a_heap_larger_than_the_limit_is_refused(guest: Guest) -> None:
     with pytest.raises(EngineFailure, match="more than the memory limit"):
         small.load(guest.heap())
     small.close()
+
+
+_PRINTED = """
+    globalThis.printed = Object.setPrototypeOf([], null);
+    for (let i = 0; i < 34; i++) printed[i] = 1592590336 + i;
+"""
+
+
+def test_texts_are_found_in_memory(guest: Guest) -> None:
+    """Output of a guest that was stopped in the middle is read from where it lies."""
+    guest.evaluate(_PRINTED)
+    address = find_printed(guest.heap())
+    guest.evaluate(
+        "printed[0] = 3; printed[1] = 4; printed[2] = ''; printed[3] = printed[2] + ('\\n' + 'ab');"
+        "printed[3] += '\\n' + 'c'.repeat(480); printed[4] = 'é€\\ud800'; printed[5] = 'end'"
+    )
+    text, omitted = read_printed(guest, address)
+    assert (text, omitted) == ("ab\n" + "c" * 480 + "é€\ud800end", 7)
+
+
+def test_damaged_texts_are_left_out(guest: Guest) -> None:
+    guest.evaluate(_PRINTED)
+    address = find_printed(guest.heap())
+    guest.evaluate(
+        "printed[2] = '\\n' + 'x'; printed[3] = 'y'.repeat(501); printed[4] = {};"
+        "printed[5] = 'far away'; printed[6] = 'too long'; printed[7] = 'a part'; printed[8] = 'end'"
+    )
+    texts = [struct.unpack("<I", guest.read(address + 8 * i, 4))[0] for i in range(9)]
+    for at, word in (
+        (address + 8 * 5, 2**32 - 9),
+        (texts[6] + 4, 2**31 - 1),
+        (texts[7] + 8, 1 << 28),
+    ):
+        guest.write(word.to_bytes(4, "little"), at)
+    assert read_printed(guest, address)[0] == "xend"
+
+
+def test_a_place_that_is_not_there_or_not_the_only_one_is_refused(guest: Guest) -> None:
+    with pytest.raises(EngineFailure, match="no place"):
+        find_printed(guest.heap())
+    guest.evaluate(_PRINTED + _PRINTED.replace("printed", "again"))
+    with pytest.raises(EngineFailure, match="no place"):
+        find_printed(guest.heap())
 
 
 # -- limits --------------------------------------------------------------------------------

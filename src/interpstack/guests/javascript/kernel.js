@@ -98,8 +98,6 @@
   let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
   let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
-  let lines = list(), lineChars = 0, lineOmitted = 0;        // console output
-  let recorderMissed = 0;     // characters of it that the recorder below has no room for
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
   let importing = 0;          // modules that the running cell waits for
   let cell = 0;               // number of the running cell; what belongs to earlier ones is stale
@@ -107,7 +105,8 @@
   // -- chance and time come from the host --------------------------------------------------
 
   let s0 = 1, s1 = 2, s2 = 3, s3 = 4;
-  function random() { // sfc32 by Chris Doty-Humphrey, public domain
+  let unmixed = 0;            // rounds until the seed has spread; most cells use no chance at all
+  function round() { // sfc32 by Chris Doty-Humphrey, public domain
     const t = (((s0 + s1) | 0) + s3) | 0;
     s3 = (s3 + 1) | 0;
     s0 = s1 ^ (s1 >>> 9);
@@ -116,9 +115,13 @@
     s2 = (s2 + t) | 0;
     return (t >>> 0) / 4294967296;
   }
+  function random() {
+    for (; unmixed > 0; unmixed--) round();
+    return round();
+  }
   function seed(a, b, c, d) {
     s0 = a | 0; s1 = b | 0; s2 = c | 0; s3 = d | 0;
-    for (let i = 0; i < 12; i++) random();
+    unmixed = 12;
   }
   const now = () => clock;
   const HostDate = function Date() {
@@ -735,59 +738,75 @@
   function report(error) {
     write("Uncaught " + (isError(error) ? inspect(error, { chars: 2000 }) : thrownText(error)));
   }
+  // Console output. `printed` keeps its place in memory for good, and each text in it stays short
+  // enough for QuickJS to store it in one run, not as a tree. So an engine that can look into
+  // memory finds the output of a guest that was stopped in the middle: two counts, of characters
+  // that were omitted and of those in `surplus`, then the pieces of the text.
+  const PIECES = 32, PIECE_CHARS = 500, FIRST = 2, LAST = FIRST + PIECES - 1;
+  const printed = list();
+  for (let i = 0; i <= LAST; i++) printed[i] = 1592590336 + i; // found by these numbers
+  let piece = FIRST;          // the one that is written to
+  let surplus = list();       // what comes after the last piece
+  let left = 0, beyond = 0;   // characters there is room for: at once, and after that
+  let taken = true;           // the host has it all
+  function clearConsole() {
+    for (let i = FIRST; i <= LAST; i++) printed[i] = "";
+    printed[0] = printed[1] = 0;
+    piece = FIRST;
+    surplus = list();
+    taken = false;
+    allot(limits.consoleChars);
+  }
+  function allot(room) {
+    const free = surplus.length > 0 ? 0 : PIECE_CHARS - printed[piece].length;
+    left = room < free ? room : free;
+    beyond = room - left;
+  }
   function write(line) {
-    const room = limits.consoleChars - lineChars;
+    const size = line.length + 1;
+    if (size > left) {
+      writeParts(line);
+    } else {
+      left -= size;
+      printed[piece] += "\n" + line;
+    }
+  }
+  function writeParts(line) {
+    if (taken) clearConsole();
+    const room = left + beyond;
     let kept = line.length <= room ? line : slice(line, 0, room > 0 ? room : 0);
     // A cut never falls between the two halves of a character.
     if (kept.length < line.length && kept.length > 0 && (charCode(kept, kept.length - 1) & 0xfc00) === 0xd800)
       kept = slice(kept, 0, kept.length - 1);
-    lineOmitted += line.length - kept.length;
-    if (kept.length > 0 || room > 0) {
-      lines[lines.length] = kept;
-      lineChars += kept.length + 1;
-    } else lineOmitted += 1; // its line break
-    record(kept);
+    let omitted = line.length - kept.length;
+    const shown = kept.length > 0 || room > 0;
+    if (!shown) omitted += 1; // its line break
+    if (omitted > 0) printed[0] = printed[0] + omitted < 2147483647 ? printed[0] + omitted : 2147483647;
+    if (!shown) return;
+    store("\n");
+    for (let from = 0; from < kept.length; from += PIECE_CHARS) store(slice(kept, from, from + PIECE_CHARS));
+    allot(room - kept.length - 1);
   }
-  // A copy of the console output at a fixed place, for engines that can look into the memory of
-  // a guest that was stopped in the middle: bytes used and characters omitted (32 bits each),
-  // then lines. A line is its length in bytes, doubled, plus one for UTF-16 (16 bits), and text
-  // in Latin-1 or UTF-16.
-  const recorder = new Bytes(16384);
-  for (let i = 0; i < 16384; i++) recorder[i] = (i * 40503 + 12345) >> 5 & 255; // found by this pattern
-  const recorderBuffer = recorder.buffer, recorderHead = new Uint32Array(recorderBuffer, 0, 2);
-  const storeBase64 = typeof Bytes.prototype.setFromBase64 === "function" ? uncurry(Bytes.prototype.setFromBase64) : undefined;
-  const latin1ToBase64 = globals.btoa;
-  function record(line) {
-    const at = recorderHead[0], room = 16384 - 10 - at;
-    if (line.length > 0) {
-      const kept = line.length * 2 <= room ? line : slice(line, 0, room > 1 ? room >> 1 : 0);
-      recorderMissed += line.length - kept.length;
-      if (kept.length > 0) {
-        const wide = !recordLatin1(kept, at + 10);
-        const size = wide ? kept.length * 2 : kept.length;
-        if (wide) recordWide(kept, at + 10);
-        recorder[at + 8] = (size * 2 + (wide ? 1 : 0)) & 255;
-        recorder[at + 9] = (size * 2) >> 8;
-        recorderHead[0] = at + 2 + size;
-      }
+  function store(text) {
+    const fits = surplus.length === 0 && printed[piece].length + text.length <= PIECE_CHARS;
+    if (!fits && (piece === LAST || surplus.length > 0)) {
+      surplus[surplus.length] = text;
+      printed[1] += text.length;
+      return;
     }
-    recorderHead[1] = lineOmitted + recorderMissed;
+    if (!fits) piece++;
+    printed[piece] += text;
   }
-  function recordLatin1(line, at) {
-    if (storeBase64 === undefined) return false;
-    try {
-      storeBase64(new Bytes(recorderBuffer, at), latin1ToBase64(line));
-      return true;
-    } catch {
-      return false; // has other characters
-    }
-  }
-  function recordWide(line, at) {
-    for (let i = 0; i < line.length; i++) {
-      const code = charCode(line, i);
-      recorder[at++] = code & 255;
-      recorder[at++] = code >> 8;
-    }
+  function takeConsole() {
+    if (taken) return;
+    let text = "";
+    for (let i = FIRST; i <= piece; i++) text += printed[i];
+    text += join(surplus, "");
+    if (text !== "" || printed[0] > 0)
+      calls[calls.length] = '["console",{"text":' + stringify(slice(text, 1)) + ',"omitted":' + printed[0] + "}]";
+    // It stays where it is until the host has it for sure: telling it may take too much memory.
+    taken = true;
+    left = beyond = 0;
   }
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
   async function importModule(specifier, names) {
@@ -952,22 +971,19 @@
     active = false;
   }
   const noRoom = '{"error":{"name":"InternalError","message":"out of memory","stack":""}}';
-  function takeConsole() {
-    if (lines.length > 0 || lineOmitted > 0)
-      calls[calls.length] = '["console",{"text":' + stringify(join(lines, "\n")) + ',"omitted":' + lineOmitted + "}]";
-    lines = list(); lineChars = 0; lineOmitted = 0;
-  }
-  function withoutEmpty(texts) {
+  function joined(texts) {
+    if (texts.length === 0) return "";
     const kept = list();
     for (let i = 0; i < texts.length; i++) if (texts[i] !== "") kept[kept.length] = texts[i];
-    return kept;
+    texts.length = 0;
+    return join(kept, ",");
   }
   function drain(flush) {
     drains++;
     if (flush || completion !== "") takeConsole();
-    const text = '{"calls":[' + join(calls, ",") + '],"requests":[' + join(withoutEmpty(requests), ",") + '],"cancelled":['
-      + join(cancelled, ",") + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
-    calls = list(); requests = list(); cancelled = list(); completion = "";
+    const text = '{"calls":[' + joined(calls) + '],"requests":[' + joined(requests) + '],"cancelled":['
+      + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
+    completion = "";
     return text;
   }
   function forget() {
@@ -1058,8 +1074,8 @@
     // for scripts in stack traces, the cell's name.
     begin(words, told) {
       forget();
-      calls = list(); lines = list(); lineChars = 0; lineOmitted = 0; completion = "";
-      recorderHead[0] = recorderHead[1] = recorderMissed = 0;
+      calls = list(); completion = "";
+      clearConsole();
       requested = called = importing = 0;
       cell++;
       active = true;
@@ -1070,6 +1086,7 @@
     },
     // Answers: [[id, failed, value or {name, message, data}], …].
     resume(ms, answers, tagged) {
+      if (taken) clearConsole();
       clock = ms;
       for (let i = 0; i < answers.length; i++) {
         const answer = answers[i];

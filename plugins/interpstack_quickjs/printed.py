@@ -1,0 +1,66 @@
+"""Console output, read from the memory of a guest that cannot run any more.
+
+The kernel keeps it in a list named `printed` that never moves: a count of omitted characters, a
+count of characters that are elsewhere, then short texts. A JavaScript value takes eight bytes in
+this build of QuickJS: an integer or an address, then a tag. A text has a header: its length and
+whether it takes two bytes a character in the second word, what kind of text it is in the third.
+`tests/plugins/quickjs/test_guest_contract.py` names what breaks if that changes.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from interpstack import EngineFailure
+from interpstack_quickjs.guest import Guest, Heap
+
+__all__ = ["find_printed", "read_printed"]
+
+#: As in `kernel.js`.
+_PIECES: Final = 32
+_PIECE_CHARS: Final = 500
+_SLOTS: Final = 2 + _PIECES
+_FIRST_NUMBER: Final = 1592590336
+
+_VALUE: Final = struct.Struct("<Ii")
+_INTEGER: Final = 0
+_STRING: Final = -7
+_HEADER: Final = struct.Struct("<4xII")
+#: From the start of a text to its characters.
+_HEADER_BYTES: Final = 28
+
+
+def find_printed(heap: Heap) -> int:
+    """Address of the first value, by the numbers that a fresh kernel has there.
+
+    Raises:
+        EngineFailure: They are not there, or more than once.
+    """
+    numbers = range(_FIRST_NUMBER, _FIRST_NUMBER + _SLOTS)
+    pattern = b"".join(_VALUE.pack(number, _INTEGER) for number in numbers)
+    memory = bytes(heap.memory)
+    address = memory.find(pattern)
+    if address < 0 or memory.find(pattern, address + 1) >= 0:
+        raise EngineFailure("the kernel's console output has no place in the guest's memory")
+    return address
+
+
+def read_printed(guest: Guest, address: int) -> tuple[str, int]:
+    """Console output since the host was last told of it, and how many characters are missing."""
+    memory = guest.read(address, _SLOTS * _VALUE.size)
+    (omitted, _), (surplus, _), *pieces = _VALUE.iter_unpack(memory)
+    text = "".join(_piece(guest, at) for at, tag in pieces if tag == _STRING)
+    return text[1:], omitted + surplus  # each line begins with its line break
+
+
+def _piece(guest: Guest, address: int) -> str:
+    try:
+        length, kind = _HEADER.unpack(guest.read(address, _HEADER.size))
+        wide, length = length >> 31, length & 0x7FFFFFFF
+        if kind >> 28 & 3 or length > _PIECE_CHARS:
+            return ""  # no such text is ever stored there, so this memory is damaged
+        data = guest.read(address + _HEADER_BYTES, length << wide)
+    except EngineFailure:  # it is not all there: likewise
+        return ""
+    return data.decode("utf-16-le", "surrogatepass") if wide else data.decode("latin-1")
