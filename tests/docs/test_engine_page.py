@@ -17,6 +17,7 @@ FILES = {
     "postfix/language.py": SOURCES / "postfix" / "language.py",
     "postfix/engine.py": SOURCES / "postfix" / "engine.py",
     "postfix/__init__.py": SOURCES / "postfix" / "__init__.py",
+    "postfix/conformance.py": SOURCES / "postfix" / "conformance.py",
     "tests/test_postfix.py": EXAMPLE / "tests" / "test_postfix.py",
 }
 BLOCK = re.compile(r'^```\w+ title="(.+?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
