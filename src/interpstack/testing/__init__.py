@@ -3,6 +3,8 @@
 | Name | Is |
 |---|---|
 | `EngineConformance` | base class: the tests of an engine |
+| `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
+| `PersistenceConformance` | base class: the tests of a persistence mode |
 | `Guest`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
 | `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
 
@@ -19,24 +21,39 @@ from interpstack.testing.fake import FakeEngine
 from interpstack.testing.guests import JAVASCRIPT, PYTHON, Attack, Guest
 
 if TYPE_CHECKING:
-    from interpstack.testing.conformance import Area, EngineConformance
+    from interpstack.testing.conformance.areas import Area
+    from interpstack.testing.conformance.bridges import BridgeConformance, BridgeUse
+    from interpstack.testing.conformance.engine import EngineConformance
+    from interpstack.testing.conformance.persistence import PersistenceConformance
 
 __all__ = [
     "JAVASCRIPT",
     "PYTHON",
     "Area",
     "Attack",
+    "BridgeConformance",
+    "BridgeUse",
     "EngineConformance",
     "FakeEngine",
     "Guest",
+    "PersistenceConformance",
 ]
+
+#: Where the names are that need pytest and hypothesis.
+_LAZY = {
+    "Area": "areas",
+    "BridgeConformance": "bridges",
+    "BridgeUse": "bridges",
+    "EngineConformance": "engine",
+    "PersistenceConformance": "persistence",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     _show_values_in_assertions()
-    return getattr(import_module("interpstack.testing.conformance"), name)
+    return getattr(import_module(f"interpstack.testing.conformance.{_LAZY[name]}"), name)
 
 
 def _show_values_in_assertions() -> None:

@@ -43,9 +43,8 @@ class EngineKit(abc.ABC):
     def __init_subclass__(cls, area: Area | None = None, kit: bool = False) -> None:
         super().__init_subclass__()
         if area is not None:
-            for name, function in vars(cls).items():
-                if name.startswith("test_"):
-                    function.area = area
+            for function in rules.own_tests(rules.kit(cls)):
+                function.area = area
         elif not kit:
             rules.check_overrides(cls, EngineKit)
             rules.mark_gaps(cls, EngineKit, vars(cls).get("gaps", {}))
@@ -86,16 +85,7 @@ class EngineKit(abc.ABC):
             "squat": {text: text for text in self.guest.squats},
         }
         for name in tables.keys() & set(metafunc.fixturenames):
-            metafunc.parametrize(name, self._cases(metafunc.function.__name__, tables[name]))
-
-    def _cases(self, test: str, table: Mapping[str, Any]) -> list[Any]:
-        found = []
-        for key, value in table.items():
-            case = ascii(key)[1:-1]
-            reason = self.gaps.get(f"{test}[{case}]")
-            marks = [rules.gap_mark(reason)] if reason else []
-            found.append(pytest.param(value, id=case, marks=marks))
-        return found
+            rules.parametrize(metafunc, name, tables[name], self.gaps)
 
     # -- for tests -------------------------------------------------------------------------
 

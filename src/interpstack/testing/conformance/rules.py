@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["check_overrides", "check_skips", "gap_mark", "mark_gaps"]
+__all__ = [
+    "check_overrides",
+    "check_skips",
+    "gap_mark",
+    "kit",
+    "mark_gaps",
+    "own_tests",
+    "parametrize",
+]
+
+_C = TypeVar("_C", bound=type)
+
+
+def kit(cls: _C) -> _C:
+    """Mark the tests of a class as the kit's own."""
+    for function in own_tests(cls):
+        function.kit = True
+    return cls
+
+
+def own_tests(cls: type) -> list[Any]:
+    """The test functions that a class itself defines."""
+    return [function for name, function in vars(cls).items() if name.startswith("test_")]
 
 
 def kit_tests(cls: type, root: type) -> dict[str, Any]:
@@ -18,7 +40,7 @@ def kit_tests(cls: type, root: type) -> dict[str, Any]:
         for base in reversed(cls.__mro__[1:])
         if issubclass(base, root)
         for name, function in vars(base).items()
-        if name.startswith("test_") and hasattr(function, "area")
+        if name.startswith("test_") and hasattr(function, "kit")
     }
 
 
@@ -38,7 +60,9 @@ def check_overrides(cls: type, root: type) -> None:
                 f"{cls.__name__}.{name} replaces a test of the kit; what the engine cannot do is "
                 f"told by `gaps = {{{name!r}: 'why'}}` or @pytest.mark.xfail(reason='why')"
             )
-        replacement.area = original.area
+        replacement.kit = True
+        if hasattr(original, "area"):
+            replacement.area = original.area
 
 
 def mark_gaps(cls: type, root: type, gaps: Mapping[str, str]) -> None:
@@ -56,6 +80,19 @@ def mark_gaps(cls: type, root: type, gaps: Mapping[str, str]) -> None:
             raise TypeError(f"{cls.__name__}.gaps names {name!r}, which is no test of the kit")
         if not parameter and test not in vars(cls):
             setattr(cls, test, gap_mark(reason)(_copy(known[test])))
+
+
+def parametrize(
+    metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], gaps: Mapping[str, str]
+) -> None:
+    """Run a test once for each entry of `table`, as the argument `name`."""
+    cases = []
+    for key, value in table.items():
+        case = ascii(key)[1:-1]
+        reason = gaps.get(f"{metafunc.function.__name__}[{case}]")
+        marks = [gap_mark(reason)] if reason else []
+        cases.append(pytest.param(value, id=case, marks=marks))
+    metafunc.parametrize(name, cases)
 
 
 def gap_mark(reason: str) -> pytest.MarkDecorator:
