@@ -26,6 +26,7 @@ class Area(Enum):
     MEMORY_LIMIT = Capability.MEMORY_LIMIT.value
     IMAGES = Capability.IMAGES.value
     SUSPENSION = Capability.SUSPENSION.value
+    UNDO = Capability.UNDO.value
     VALUES = Capability.VALUES.value
     MODULES = Capability.MODULES.value
     TYPESCRIPT = Capability.TYPESCRIPT.value

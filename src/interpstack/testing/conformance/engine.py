@@ -16,6 +16,7 @@ from interpstack.testing.conformance.limits import CpuLimitTests, LimitTests, Me
 from interpstack.testing.conformance.modules import ModuleTests, TypeScriptTests
 from interpstack.testing.conformance.portable import PortableTests
 from interpstack.testing.conformance.requests import RequestTests
+from interpstack.testing.conformance.undo import UndoTests
 
 __all__ = ["EngineConformance"]
 
@@ -32,6 +33,7 @@ class EngineConformance(
     MemoryLimitTests,
     ImageTests,
     SuspensionTests,
+    UndoTests,
     PortableTests,
     ModuleTests,
     TypeScriptTests,
