@@ -18,7 +18,7 @@ VALUE: Final = ""
 ANY_ERROR: Final = "*"
 
 #: Limits of hostile cells, unless they say otherwise: time enough for a busy machine.
-HOSTILE_LIMITS: Final = Limits(cpu_seconds=0.15, wall_seconds=20, memory_bytes=16 * 2**20)
+HOSTILE_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
 
 #: Kinds of values that the codec knows beside plain JSON, and text with lone surrogates.
 KINDS: Final = frozenset(

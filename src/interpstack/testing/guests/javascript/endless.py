@@ -107,8 +107,8 @@ _WAITS = {
     "code": "for (;;);",
 }
 
-_CPU: Final = Limits(cpu_seconds=0.15, wall_seconds=20, memory_bytes=16 * 2**20)
-_SOON: Final = Limits(cpu_seconds=0.05, wall_seconds=20, memory_bytes=16 * 2**20)
+_CPU: Final = Limits(cpu_seconds=0.25, wall_seconds=20, memory_bytes=16 * 2**20)
+_SOON: Final = Limits(cpu_seconds=0.2, wall_seconds=20, memory_bytes=16 * 2**20)
 _WALL: Final = Limits(cpu_seconds=5, wall_seconds=0.3, memory_bytes=16 * 2**20)
 _NEEDS: Final = Capability.CPU_LIMIT
 #: How a builtin may end; quick ones give a value.
