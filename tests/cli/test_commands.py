@@ -43,8 +43,8 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
     assert (stderr, process.returncode) == ("", 0)
     rows = stdout.partition("Commands:\n")[2].splitlines()
     listed = [row.split()[0] for row in rows if row[2] != " "]
-    assert listed[:4] == ["run", "repl", "plugins", "doctor"]
-    assert listed[4:] == sorted({"demo", "shout", "broken", "failing", "gone", "other"})
+    assert listed[:5] == ["run", "repl", "plugins", "doctor", "engines"]
+    assert listed[5:] == sorted({"demo", "shout", "broken", "failing", "gone", "other"})
     assert "Added by shouter (broken)." in stdout
 
 
@@ -88,7 +88,7 @@ def test_shell_completion_survives_a_broken_command(monkeypatch):
     broken = [EntryPoint("bust", "no_such_module_of_anybody:command", commands.GROUP)]
     monkeypatch.setattr(commands, "entry_points", lambda group: broken)
     completed = ShellComplete(main, {}, "interpstack", "_X").get_completions([], "")
-    assert [item.value for item in completed] == ["run", "repl", "plugins", "doctor"]
+    assert [item.value for item in completed] == ["run", "repl", "plugins", "doctor", "engines"]
 
 
 def test_version(run):

@@ -1,12 +1,15 @@
-"""The how-to page on engines: its code is the example's, and passes the tests for engines."""
+"""The how-to pages on engines: their code is the example's, and passes the tests."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,6 +20,7 @@ FILES = {
     "postfix/language.py": SOURCES / "postfix" / "language.py",
     "postfix/engine.py": SOURCES / "postfix" / "engine.py",
     "postfix/__init__.py": SOURCES / "postfix" / "__init__.py",
+    "postfix/conformance.py": SOURCES / "postfix" / "conformance.py",
     "tests/test_postfix.py": EXAMPLE / "tests" / "test_postfix.py",
 }
 BLOCK = re.compile(r'^```\w+ title="(.+?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -58,3 +62,18 @@ def _tests() -> ModuleType:
 
 
 TestEngineOfThePage = _tests().TestPostfix
+
+
+def _classes() -> dict[str, type]:
+    """The test classes of the page on testing."""
+    page = (DOCS / "how-to" / "test-your-engine.md").read_text("utf-8")
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for code in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code, "page", "exec", dont_inherit=True), namespace)
+    return {name: value for name, value in namespace.items() if name.startswith("Test")}
+
+
+_found = _classes()
+TestBridgesOfThePage = _found["TestWeather"]
+TestRecordsOfThePage = _found["TestThread"]

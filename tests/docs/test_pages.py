@@ -39,7 +39,12 @@ from interpstack.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "changelog.d")
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.md")
+    if path.parent.name != "changelog.d"
+    and not any(part.startswith(".") for part in path.relative_to(DOCS).parts)
+)
 LANGUAGES = {"python", "js", "console", "output", "sh", "text"}
 FENCE = re.compile(r"^ *```(?P<info>[^`\n]+)$", re.MULTILINE)
 

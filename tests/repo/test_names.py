@@ -12,6 +12,8 @@ from typing import Any
 import interpstack
 
 _GROUP = "interpstack"
+#: Where the plugin for pytest registers.
+_PYTEST = "pytest11"
 
 
 def _exported(tree: ast.Module) -> list[str] | None:
@@ -61,10 +63,12 @@ def export_violations(root: Path) -> list[str]:
 def registration_violations(root: Path) -> list[str]:
     """Plugin folders without entry point, entry points without folder, folders not shipped."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
-    points = project["project"]["entry-points"][_GROUP]
+    groups = project["project"]["entry-points"]
+    points = groups[_GROUP]
     shipped = set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
     folders = {path.parent.name for path in (root / "plugins").glob("*/__init__.py")}
-    registered = {value.partition(":")[0].partition(".")[0] for value in points.values()}
+    values = [*points.values(), *groups.get(_PYTEST, {}).values()]
+    registered = {value.partition(":")[0].partition(".")[0] for value in values}
     found = [f"plugins/{name} has no entry point" for name in sorted(folders - registered)]
     found += [f"the entry point of {name} has no folder" for name in sorted(registered - folders)]
     for name in sorted(folders):

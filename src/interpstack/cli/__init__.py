@@ -1,4 +1,4 @@
-"""The command line: `interpstack run`, `repl`, `plugins`, `doctor`, and what plugins add.
+"""The command line: `interpstack run`, `repl`, `plugins`, `doctor`, `engines`, and plugins' own.
 
 Nothing here is imported by the core. Commands are imported when they are used, so that
 `interpstack --help` is fast and a broken plugin breaks only its own command.

@@ -24,6 +24,7 @@ _BUILT_IN = {
     "repl": "interpstack.cli.repl",
     "plugins": "interpstack.cli.info",
     "doctor": "interpstack.cli.doctor",
+    "engines": "interpstack.cli.engines",
 }
 _INTERRUPTED = 130
 

@@ -13,6 +13,8 @@ from interpstack.engine import GuestError
 
 __all__ = ["Globals", "describe", "result_text", "run_script"]
 
+#: Characters of an error's message that leave the guest.
+_MESSAGE_CHARS = 2**16
 #: Where a cell leaves the value of its last expression; no valid name, so no cell can use it.
 _RESULT = "<result>"
 
@@ -78,7 +80,7 @@ def result_text(value: Any, limit: int) -> tuple[str, int]:
 def describe(error: BaseException, namespace: Globals) -> GuestError:
     """An exception of the guest, with the lines of its cells and none of the host's."""
     try:
-        message = str(error)
+        message = str(error)[:_MESSAGE_CHARS]
     except Exception:  # noqa: BLE001 - a guest's own __str__ raises anything
         message = "<its message cannot be shown>"
     lines = [

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from typing import Any
 
 import pytest
 from interpstack_example.progress import Progress
 from interpstack_example.records import ReadableMode
 from interpstack_example.text import MAX_CHARS
 
-from interpstack import Cell, InterpreterStack, RecordRejected, SessionState
+from interpstack import Cell, InterpreterStack, Persistence
+from interpstack.testing import BridgeConformance, BridgeUse, PersistenceConformance
 
 KEY = b"sixteen bytes or more"
 
@@ -30,13 +32,10 @@ def test_engine_is_found_by_name() -> None:
     assert (outcome.error, outcome.text, outcome.console) == (None, "2", "counting")
 
 
-def test_bridge_checks_its_input() -> None:
+def test_bridge_is_called_from_a_guest() -> None:
     with InterpreterStack(plugins=["example"]) as stack, stack.session() as session:
         counted = session.eval_sync("await text.stats({text: 'a b\\nc'})")
         assert counted.text == "{lines: 2, words: 3, chars: 5}"
-        error = session.eval_sync("await text.stats({text: 7})").error
-        assert error is not None
-        assert error.message == "text.stats: field 'text' takes a string; got 7"
         caught = session.eval_sync(
             f"try {{ await text.stats({{text: 'x'.repeat({MAX_CHARS + 1})}}) }}"
             " catch (e) { [e.name, e.tool, e.chars] }"
@@ -67,11 +66,6 @@ def test_prompt_section_is_for_javascript() -> None:
         assert stack.prompt() == ""
 
 
-@pytest.fixture
-def state() -> SessionState:
-    return SessionState(values={"total": 42, "f": {"$": "lost", "v": "it is a function"}})
-
-
 @pytest.mark.parametrize("engine", ["quickjs", "postfix"])
 async def test_state_survives_in_a_record(engine: str) -> None:
     store = "var total = 42" if engine == "quickjs" else '42 "total" set'
@@ -85,37 +79,23 @@ async def test_state_survives_in_a_record(engine: str) -> None:
         assert (await second.eval("total")).text == "42"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"values": '{"total": 43}'}, "was changed"),
-        ({"sequence": 9}, "was changed"),
-        ({"owner": "thread-2"}, "was changed"),
-        ({"values": b"{}"}, "no valid 'values'"),
-        ({"signature": ""}, "was changed"),
-    ],
-)
-def test_changed_records_are_refused(
-    state: SessionState, change: dict[str, object], message: str
-) -> None:
-    mode = ReadableMode(signing_key=KEY)
-    record, _ = mode.dump(state, "thread-1", 1)
-    assert mode.load(record, "thread-1") == state
-    with pytest.raises(RecordRejected, match=message):
-        mode.load({**record, **change}, "thread-1")
+class TestRecords(PersistenceConformance):
+    keeps_images = False
+
+    def make_mode(self, **options: Any) -> Persistence:
+        return ReadableMode(**options)
 
 
-def test_records_are_bound_to_their_conversation(state: SessionState) -> None:
-    mode = ReadableMode()
-    record, _ = mode.dump(state, "thread-1", 1)
-    with pytest.raises(RecordRejected, match="another conversation"):
-        mode.load(record, "thread-2")
-    with pytest.raises(RecordRejected, match="damaged"):
-        mode.load({**record, "values": "[1"}, "thread-1")
+class TestBridges(BridgeConformance):
+    uses = (
+        BridgeUse(
+            name="text.stats",
+            input={"text": "a b\nc"},
+            answer={"lines": 2, "words": 3, "chars": 5},
+            wrong=[{"text": 7}, {}, {"text": "a", "other": 1}],
+            fails=[({"text": "x" * (MAX_CHARS + 1)}, "at most 1000000 characters")],
+        ),
+    )
 
-
-def test_states_that_are_too_large_leave_a_notice(state: SessionState) -> None:
-    mode = ReadableMode(max_bytes=10)
-    record, notice = mode.dump(state, "thread-1", 1)
-    assert "more than the 10" in notice
-    assert mode.load(record, "thread-1").values == {}
+    def make_plugins(self) -> list[str]:
+        return ["example"]

@@ -18,6 +18,7 @@ from interpstack import (
     ConfigurationError,
     Engine,
     Execution,
+    GuestError,
     Image,
     ImageError,
     Isolation,
@@ -216,7 +217,10 @@ class PostfixExecution(Execution):
         self._ended = True
         if main.fault is not None:
             return Completion(error=main.fault.error)
-        text, limit = show(main.value), 2 * self._realm.limits.result_chars
+        try:
+            text, limit = show(main.value), 2 * self._realm.limits.result_chars
+        except RecursionError:
+            return Completion(error=GuestError("RangeError", "the value is nested too deep"))
         omitted = max(0, len(text) - limit)
         return Completion(text=text[:limit], omitted_chars=omitted, undefined=not main.stack)
 

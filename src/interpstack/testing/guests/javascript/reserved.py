@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-import pytest
+from interpstack.testing.guests.guest import ANY_ERROR, VALUE, Attack, group
 
-from interpstack import Bridge, BridgeRegistry, BridgeSet, Limits
-from interpstack_quickjs.engine import QuickJSEngine
+__all__ = ["ATTACKS"]
 
 _ATTEMPTS = {
     "assign": "host = 1",
@@ -70,82 +70,33 @@ _ATTEMPTS = {
     "using": "using host = null",
 }
 
+_LOCAL = [
+    "{ let host = 1; host; }",
+    "((host) => host)(1)",
+    "(() => { const host = 1; return host; })()",
+]
 
-@pytest.mark.parametrize("source", _ATTEMPTS.values(), ids=_ATTEMPTS)
-async def test_bridges_stay(victim: Any, source: str) -> None:
-    await victim.attack(source)
-    assert await victim.run("Object.keys(host).join() + typeof host.echo") == "echofunction"
-    assert await victim.run("const fresh = 1; let other = 2; class Third {}; fresh + other") == "3"
-    assert await victim.run("fresh + other + typeof Third") == "3function"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{ let host = 1; host; }",
-        "((host) => host)(1)",
-        "(() => { const host = 1; return host; })()",
-    ],
+_STAYS = (
+    ("Object.keys(host).join() + typeof host.echo", "echofunction"),
+    ("const fresh = 1; let other = 2; class Third {}; fresh + other", "3"),
+    ("fresh + other + typeof Third", "3function"),
 )
-async def test_local_names_are_the_guests_own(victim: Any, source: str) -> None:
-    assert (await victim.attack(source)).text == "1"
 
+_KEYS = "const all = []; for (const k in globalThis) all.push(k); all.join()"
+_MESSAGE = "host is reserved by the interpreter; use another name"
 
-async def test_a_global_closed_by_a_trick_still_answers(victim: Any) -> None:
-    await victim.attack("Object.freeze(new Proxy(globalThis, {}))")
-    outcome = await victim.attack("const fresh = 1")
-    assert outcome.error.name == "TypeError"
-
-
-async def test_the_message_names_the_way_out(victim: Any) -> None:
-    outcome = await victim.attack("const host = 1")
-    assert outcome.error.name == "TypeError"
-    assert outcome.error.message == "host is reserved by the interpreter; use another name"
-
-
-async def test_bridges_are_hidden_from_enumeration(victim: Any) -> None:
-    assert await victim.run("Object.keys(globalThis).join()") == "keep"
-    assert (
-        await victim.run("const all = []; for (const k in globalThis) all.push(k); all.join()")
-        == "keep,all"
-    )
-    assert await victim.session.names() == ["keep", "all"]
-
-
-def _offer(*names: str) -> BridgeSet:
-    return BridgeRegistry(
-        [Bridge(name=name, handler=lambda value: value, raw=True) for name in names]
-    ).freeze()
-
-
-@pytest.mark.parametrize(
-    "source",
-    {
-        "variable": "var tools = 1",
-        "property": "globalThis.tools = 1",
-        "endless setter": "Object.defineProperty(globalThis, 'tools', {set() { for (;;); }})",
-        "endless getter": "Object.defineProperty(globalThis, 'tools', {get() { for (;;); }})",
-        "constant": "Object.defineProperty(globalThis, 'tools', {value: 1})",
-        "throwing setter": "Object.defineProperty(globalThis, 'tools', {set() { throw 1; }, configurable: true})",
-        "prototype": "Object.setPrototypeOf(globalThis, new Proxy({}, {get() { for (;;); }, has() { for (;;); }, set() { for (;;); }}))",
-    }.values(),
-)
-def test_names_taken_before_the_host_offers_them(source: str) -> None:
-    from interpstack import Cell
-
-    realm = QuickJSEngine().open(Limits(cpu_seconds=0.3), _offer("host.a"))
-
-    def run(code: str) -> Any:
-        execution = realm.start(Cell(source=code))
-        progress = execution.poll(0.0, 0.3)
-        execution.abort("done")
-        return progress
-
-    assert run(f"var keep = 41; {source}; 0").completion.text == "0"
-    for names in (("host.a", "tools.x"), ("tools.y",), ("host.a",)):
-        realm.bind(_offer(*names))
-        assert run("keep + 1").completion.text == "42"
-    realm.bind(_offer("tools.y"))
-    if source in ("var tools = 1", "globalThis.tools = 1"):
-        assert run("Object.keys(tools).join()").completion.text == "y"
-    realm.close()
+ATTACKS: Final[Mapping[str, Attack]] = {
+    **group(
+        "reserved", {k: Attack(v, (VALUE, ANY_ERROR), then=_STAYS) for k, v in _ATTEMPTS.items()}
+    ),
+    **group("reserved", {v: Attack(v, shows="1") for v in _LOCAL}),
+    "reserved/closed by a trick": Attack(
+        "Object.freeze(new Proxy(globalThis, {}))",
+        (VALUE, ANY_ERROR),
+        then=(("try { (0, eval)('var fresh = 1'); 'made'; } catch (e) { e.name; }", "TypeError"),),
+    ),
+    "reserved/message": Attack("const host = 1", ("TypeError",), message=_MESSAGE),
+    "reserved/keys": Attack(
+        "Object.keys(globalThis).join()", shows="keep", then=((_KEYS, "keep,all"),)
+    ),
+}

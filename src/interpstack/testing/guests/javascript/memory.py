@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-import pytest
+from interpstack.engine import Capability
+from interpstack.limits import Limits
+from interpstack.testing.guests.guest import ANY_ERROR, VALUE, Attack, group
 
-from interpstack import Limits
+__all__ = ["ATTACKS"]
 
 #: Cases that must end with `OutOfMemory`: the memory is held by something that outlives the code.
 _HELD = {
@@ -99,102 +102,51 @@ _RESULTS = {
     "boxed string": "new String('x'.repeat(1e5))",
 }
 
+_ERRORS = [
+    "throw new Error('x'.repeat(5e6))",
+    "throw 'x'.repeat(5e6)",
+    "throw {a: 'x'.repeat(5e6)}",
+    "const e = new Error('m'); e.name = 'N'.repeat(3e6); throw e",
+    "const e = new Error('m'); e.stack = 's'.repeat(3e6); throw e",
+    "const e = new Error('m'); e.stack = 'at <eval>\\n'.repeat(3e5); throw e",
+    "throw Symbol('x'.repeat(3e6))",
+    "await Promise.reject(new Error('x'.repeat(3e6)))",
+    "await host.missing({}, new Error('x'.repeat(3e6)))",
+]
 
-@pytest.fixture
-def limits() -> Limits:
-    return Limits(cpu_seconds=0.6, wall_seconds=20, memory_bytes=16 * 2**20)
+_CONSOLE = [
+    "for (let i = 0; i < 3e4; i++) console.log('line', i)",
+    "console.log('x'.repeat(3e6))",
+    "console.log(Array(1e5).fill('x'.repeat(10)))",
+    "console.log(...Array(1e4).fill('%s'))",
+    "for (;;) console.log('x'.repeat(1e4))",
+    "console.table(Array(1e4).fill({a: 1}))",
+    "for (let i = 0; ; i++) console.count('x'.repeat(1000) + i)",
+    "for (let i = 0; ; i++) console.time('x'.repeat(1000) + i)",
+]
 
-
-@pytest.mark.parametrize("source", _HELD.values(), ids=_HELD)
-async def test_memory_runs_out(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is not None, outcome.text[:100]
-    assert outcome.error.name in ("OutOfMemory", "Timeout"), outcome.error
-    if outcome.error.name == "OutOfMemory":
-        assert outcome.error.message.startswith("the guest may use 16 MiB; ")
-
-
-async def test_the_error_says_what_happened(victim: Any) -> None:
-    outcome = await victim.attack("globalThis.a = []; for (;;) a.push(new Uint8Array(1e5))")
-    assert (outcome.error.name, outcome.error.message) == (
-        "OutOfMemory",
-        "the guest may use 16 MiB; what this cell did to variables is undone",
-    )
-    assert await victim.run("typeof a") == "undefined"
-
-
-@pytest.mark.parametrize("source", _BOMBS.values(), ids=_BOMBS)
-async def test_bombs_do_no_harm(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is None or outcome.error.name in {
-        "OutOfMemory", "Timeout", "RangeError", "TypeError", "InternalError", "Error", "Deadlock",
-    }, outcome.error  # fmt: skip
+_NEEDS: Final = Capability.MEMORY_LIMIT
+_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
+_RUN_OUT = ("OutOfMemory", "Timeout")
+_EXPLODE = (VALUE, *_RUN_OUT, "RangeError", "TypeError", "InternalError", "Error", "Deadlock")
 
 
-@pytest.mark.parametrize("source", _RESULTS.values(), ids=_RESULTS)
-async def test_huge_results_are_cut(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is None, outcome.error
-    assert 0 < len(outcome.text) <= 2**18
-    shown = victim.session.render(outcome)
-    assert len(shown) < 8 * 4000
+def _held(source: str) -> Attack:
+    return Attack(source, _RUN_OUT, limits=_LIMITS, needs=_NEEDS)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "throw new Error('x'.repeat(5e6))",
-        "throw 'x'.repeat(5e6)",
-        "throw {a: 'x'.repeat(5e6)}",
-        "const e = new Error('m'); e.name = 'N'.repeat(3e6); throw e",
-        "const e = new Error('m'); e.stack = 's'.repeat(3e6); throw e",
-        "const e = new Error('m'); e.stack = 'at <eval>\\n'.repeat(3e5); throw e",
-        "throw Symbol('x'.repeat(3e6))",
-        "await Promise.reject(new Error('x'.repeat(3e6)))",
-        "await host.missing({}, new Error('x'.repeat(3e6)))",
-    ],
-)
-async def test_huge_errors_are_cut(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is not None
-    assert len(outcome.error.name) + len(outcome.error.message) + len(outcome.error.stack) < 2**18
-    assert len(victim.session.render(outcome)) < 8 * 4000
+def _bomb(source: str) -> Attack:
+    return Attack(source, _EXPLODE, limits=_LIMITS, needs=_NEEDS)
 
 
-async def test_console_is_bounded(victim: Any) -> None:
-    if not victim.has_console:
-        pytest.skip("the console plugin is not installed")
-    for source in (
-        "for (let i = 0; i < 3e4; i++) console.log('line', i)",
-        "console.log('x'.repeat(3e6))",
-        "console.log(Array(1e5).fill('x'.repeat(10)))",
-        "console.log(...Array(1e4).fill('%s'))",
-        "for (;;) console.log('x'.repeat(1e4))",
-        "console.table(Array(1e4).fill({a: 1}))",
-        "for (let i = 0; ; i++) console.count('x'.repeat(1000) + i)",
-        "for (let i = 0; ; i++) console.time('x'.repeat(1000) + i)",
-    ):
-        outcome = await victim.attack(source)
-        assert len(outcome.console) <= 4000
-        assert outcome.error is None or outcome.error.name in ("Timeout", "OutOfMemory"), source
+def _large(source: str, end: str) -> Attack:
+    return Attack(source, (end,), limits=_LIMITS)
 
 
-async def test_full_but_not_overfull(victim: Any) -> None:
-    """Filling what there is over many cells ends in errors, never in a dead session."""
-    assert await victim.run("globalThis.hoard = []; 'ok'") == "ok"
-    for _ in range(40):
-        outcome = await victim.session.eval("hoard.push(new Uint8Array(6e5).fill(1)); hoard.length")
-    assert outcome.error is not None
-    assert outcome.error.name == "OutOfMemory"
-    await victim.assert_healthy()
-    assert int(await victim.run("hoard.length")) >= 15
-    assert await victim.run("hoard = null; 'freed'") == "freed"
-    assert await victim.run("new Uint8Array(5e6).length") == "5000000"
-
-
-async def test_many_realms_do_not_share_a_fate(victim: Any) -> None:
-    other = victim.session._stack.session("other")
-    async with other:
-        await other.eval("const keep = 1")
-        await victim.attack("const a = []; for (;;) a.push({})")
-        assert (await other.eval("keep")).text == "1"
+ATTACKS: Final[Mapping[str, Attack]] = {
+    **group("memory", {k: _held(v) for k, v in _HELD.items()}),
+    **group("bombs", {k: _bomb(v) for k, v in _BOMBS.items()}),
+    **group("large results", {k: _large(v, VALUE) for k, v in _RESULTS.items()}),
+    **group("large errors", {v: _large(v, ANY_ERROR) for v in _ERRORS}),
+    **group("large output", {v: Attack(v, (VALUE, *_RUN_OUT), limits=_LIMITS) for v in _CONSOLE}),
+}

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-import pytest
+from interpstack.engine import Capability
+from interpstack.limits import Limits
+from interpstack.testing.guests.guest import VALUE, Attack, group
 
-from interpstack import Limits
+__all__ = ["ATTACKS"]
 
 _SPIN = "for (;;);"
 
@@ -78,35 +81,17 @@ _LOOPS = {
     "getter in className": f"class C {{ static get name() {{ {_SPIN} }} }}; for (;;) C.name",
 }
 
-#: Builtins that run long without polling; only the host's clock stops them.
+#: Builtins that run long without polling for the limit.
 _BUILTINS = {
     "indexOf": "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)",
-    "includes": "Array.prototype.includes.call({length: 2 ** 53 - 1}, 1)",
-    "lastIndexOf": "Array.prototype.lastIndexOf.call({length: 2 ** 53 - 1}, 1)",
     "fill": "Array.prototype.fill.call({length: 2 ** 53 - 1, set 0(v) {}}, 1)",
     "join": "Array.prototype.join.call({length: 2 ** 53 - 1}, '')",
-    "reverse": "Array.prototype.reverse.call({length: 2 ** 53 - 1})",
-    "copyWithin": "Array.prototype.copyWithin.call({length: 2 ** 53 - 1}, 0, 1)",
     "sort": "Array.prototype.sort.call({length: 2 ** 53 - 1})",
-    "sparse sort": "const a = []; a.length = 2 ** 32 - 1; a.sort()",
-    "forEach": "const a = []; a.length = 2 ** 32 - 1; a.forEach(() => {})",
     "flat": "const a = []; a.length = 2 ** 32 - 1; a.flat()",
-    "shift": "const a = []; a.length = 2 ** 32 - 1; a[1] = 1; for (;;) a.shift()",
-    "padEnd": "''.padEnd(2 ** 30 - 1, 'ab')",
-    "repeat": "'ab'.repeat(2 ** 29 - 1)",
     "BigInt power": "2n ** (2n ** 40n)",
-    "BigInt products": "let b = 3n; for (;;) b = b * b % (2n ** 60000n)",
     "BigInt text": "(7n ** 300000n).toString().length",
-    "BigInt parse": "BigInt('7'.repeat(1e6)).toString(16).length",
-    "apply": "Math.max.apply(null, {length: 2 ** 32 - 1})",
-    "concat": "[].concat(Object.assign([], {length: 2 ** 32 - 1}))",
-    "indexOf of texts": "const t = 'a'.repeat(2e6); for (;;) t.indexOf('a'.repeat(1e6) + 'b')",
-    "lastIndexOf of texts": "const t = 'a'.repeat(2e6); for (;;) t.lastIndexOf('b' + 'a'.repeat(1e6))",
     "replaceAll": "'a'.repeat(1e6).replaceAll('a', 'bcd'.repeat(1000))",
-    "typed array sort": "const t = new Float64Array(1e6); for (;;) t.fill(1).sort()",
     "JSON of a Proxy": "JSON.stringify(new Proxy([], {get: (t, k) => k === 'length' ? 2 ** 53 - 1 : 0}))",
-    "own keys": "Object.keys(new String('x'.repeat(5e6))).length",
-    "normalize": "const t = 'é'.repeat(5e5); for (;;) t.normalize('NFD').normalize('NFC')",
     "result of a long Proxy": "new Proxy([], {get: (t, k) => k === 'length' ? 2 ** 53 - 1 : t[k]})",
     "result with length 2**32-1": "const a = []; a.length = 2 ** 32 - 1; a",
     "argument with length 2**32-1": "const a = []; a.length = 2 ** 32 - 1; await host.echo(a)",
@@ -122,51 +107,28 @@ _WAITS = {
     "code": "for (;;);",
 }
 
-#: How such a builtin may end, besides with a value, quick ones do.
-_ENDS = {"Timeout", "OutOfMemory", "RangeError", "TypeError"}
+_CPU: Final = Limits(cpu_seconds=0.25, wall_seconds=20, memory_bytes=16 * 2**20)
+_SOON: Final = Limits(cpu_seconds=0.2, wall_seconds=20, memory_bytes=16 * 2**20)
+_WALL: Final = Limits(cpu_seconds=5, wall_seconds=0.3, memory_bytes=16 * 2**20)
+_NEEDS: Final = Capability.CPU_LIMIT
+#: How a builtin may end; quick ones give a value.
+_QUICK: Final = (VALUE, "Timeout", "OutOfMemory", "RangeError", "TypeError")
 
 
-@pytest.mark.parametrize("source", _LOOPS.values(), ids=_LOOPS)
-async def test_endless_code_times_out(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is not None, outcome.text
-    assert outcome.error.name == "Timeout", outcome.error
+def _endless(source: str, limits: Limits) -> Attack:
+    return Attack(source, ("Timeout",), limits=limits, needs=_NEEDS)
 
 
-class TestBuiltins:
-    @pytest.fixture
-    def limits(self, monkeypatch: pytest.MonkeyPatch) -> Limits:
-        monkeypatch.setattr("interpstack_quickjs.guest._GRACE_SECONDS", 0.2)
-        return Limits(cpu_seconds=0.1, wall_seconds=20, memory_bytes=16 * 2**20)
-
-    @pytest.mark.parametrize("source", _BUILTINS.values(), ids=_BUILTINS)
-    async def test_long_builtins_end(self, victim: Any, source: str) -> None:
-        outcome = await victim.attack(source)
-        assert outcome.error is None or outcome.error.name in _ENDS, outcome.error
-
-
-async def test_output_so_far_is_kept(victim: Any) -> None:
-    if not victim.has_console:
-        pytest.skip("the console plugin is not installed")
-    for source in ("for (;;);", "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)"):
-        outcome = await victim.attack(f"console.log('before'); {source}")
-        assert (outcome.console, outcome.error.name) == ("before", "Timeout")
-
-
-async def test_leftover_promises_do_not_slow_down_later_cells(victim: Any) -> None:
-    outcome = await victim.attack("(async () => { for (;;) await null; })(); 'ended'")
-    assert outcome.error is None or outcome.error.name == "Timeout"
-    assert (await victim.attack("'next'")).text == "next"
-
-
-class TestWallLimit:
-    @pytest.fixture
-    def limits(self) -> Limits:
-        return Limits(cpu_seconds=5, wall_seconds=0.4, memory_bytes=16 * 2**20)
-
-    @pytest.mark.parametrize("source", _WAITS.values(), ids=_WAITS)
-    async def test_waiting_for_ever_times_out(self, victim: Any, source: str) -> None:
-        outcome = await victim.session.eval(source)
-        assert outcome.error is not None
-        assert outcome.error.name == "Timeout"
-        assert await victim.run("keep.n + 1") == "42"
+ATTACKS: Final[Mapping[str, Attack]] = {
+    **group("loops", {k: _endless(v, _CPU) for k, v in _LOOPS.items()}),
+    **group(
+        "builtins", {k: Attack(v, _QUICK, limits=_SOON, needs=_NEEDS) for k, v in _BUILTINS.items()}
+    ),
+    **group("waits", {k: _endless(v, _WALL) for k, v in _WAITS.items()}),
+    "loops/output so far": Attack(
+        "console.log('before'); for (;;);", ("Timeout",), console="before", needs=_NEEDS
+    ),
+    "loops/leftover promise": Attack(
+        "(async () => { for (;;) await null; })(); 'ended'", (VALUE, "Timeout"), needs=_NEEDS
+    ),
+}

@@ -1,12 +1,15 @@
-"""Recursion and nesting without end: a `RangeError`, never a dead host."""
+"""Recursion and nesting without end: an error, never a dead host."""
 
 # ruff: noqa: E501 - guest code reads best unbroken
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-import pytest
+from interpstack.testing.guests.guest import VALUE, Attack, group
+
+__all__ = ["ATTACKS"]
 
 _RECURSION = {
     "plain": "function r(n) { return r(n + 1) + 1; }; r(0)",
@@ -55,6 +58,7 @@ _RECURSION = {
     "while out of stack": "function f() { try { f(); } finally { host.echo(1); } }; f()",
 }
 
+#: Source texts: what opens, what stands in the middle, what closes.
 _SOURCES = {
     "parentheses": ("(", "1", ")"),
     "arrays": ("[", "", "]"),
@@ -76,32 +80,7 @@ _SOURCES = {
     "labels": ("a:", "1", ""),
 }
 
-
-@pytest.mark.parametrize("source", _RECURSION.values(), ids=_RECURSION)
-async def test_endless_recursion_ends(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error is None or outcome.error.name in {
-        "RangeError", "Timeout", "OutOfMemory", "InternalError", "TypeError", "SyntaxError",
-    }, outcome.error  # fmt: skip
-
-
-@pytest.mark.parametrize("source", ["function r(n) { return r(n + 1) + 1; }; r(0)"])
-async def test_plain_recursion_is_a_range_error(victim: Any, source: str) -> None:
-    outcome = await victim.attack(source)
-    assert outcome.error.name == "RangeError"
-    assert "Maximum call stack size exceeded" in outcome.error.message
-
-
-@pytest.mark.parametrize("depth", [300, 50_000])
-@pytest.mark.parametrize("parts", _SOURCES.values(), ids=_SOURCES)
-async def test_deeply_nested_source(victim: Any, parts: tuple[str, str, str], depth: int) -> None:
-    before, middle, after = parts
-    outcome = await victim.attack(before * depth + middle + after * depth)
-    assert outcome.error is None or outcome.error.name in {
-        "RangeError", "SyntaxError", "OutOfMemory", "Timeout", "TypeError", "ReferenceError",
-    }, outcome.error  # fmt: skip
-
-
+#: What puts the value `a` one level deeper.
 _NEST = {
     "arrays": "[a]",
     "objects": "{a}",
@@ -119,45 +98,68 @@ _NEST = {
     "arguments": "(function () { return arguments; })(a)",
 }
 
+_CYCLES = ["a[0] = a", "a.push({a})", "a.push(new Map([[a, a]]))", "a.push(new Set([a]))"]
 
-@pytest.mark.parametrize("depth", [40, 180, 5_000])
-@pytest.mark.parametrize("make", _NEST.values(), ids=_NEST)
-async def test_deeply_nested_results(victim: Any, make: str, depth: int) -> None:
-    outcome = await victim.attack(f"let a = 1; for (let i = 0; i < {depth}; i++) a = {make}; a")
-    assert outcome.error is None, outcome.error
-    assert len(outcome.text) < 2**16
-
-
-@pytest.mark.parametrize(
-    "make", [_NEST[k] for k in ("arrays", "objects", "keys with a dollar", "Maps", "Sets")]
+_ENDS = (
+    VALUE,
+    "RangeError",
+    "Timeout",
+    "OutOfMemory",
+    "InternalError",
+    "TypeError",
+    "SyntaxError",
+    "ReferenceError",
 )
-@pytest.mark.parametrize("depth", [10, 180, 2_000])
-async def test_deeply_nested_arguments(victim: Any, make: str, depth: int) -> None:
-    outcome = await victim.attack(
-        f"let a = 1; for (let i = 0; i < {depth}; i++) a = {make}; typeof await host.echo(a)"
+_DEEP = "the value is nested too deep, or contains itself"
+
+
+def _sources() -> dict[str, Attack]:
+    return {
+        f"source of {name}, {depth}": Attack(before * depth + middle + after * depth, _ENDS)
+        for name, (before, middle, after) in _SOURCES.items()
+        for depth in (300, 50_000)
+    }
+
+
+def _results() -> dict[str, Attack]:
+    return {
+        f"result of {name}, {depth}": Attack(
+            f"let a = 1; for (let i = 0; i < {depth}; i++) a = {make}; a"
+        )
+        for name, make in _NEST.items()
+        for depth in (40, 180, 5_000)
+    }
+
+
+def _arguments() -> dict[str, Attack]:
+    found = {}
+    for name in ("arrays", "objects", "keys with a dollar", "Maps", "Sets"):
+        for depth in (10, 180, 2_000):
+            source = f"let a = 1; for (let i = 0; i < {depth}; i++) a = {_NEST[name]}; "
+            fits = Attack(source + "typeof await host.echo(a)", shows="object")
+            caught = (
+                f"try {{ await host.echo(a); }} catch (e) {{ e.message.slice(0, {len(_DEEP)}); }}"
+            )
+            found[f"argument of {name}, {depth}"] = (
+                fits if depth < 190 else Attack(source + caught, shows=_DEEP)
+            )
+    return found
+
+
+def _cycles() -> dict[str, Attack]:
+    caught = (
+        "try { await host.echo(a); } catch (e) { [e.name, e.message.includes('contains itself')]; }"
     )
-    if depth < 190:
-        assert (outcome.error, outcome.text) == (None, "object")
-    else:
-        assert outcome.error.name == "TypeError"
-        assert outcome.error.message.startswith("the value is nested too deep, or contains itself")
+    return {
+        f"cycle by {make}": Attack(
+            f"const a = []; {make}; a", then=((caught, '["TypeError", true]'),)
+        )
+        for make in _CYCLES
+    }
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        "a[0] = a",
-        "a.push({a})",
-        "a.push(new Map([[a, a]]))",
-        "a.push(new Set([a]))",
-        "a.self = a; a.push(1)",
-    ],
-)
-async def test_cycles(victim: Any, make: str) -> None:
-    outcome = await victim.attack(f"const a = []; {make}; a")
-    assert outcome.error is None
-    assert "[Circular]" in outcome.text
-    if "self" not in make:  # JSON has no place for it
-        outcome = await victim.attack(f"const a = []; {make}; await host.echo(a)")
-        assert outcome.error.name == "TypeError"
-        assert "contains itself" in outcome.error.message
+ATTACKS: Final[Mapping[str, Attack]] = {
+    **group("recursion", {k: Attack(v, _ENDS) for k, v in _RECURSION.items()}),
+    "recursion/is a RangeError": Attack(_RECURSION["plain"], ("RangeError",)),
+    **group("nesting", _sources() | _results() | _arguments() | _cycles()),
+}

@@ -1,0 +1,38 @@
+"""What the kit tests: areas required of every engine, and one for each declared capability."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from interpstack.engine import Capability
+
+__all__ = ["Area"]
+
+
+class Area(Enum):
+    """One module of tests. Those named as a `Capability` are tested where that is declared."""
+
+    CELLS = "cells"  #: values of cells, persistence of scope, redeclaration, top-level await
+    CROSSING = "values that cross"  #: the codec, both ways
+    CONSOLE = "console"  #: output: whole, in order, bounded
+    ERRORS = "errors"  #: of the guest, told without the host's paths
+    REQUESTS = "requests"  #: batching, order, answers, failures
+    ENDS = "ends of cells"  #: un-awaited requests, refusal after the end, cancellation, deadlock
+    LIMITS = "limits"  #: wall time, budgets, sizes: what every engine needs
+    ISOLATION = "isolation"  #: between realms, and what the isolation class promises
+    HOSTILE = "hostile guests"
+    LIFE = "life cycle"  #: closing in any state, a thousand realms, no growth
+    CPU_LIMIT = Capability.CPU_LIMIT.value
+    MEMORY_LIMIT = Capability.MEMORY_LIMIT.value
+    IMAGES = Capability.IMAGES.value
+    SUSPENSION = Capability.SUSPENSION.value
+    UNDO = Capability.UNDO.value
+    VALUES = Capability.VALUES.value
+    MODULES = Capability.MODULES.value
+    TYPESCRIPT = Capability.TYPESCRIPT.value
+    DETERMINISM = Capability.DETERMINISM.value
+
+    @property
+    def capability(self) -> Capability | None:
+        """What an engine declares to be tested here; `None` if it must be anyway."""
+        return next((item for item in Capability if item.value == self.value), None)

@@ -1,0 +1,95 @@
+"""The end of a cell: requests nobody awaited, late ones, cancellation, deadlock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from interpstack.engine import Capability
+from interpstack.limits import Limits
+from interpstack.testing.conformance.areas import Area
+from interpstack.testing.conformance.kit import EngineKit, hanging
+
+__all__ = ["EndTests"]
+
+
+class EndTests(EngineKit, area=Area.ENDS):
+    """Required of every engine."""
+
+    def test_unawaited_request_finishes_before_the_answer(self) -> None:
+        finished = []
+
+        async def echo(value: Any) -> None:
+            await asyncio.sleep(0.05)
+            finished.append(value)
+
+        with self.session(echo=echo) as session:
+            assert self.eval(session, self.guest.unawaited) == "left"
+            assert len(finished) == 1
+
+    def test_unawaited_request_is_cancelled_where_the_stack_says_so(self) -> None:
+        ends: list[str] = []
+        with self.session(echo=hanging(ends), unawaited="cancel") as session:
+            assert self.eval(session, self.guest.unawaited) == "left"
+            session.eval_sync(self.guest.store)
+            self.assert_usable(session)
+        assert ends in ([], ["cancelled"])  # empty if it was cancelled before it began
+
+    def test_request_after_the_end_is_refused_in_the_guest(self) -> None:
+        seen = []
+
+        async def echo(value: int) -> int:
+            await asyncio.sleep(0.02)
+            seen.append(value)
+            return value
+
+        with self.session(echo=echo) as session:
+            assert session.eval_sync(self.guest.after_end).ok
+            assert "cell had ended" in self.eval(session, self.guest.after_end_recall)
+        assert seen == [1]
+
+    def test_deadlock_is_told_at_once(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+            self.fails(session, self.guest.deadlock, "Deadlock", "nothing can settle")
+            self.assert_usable(session)
+
+    def test_cancellation_while_the_guest_waits(self) -> None:
+        ends: list[str] = []
+        self.run(self._cancel(self.guest.request, hanging(ends)))
+        assert ends == ["cancelled"]
+
+    def test_cancellation_while_the_guest_computes(self) -> None:
+        if Capability.CPU_LIMIT not in self.engine.capabilities:
+            pytest.skip("the engine does not declare cpu-limit")
+        self.run(self._cancel(self.guest.loop, None))
+
+    def test_cells_of_a_session_run_in_order(self) -> None:
+        seen: list[int] = []
+
+        async def echo(value: int) -> int:
+            seen.append(value)
+            await asyncio.sleep(0.01)
+            return value
+
+        async def main() -> None:
+            async with self.stack(echo=echo).session() as session:
+                cells = (self.guest.request, self.guest.error, self.guest.request)
+                outcomes = await asyncio.gather(*(session.eval(cell) for cell in cells))
+            assert [outcome.ok for outcome in outcomes] == [True, False, True]
+
+        self.run(main())
+        assert seen == [42, 42]
+
+    async def _cancel(self, source: str, echo: Any) -> None:
+        handlers = {"echo": echo} if echo else {}
+        async with self.stack(limits=Limits(cpu_seconds=5.0), **handlers).session() as session:
+            await session.eval(self.guest.store)
+            running = asyncio.ensure_future(session.eval(source))
+            await asyncio.sleep(0.2)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert (await session.eval(self.guest.recall)).text == "42"

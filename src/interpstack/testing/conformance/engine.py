@@ -1,0 +1,67 @@
+"""The kit as one class."""
+
+from __future__ import annotations
+
+from interpstack.testing.conformance.cells import CellTests
+from interpstack.testing.conformance.console import ConsoleTests
+from interpstack.testing.conformance.crossing import CrossingTests
+from interpstack.testing.conformance.determinism import DeterminismTests
+from interpstack.testing.conformance.ends import EndTests
+from interpstack.testing.conformance.errors import ErrorTests
+from interpstack.testing.conformance.hostile import HostileTests
+from interpstack.testing.conformance.images import ForeignImageTests, ImageTests, SuspensionTests
+from interpstack.testing.conformance.isolation import IsolationTests
+from interpstack.testing.conformance.life import LifeTests
+from interpstack.testing.conformance.limits import CpuLimitTests, LimitTests, MemoryLimitTests
+from interpstack.testing.conformance.modules import ModuleTests, TypeScriptTests
+from interpstack.testing.conformance.portable import PortableTests
+from interpstack.testing.conformance.requests import RequestTests
+from interpstack.testing.conformance.undo import UndoTests
+
+__all__ = ["EngineConformance"]
+
+
+class EngineConformance(
+    CellTests,
+    CrossingTests,
+    ConsoleTests,
+    ErrorTests,
+    RequestTests,
+    EndTests,
+    LimitTests,
+    CpuLimitTests,
+    MemoryLimitTests,
+    ImageTests,
+    SuspensionTests,
+    UndoTests,
+    PortableTests,
+    ModuleTests,
+    TypeScriptTests,
+    DeterminismTests,
+    IsolationTests,
+    HostileTests,
+    ForeignImageTests,
+    LifeTests,
+    kit=True,
+):
+    """What every engine must do, as a class of tests.
+
+    ```python
+    class TestMyEngine(EngineConformance):
+        guest = JAVASCRIPT
+
+        def make_engine(self):
+            return MyEngine()
+    ```
+
+    Tests of a capability are skipped where the engine does not declare it. A declared one is
+    tested; what it cannot do all the same is told in `gaps`, by test name, with the reason:
+    `gaps = {"test_damaged_images_are_refused": "images carry no checksum"}`. One case of a test
+    is named as pytest shows it, `test_hostile_guest[loops/regex]`. A gap that has been closed
+    fails until it is taken off.
+
+    Raises:
+        TypeError: When a subclass is made: it replaces a test of the kit, or names a gap that is
+            no test or has no reason. When tests are collected: it has no `guest`, or one of its
+            tests is marked to be skipped.
+    """

@@ -1,0 +1,174 @@
+"""What the kit has to know of a guest language: samples, and code that wants to do harm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from interpstack.engine import Capability
+from interpstack.limits import Limits
+
+__all__ = ["ANY_ERROR", "HOSTILE_LIMITS", "KINDS", "VALUE", "Attack", "Guest", "group"]
+
+#: In `Attack.ends`: the cell may end with a value.
+VALUE: Final = ""
+#: In `Attack.ends`: any error will do.
+ANY_ERROR: Final = "*"
+
+#: Limits of hostile cells, unless they say otherwise: time enough for a busy machine.
+HOSTILE_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
+
+#: Kinds of values that the codec knows beside plain JSON, and text with lone surrogates.
+KINDS: Final = frozenset(
+    {"undefined", "number", "bigint", "date", "bytes", "map", "set", "error", "object", "surrogate"}
+)
+
+
+@attrs.frozen
+class Attack:
+    """One hostile cell, how it may end, and what must be true afterwards.
+
+    It runs in a session that `Guest.prepare` has set up, with the awaited bridge `host.echo`,
+    which gives back what it gets, and fails for the text `fail`.
+
+    Attributes:
+        source: The cell.
+        ends: Names of the errors it may end with, `ANY_ERROR` for all; `VALUE` lets it succeed.
+        shows: The text of its value, if that must be something certain. A lone surrogate in it
+            shows as `\\ud800`.
+        message: The message of its error, if that must be something certain.
+        console: What it prints before it ends, if that must be something certain.
+        then: Cells that follow, with the texts they must show.
+        before: A cell that comes first and must succeed.
+        limits: Limits of the session.
+        language: The cell's language, if it is not the engine's own.
+        needs: Without this capability the attack is not tried.
+        healthy: Whether `Guest.health` must hold afterwards; without it only `then` must.
+    """
+
+    source: str
+    ends: tuple[str, ...] = (VALUE,)
+    shows: str | None = attrs.field(default=None, kw_only=True)
+    message: str | None = attrs.field(default=None, kw_only=True)
+    console: str | None = attrs.field(default=None, kw_only=True)
+    then: tuple[tuple[str, str], ...] = attrs.field(default=(), kw_only=True)
+    before: str | None = attrs.field(default=None, kw_only=True)
+    limits: Limits = attrs.field(default=HOSTILE_LIMITS, kw_only=True)
+    language: str | None = attrs.field(default=None, kw_only=True)
+    needs: Capability | None = attrs.field(default=None, kw_only=True)
+    healthy: bool = attrs.field(default=True, kw_only=True)
+
+
+def group(name: str, attacks: Mapping[str, Attack]) -> dict[str, Attack]:
+    """Attacks under `name/…`, as the kit's test ids show them."""
+    return {f"{name}/{key}": attack for key, attack in attacks.items()}
+
+
+@attrs.frozen(kw_only=True)
+class Guest:
+    """Samples in one guest language.
+
+    Cells are offered the bridges `kit.echo`, `kit.take` and `kit.give`, which are awaited, and
+    `kit.note`, which is not. All take one field, `value`, except `kit.give`, which takes none.
+    "Shows" means that the value of the last expression has this text.
+
+    Attributes:
+        language: As in `Engine.language`.
+        store: A declaration whose value `recall` needs.
+        recall: An expression over what `store` declared; shows `42`.
+        redeclare: Declares the same name anew, so that `recall` shows `2`.
+        error: Raises an error named `error_name` with the message `broken by the cell`.
+        error_name: See `error`.
+        syntax_error: Text that is no program.
+        print: Prints `heard 7`, once.
+        print_much: Prints 20,000 characters or more in several lines, and shows `printed`.
+        long_text: Its value is a text of 20,000 characters or more, all `x`.
+        request: Awaits `kit.echo` with 42; shows the answer.
+        exchange: Passes `exchanged` to `kit.echo`, and the answer of that to `kit.echo` again.
+        exchanged: What `exchange` passes, as the host sees it.
+        relay: Awaits `kit.give`, and passes the answer to `kit.take`.
+        parallel: Calls `kit.echo` with 0 to 99 at once, awaits all and shows their sum.
+        sequence: Calls `kit.echo` six times, one after another, with any value. At the first
+            failure it shows how many had succeeded and the error's name: `3 ToolError`.
+        send_much: Awaits `kit.echo` with a text of 20,000 characters or more.
+        calls: Calls `kit.note` with 0, 1 and 2.
+        unawaited: Calls `kit.echo` without awaiting the answer; shows `left`.
+        after_end: Declares `late` as an empty text and starts, without awaiting it, something
+            that awaits `kit.echo` with 1, calls it again with 2, and stores the message of the
+            error it gets in `late`.
+        after_end_recall: Shows `late`.
+        deadlock: Awaits what nothing settles, without a request.
+        loop: Computes for ever.
+        chance: Shows a random number.
+        clock: Shows the time, to the millisecond or finer.
+        kinds: The kinds of values that survive a way through this guest; see `KINDS`.
+        sends: By name: a cell that passes a value to `kit.echo`, and that value as the host
+            sees it.
+        hoard: Takes memory without end. For `Capability.MEMORY_LIMIT`.
+        hold: Takes about 24 MiB, keeps them in a global, shows `held`.
+        store_unportable: Declares something that has no portable form. For `VALUES`.
+        recall_unportable: Uses it.
+        load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
+            For `MODULES`.
+        miss_module: Imports `kit/absent`, and does not catch the error. For `MODULES`.
+        modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
+            the others.
+        typed: TypeScript that is no JavaScript; shows `42`. For `TYPESCRIPT`.
+        reach: Attempts to get something of the host's: the environment variable `{name}` or
+            the file `{path}`. One that succeeds shows what is there.
+        exits: Attempts to end the process that runs the guest.
+        pollute: Changes something that all code of this language shares, such as a built-in.
+        polluted: Shows `clean` in a realm where nobody did.
+        squats: Cells that take the name `tools` before the host offers `tools.echo`.
+        prepare: Sets a session up for attacks.
+        health: Cells that show that a session is unharmed, with their texts.
+        attacks: By name, as in `endless/getter`.
+    """
+
+    language: str
+    store: str
+    recall: str
+    redeclare: str
+    error: str
+    error_name: str
+    syntax_error: str
+    print: str
+    print_much: str
+    long_text: str
+    request: str
+    exchange: str
+    exchanged: Any = attrs.field(
+        factory=lambda: {"n": 1, "list": [1.5, None, True, "é"], "deep": {"$": [{}]}}
+    )
+    relay: str
+    parallel: str
+    sequence: str
+    send_much: str
+    calls: str
+    unawaited: str
+    after_end: str
+    after_end_recall: str
+    deadlock: str
+    loop: str
+    chance: str
+    clock: str
+    kinds: frozenset[str] = KINDS
+    sends: Mapping[str, tuple[str, Any]] = attrs.field(factory=dict)
+    hoard: str | None = None
+    hold: str | None = None
+    store_unportable: str | None = None
+    recall_unportable: str | None = None
+    load_module: str | None = None
+    miss_module: str | None = None
+    modules: Mapping[str, str] = attrs.field(factory=dict)
+    typed: str | None = None
+    reach: tuple[str, ...] = ()
+    exits: tuple[str, ...] = ()
+    pollute: str | None = None
+    polluted: str | None = None
+    squats: tuple[str, ...] = ()
+    prepare: str | None = None
+    health: tuple[tuple[str, str], ...] = ()
+    attacks: Mapping[str, Attack] = attrs.field(factory=dict)
