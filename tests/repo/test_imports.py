@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 _CORE = {"attr", "attrs", "pluggy", "interpstack"}
 #: Submodules of the core that plugins may use beside the names of `interpstack` itself.
 _PUBLIC_MODULES = ("interpstack.guests.javascript", "interpstack.testing")
+#: What prepares sources for JavaScript engines may import; the core never loads it.
+_JAVASCRIPT = {"quickjs_rs", "tree_sitter", "tree_sitter_javascript", "wasmtime"}
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 
@@ -72,10 +75,13 @@ def core_violations(root: Path) -> list[str]:
     """Imports of the core beyond the standard library, attrs and pluggy."""
     found = []
     for path in core_files(root):
-        testing = "testing" in path.relative_to(root).parts
+        place = path.relative_to(root / "src/interpstack").as_posix()
+        testing = place.startswith("testing/")
+        javascript = place.startswith("guests/javascript/") and path.name != "__init__.py"
         for item in imports(root, path):
             allowed = item.package in sys.stdlib_module_names or item.package in _CORE
             lazy = testing and item.package == "pytest" and item.in_function
+            lazy = lazy or (javascript and item.package in _JAVASCRIPT)
             cli = item.module.startswith("interpstack.cli") or "cli" in item.names
             if not (allowed or lazy) or (cli and item.package == "interpstack"):
                 found.append(f"{item.place}: the core imports {item.module or 'relatively'}")
@@ -126,7 +132,9 @@ def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     if item.package != "interpstack":
         return ""
     if item.module != "interpstack":
-        return "" if item.module in _PUBLIC_MODULES else f"imports {item.module}, which is private"
+        shared = item.module.startswith("interpstack.guests.javascript.")
+        public_module = shared or item.module in _PUBLIC_MODULES
+        return "" if public_module else f"imports {item.module}, which is private"
     hidden = sorted(set(item.names) - public)
     return f"imports {', '.join(hidden)}, not in interpstack.__all__" if hidden else ""
 
@@ -148,6 +156,8 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
         ("render.py", "from interpstack.cli import main", "imports interpstack.cli"),
         ("guests/__init__.py", "import_module('rich')", "imports rich"),
         ("testing/fake.py", "import pytest", "imports pytest"),
+        ("guests/javascript/__init__.py", "import wasmtime", "imports wasmtime"),
+        ("guests/javascript/rewrite.py", "import jsrun", "imports jsrun"),
     ],
 )
 def test_the_core_guard_notices(broken: Any, name: str, line: str, violation: str) -> None:
@@ -187,3 +197,13 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
     (found,) = plugin_violations(copy)
     assert found.startswith(file)
     assert violation in found
+
+
+def test_importing_the_core_loads_nothing_else() -> None:
+    code = (
+        "import sys, interpstack, interpstack.testing, interpstack.guests.javascript\n"
+        f"loaded = {sorted(_JAVASCRIPT)!r} + ['langchain', 'deepagents', 'rich', 'click']\n"
+        "found = [name for name in loaded if name in sys.modules]\n"
+        "assert not found, found"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
