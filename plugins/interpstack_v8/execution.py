@@ -37,7 +37,7 @@ UNDONE: Final = (
 _WIND_DOWN_SECONDS: Final = 0.5
 #: Times that the engine is entered for a module before the guest counts as idle.
 _MODULE_STEPS: Final = 50
-#: Bytes of garbage that may lie in the heap beside what the guest keeps.
+#: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
 _GARBAGE_BYTES: Final = 64 * 2**20
 
 
@@ -49,7 +49,6 @@ class V8Execution(Execution):
         self._cell = cell
         self._isolate: Isolate | None = None
         self._importing = False
-        self._ended = False
         self._answers: list[str] = []
 
     # -- the protocol ----------------------------------------------------------------------
@@ -75,8 +74,8 @@ class V8Execution(Execution):
                 told = isolate.enter("resume", '["drain"]', seconds=left)
                 progress = _joined(progress, self._progress(told["text"]))
         except OutOfTime:
-            self._ended = True
-            return Progress(exhausted=True, cpu_seconds=isolate.cpu_seconds - begun)
+            spent = isolate.cpu_seconds - begun
+            return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
         except IsolateLost as error:
             return self._lost(isolate, error)
         spent = isolate.cpu_seconds - begun
@@ -104,12 +103,14 @@ class V8Execution(Execution):
             return Progress()  # it never began
         progress = Progress()
         try:
-            told = isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS)
-            progress = self._progress(told)
-            isolate.enter("resume", '["drain"]', seconds=_WIND_DOWN_SECONDS)
-            if not self._importing:
+            progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
+            told = isolate.enter("resume", '["drain"]', seconds=_WIND_DOWN_SECONDS)
+            if self._is_overfull(told):
+                why = "it left more in memory than the limit allows"
+            elif self._importing:
+                why = "it left a module half loaded"
+            else:
                 return progress
-            why = "it left a module half loaded"
         except OutOfTime:
             why = "it left endless work behind"
         except (IsolateLost, EngineFailure) as error:
@@ -145,7 +146,8 @@ class V8Execution(Execution):
 
     def _is_overfull(self, told: Mapping[str, Any]) -> bool:
         limit = self._realm.limits.memory_bytes
-        return limit is not None and int(told["heap"]) > limit + _GARBAGE_BYTES
+        most = max(int(told["heap"]), int(told["buffers"]))
+        return limit is not None and most > limit + _GARBAGE_BYTES
 
     def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
         """Tell what the guest had said so far, then go on in a new heap."""
@@ -161,7 +163,6 @@ class V8Execution(Execution):
         return Progress(calls=calls, failure=failure)
 
     def _end(self) -> None:
-        self._ended = True
         self._realm.running = False
 
 

@@ -6,41 +6,53 @@
 (kernel, core, limitBuffers, NAME, SCRIPT) => {
   "use strict";
   const { dispatch, track, reject } = kernel;
-  const { evalContext, memoryUsage, destructureError, setUnhandledPromiseRejectionHandler } = core;
-  const { defineProperty, deleteProperty, getOwnPropertyDescriptor } = Reflect;
-  const PromiseClass = Promise, TypeErrorClass = TypeError, ErrorClass = Error, StringClass = String;
-  const globals = globalThis;
+  // The bare functions: those around them look up what a guest can replace.
+  const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
+  const { evalContext, setUnhandledPromiseRejectionHandler } = core;
+  const { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
+  const PromiseClass = Promise, TypeErrorClass = TypeError, StringClass = String;
+  const ErrorClass = Error, SyntaxErrorClass = SyntaxError;
+  const globals = globalThis, evaluate = eval;
+  const indexOf = Function.prototype.call.bind(StringClass.prototype.indexOf);
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
+  const HEAD = "(function () {";
   const RECORDED = 16384; // characters of one cell's console output
   let token = "", record, park, room = 0;
 
   // Run a cell. Its value goes to the kernel: as it is, or as the promise the transform made.
   function run(source, awaits) {
-    let found;
+    let value;
     try {
-      found = evalContext(source, SCRIPT);
-      if (found[1] !== null) {
-        if (found[1].isCompileError) locate(found[1].thrown, source);
-        reject(found[1].thrown);
-        return;
-      }
-      track(awaits ? found[0] : new PromiseClass((resolve) => { resolve({ __proto__: null, value: found[0] }); }));
+      value = evaluate(source + "\n//# sourceURL=" + SCRIPT);
+      if (awaits) track(value);
     } catch (error) {
+      locate(error, source);
       reject(error);
+      return;
     }
+    if (!awaits) track(new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
   }
-  // V8 tells where a syntax error is only if the error has no stack; so compile once more.
+  // V8 tells where a syntax error is only if the error has no stack; so compile once more,
+  // without running anything.
   function locate(error, source) {
-    const before = getOwnPropertyDescriptor(ErrorClass, "stackTraceLimit");
-    if (before === undefined || before.configurable !== true) return;
-    defineProperty(ErrorClass, "stackTraceLimit", { __proto__: null, value: 0, configurable: true });
-    const bare = evalContext(source, SCRIPT)[1];
-    defineProperty(ErrorClass, "stackTraceLimit", before);
-    const told = bare === null ? undefined : destructureError(bare.thrown).frames[0];
-    if (told === undefined || typeof told.lineNumber !== "number") return;
-    const place = "\n    at " + SCRIPT + ":" + told.lineNumber + ":" + told.columnNumber;
-    defineProperty(error, "stack", { __proto__: null, value: error.name + ": " + error.message + place,
-      writable: true, enumerable: false, configurable: true });
+    try {
+      if (getPrototypeOf(error) !== SyntaxErrorClass.prototype) return;
+      const stack = error.stack;
+      if (indexOf(stack, SCRIPT) >= 0) return;
+      const place = placeOf(source);
+      if (place !== "") defineProperty(error, "stack", { __proto__: null, value: stack + "\n    at " + place });
+    } catch { /* it is no error of V8's, or keeps its place to itself */ }
+  }
+  function placeOf(source) {
+    const limit = getOwnPropertyDescriptor(ErrorClass, "stackTraceLimit");
+    if (limit === undefined || limit.configurable !== true) return "";
+    defineProperty(ErrorClass, "stackTraceLimit", { __proto__: null, value: 0 });
+    const found = evalContext(HEAD + source + "\n})", "guest:");
+    defineProperty(ErrorClass, "stackTraceLimit", limit);
+    const told = destructureError(found[1].thrown).frames[0];
+    if (typeof told.lineNumber !== "number") return "";
+    const column = told.columnNumber - (told.lineNumber === 1 ? HEAD.length : 0);
+    return SCRIPT + ", <anonymous>:" + told.lineNumber + ":" + column;
   }
   // The engine reads this after it has run the jobs that the command left behind.
   const progress = {
@@ -51,7 +63,10 @@
   };
   const door = (given, kind, text, source, awaits) => {
     if (given !== token || token === "") throw new TypeErrorClass(NAME + " is reserved by the interpreter");
-    if (kind === "park") return park();
+    if (kind === "park") {
+      park();
+      return undefined;
+    }
     if (kind === "say") return dispatch(text);
     if (kind === "begin") room = RECORDED;
     dispatch(text);
@@ -60,12 +75,12 @@
   };
   // Called once in each new context made from the snapshot, before any guest code.
   const enter = (secret, bytes, parkOp, recordOp, leftovers) => {
-    const call = globals.__host_op_sync__;
+    const callHost = globals.__bootstrap.core.ops.op_jsrun_call_python_sync;
     for (let i = 0; i < leftovers.length; i++) deleteProperty(globals, leftovers[i]);
     setUnhandledPromiseRejectionHandler(() => true);
     limitBuffers(bytes);
-    park = () => { call(parkOp); };
-    record = (line) => { call(recordOp, line); };
+    park = () => { callHost(parkOp, []); };
+    record = (line) => { callHost(recordOp, [line]); };
     token = secret;
     defineProperty(globals, NAME, { __proto__: null, value: door, writable: false, enumerable: false, configurable: false });
   };

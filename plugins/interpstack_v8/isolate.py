@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import queue
 import secrets
 import threading
@@ -57,6 +58,22 @@ _BUFFER_ROOM: Final = 128 * 2**20
 _MAX_TEXT: Final = 256 * 2**20
 #: Seconds that a builtin may go on after the limit before its isolate is given up.
 _GRACE_SECONDS: Final = 2.0
+
+
+#: How much longer than its computing time a guest may take on a busy machine.
+_MAX_STRETCH: Final = 8.0
+#: A deadline that has passed before V8 looks at the code would break the isolate.
+_LEAST_SECONDS: Final = 0.01
+
+
+def _on_the_clock(seconds: float) -> float:
+    """How long it takes to compute so many seconds, by the machine's load.
+
+    jsrun stops code by the clock alone.
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    stretch = min(max(1.0, load / (os.cpu_count() or 1)), _MAX_STRETCH)
+    return max(seconds * stretch, _LEAST_SECONDS)
 
 
 class OutOfTime(Exception):
@@ -110,7 +127,7 @@ class Isolate:
         Args:
             kind: Of command.
             args: Plain JSON values.
-            seconds: How long guest code may run, on the clock; `None` for no limit.
+            seconds: How long guest code may compute; `None` for no limit.
 
         Raises:
             OutOfTime: The guest was stopped.
@@ -167,8 +184,7 @@ class Isolate:
     async def _enter(self, script: str, seconds: float | None) -> Any:
         if self._runtime is None:
             raise IsolateLost("it was closed")
-        # A deadline that has passed before V8 looks at the code would break the isolate.
-        timeout = None if seconds is None else max(seconds, 0.005)
+        timeout = None if seconds is None else _on_the_clock(seconds)
         command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
         if self._parked is not None:
             self._bell.put(None)

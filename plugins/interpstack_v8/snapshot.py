@@ -21,8 +21,9 @@ __all__ = ["DOOR", "SCRIPT", "start_snapshot"]
 
 #: Global through which the host enters; see `host.js`.
 DOOR: Final = "$interpstack"
-#: Name of cells in stack traces; the kernel puts the cell's own name in its place.
-SCRIPT: Final = "guest:cell"
+_NAME: Final = "guest:cell"
+#: What V8 calls a cell in stack traces; the kernel puts the cell's own name in its place.
+SCRIPT: Final = f"{_NAME}, <anonymous>"
 #: Globals that V8 or jsrun add to each context made from a snapshot, so that the kernel knows
 #: them for no variables of the guest.
 _LATE: Final = ("SuppressedError", "DisposableStack", "AsyncDisposableStack", "Float16Array")
@@ -54,44 +55,19 @@ def _build(sources: Sequence[GuestSource]) -> bytes:
             raise EngineFailure(f"the guest source {name} failed: {error}") from error
 
     late = json.dumps(_LATE)
-    run("interpstack:prepare", _PREPARE.replace("LATE", late))
-    run("interpstack:guard", f"$m.limit = ({_read('guard.js')})(__bootstrap.core.memoryUsage)")
-    run(KERNEL_NAME, f"$m.kernel = ({kernel_source()})()")
-    run("interpstack:api", _API)
+    run("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}")
+    run("interpstack:prepare", f"$setup.prepare({late})")
+    guarded = "(__bootstrap.core.ops.op_memory_usage)"
+    run("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}")
+    run(KERNEL_NAME, f"$setup.kernel = ({kernel_source()})(); $setup.tap()")
     for source in (GuestSource("javascript", "interpstack:web", web_source()), *sources):
-        run(source.name, f"({source.source})($m.api)")
-    given = f"$m.kernel, __bootstrap.core, $m.limit, {json.dumps(DOOR)}, {json.dumps(SCRIPT)}"
-    run("interpstack:host", f"$m.record = ({_read('host.js')})({given})")
-    run("interpstack:seal", _SEAL.replace("LATE", late))
+        run(source.name, f"({source.source})($setup.api)")
+    given = (
+        f"$setup.kernel, __bootstrap.core, $setup.limit, {json.dumps(DOOR)}, {json.dumps(_NAME)}"
+    )
+    run("interpstack:host", f"$setup.record = ({_read('host.js')})({given})")
+    run("interpstack:seal", f"$setup.seal({late})")
     return builder.build()
-
-
-#: Web APIs look at shared memory, which guests do not get.
-_PREPARE: Final = """
-globalThis.$m = {__proto__: null};
-delete globalThis.console;
-globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {
-  get byteLength() { throw new TypeError(); }
-};
-for (const name of LATE) globalThis[name] ??= undefined;
-"""
-_API: Final = """
-(() => {
-  const { kernel } = $m, memory = $m;
-  const write = kernel.api.write;
-  memory.api = Object.freeze({
-    __proto__: null, ...kernel.api, write(line) { memory.record?.(line); write(line); },
-  });
-})()
-"""
-_SEAL: Final = """
-(() => {
-  const { kernel } = $m;
-  kernel.seal();
-  for (const name of LATE) if (globalThis[name] === undefined) delete globalThis[name];
-  delete globalThis.$m;
-})()
-"""
 
 
 @cache

@@ -59,6 +59,8 @@ def wrap_awaiting(source: str) -> str | None:
         return None
     if found.returns:
         return 'throw new SyntaxError("Illegal return statement")'
+    if root.has_error:  # the engine is to report it, not what the edits make of it
+        return (b"(async () => {" + data + b"\n})()").decode()
     before = b"var " + b", ".join(found.names) + b"; " if found.names else b""
     before += b"(async () => { " + _directive(root) + b"let " + _VALUE + b"; "
     before += b"".join(b"this." + name + b" = " + name + b"; " for name in found.functions)
@@ -78,7 +80,7 @@ def _nodes(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 def _look_at(node: tree_sitter.Node, found: _Found) -> None:
     kind = node.type
-    if kind == "await_expression":
+    if kind == "await_expression" or (kind == "identifier" and node.text == b"await"):
         found.awaits = True
     elif kind == "return_statement":
         found.returns = True

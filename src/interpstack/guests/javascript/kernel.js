@@ -668,7 +668,9 @@
       let line = slice(stack, from, end);
       from = end + 1;
       if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
-        || indexOf(line, "(ext:core/") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
+        || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
+      const own = script === "" ? -1 : indexOf(line, "at eval (" + script); // as V8 writes it
+      if (own >= 0) line = slice(line, 0, own) + "at <cell> (" + slice(line, own + 9);
       const at = script === "" ? -1 : indexOf(line, script);
       if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
       const whole = indexOf(line, "at <eval>");
