@@ -71,7 +71,7 @@ class V8Execution(Execution):
                     break
                 spent = isolate.cpu_seconds - begun
                 left = None if cpu_seconds is None else cpu_seconds - spent
-                told = isolate.enter("resume", '["drain"]', seconds=left)
+                told = isolate.enter("look", seconds=left)
                 progress = _joined(progress, self._progress(told["text"]))
         except OutOfTime:
             spent = isolate.cpu_seconds - begun
@@ -104,7 +104,7 @@ class V8Execution(Execution):
         progress = Progress()
         try:
             progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
-            told = isolate.enter("resume", '["drain"]', seconds=_WIND_DOWN_SECONDS)
+            told = isolate.enter("look", seconds=_WIND_DOWN_SECONDS)
             if self._is_overfull(told):
                 why = "it left more in memory than the limit allows"
             elif self._importing:

@@ -69,13 +69,16 @@
     }
     if (kind === "say") return dispatch(text);
     if (kind === "begin") room = RECORDED;
-    dispatch(text);
+    if (kind !== "look") dispatch(text);
     if (kind === "begin") run(source, awaits);
     return progress;
   };
   // Called once in each new context made from the snapshot, before any guest code.
   const enter = (secret, bytes, parkOp, recordOp, leftovers) => {
-    const callHost = globals.__bootstrap.core.ops.op_jsrun_call_python_sync;
+    const { ops, createTimer } = globals.__bootstrap.core;
+    const callHost = ops.op_jsrun_call_python_sync;
+    // With nothing to wait for, the event loop takes a module that awaits a request for stuck.
+    createTimer(() => {}, 2147483647, undefined, true, true);
     for (let i = 0; i < leftovers.length; i++) deleteProperty(globals, leftovers[i]);
     setUnhandledPromiseRejectionHandler(() => true);
     limitBuffers(bytes);

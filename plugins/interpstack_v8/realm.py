@@ -17,7 +17,6 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack.guests.javascript import KERNEL_NAME
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.isolate import Isolate, IsolateLost, OutOfTime
@@ -204,12 +203,10 @@ class V8Realm(Realm):
 
     def _resolve(self, specifier: str, importer: str) -> str:
         base = unquote(importer.removeprefix(_SCHEME)) if importer.startswith(_SCHEME) else importer
-        if importer == KERNEL_NAME:
-            specifier = unquote(specifier)
         name = self.modules.resolve(base, specifier)
         if name is None:
             raise ImportError(f"Error resolving module '{specifier}' from '{base}'")
-        return _SCHEME + quote(name, safe="")
+        return _SCHEME + quote(name, safe="@/")
 
     def _load_module(self, url: str) -> str:
         name = unquote(url.removeprefix(_SCHEME))

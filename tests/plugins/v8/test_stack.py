@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from langchain.agents import create_agent
@@ -10,13 +11,31 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from interpstack import InterpreterStack, Session, bridge
+from interpstack import (
+    Bridge,
+    BridgeRegistry,
+    BridgeSet,
+    Cell,
+    InterpreterStack,
+    Limits,
+    Session,
+    Settlement,
+    bridge,
+)
 from interpstack_langchain import CodeInterpreterMiddleware
 
 
 class _ScriptedModel(GenericFakeChatModel):
     def bind_tools(self, tools: Any, **kwargs: Any) -> _ScriptedModel:
         return self
+
+
+async def _same(value: Any) -> Any:
+    return value
+
+
+def _echo_bridges() -> BridgeSet:
+    return BridgeRegistry([Bridge(name="host.echo", handler=_same, raw=True)]).freeze()
 
 
 def _script(*codes: str) -> _ScriptedModel:
@@ -78,6 +97,29 @@ async def test_bridges_run_at_once(session: Session) -> None:
         "all.reduce((a, b) => a + b)"
     )
     assert (outcome.text, outcome.usage.requests, outcome.usage.crossings) == ("4950", 100, 2)
+
+
+async def test_modules_may_await_what_the_host_answers() -> None:
+    files = {
+        "@/skills/m/index.js": "export {x} from './b.ts'; export const y = await host.echo(2)",
+        "@/skills/m/b.ts": "export const x: number = await Promise.resolve(1)",
+    }
+    from interpstack_v8.engine import V8Engine
+
+    realm = V8Engine().open(Limits(), BridgeSet())
+    source = "import {x, y} from '@/skills/m'; const {default: z} = {default: 3}; [x, y, z]"
+    realm.bind(_echo_bridges())
+    execution = realm.start(Cell(source=source))
+    (request,) = execution.poll(time.time(), 5.0).requests
+    assert (request.bridge, request.wire) == ("module", "@/skills/m")
+    execution.settle([Settlement(request.id, '"@/skills/m/index.js"', modules=files)])
+    (request,) = execution.poll(time.time(), 5.0).requests
+    assert (request.bridge, request.wire) == ("host.echo", 2)
+    execution.settle([Settlement(request.id, "2")])
+    completion = execution.poll(time.time(), 5.0).completion
+    assert completion is not None
+    assert (completion.error, completion.text) == (None, "[1, 2, 3]")
+    realm.close()
 
 
 def test_synchronous_callers_and_describe() -> None:
