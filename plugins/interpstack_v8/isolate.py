@@ -185,6 +185,7 @@ class Isolate:
         if self._runtime is None:
             raise IsolateLost("it was closed")
         timeout = None if seconds is None else _on_the_clock(seconds)
+        begun = time.monotonic()
         command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
         if self._parked is not None:
             self._bell.put(None)
@@ -200,12 +201,15 @@ class Isolate:
             await self._close()
             raise OutOfHeap(str(error)) from None
         except jsrun.JavaScriptError as error:
+            if timeout is not None and time.monotonic() - begun >= timeout:
+                raise OutOfTime from None  # stopped inside a module, it says so in its own way
             if "execution terminated" in str(error):
                 await self._close()
                 raise IsolateLost("it was stopped while it was idle") from None
             raise EngineFailure(f"the guest could not be entered: {error}") from None
         except RuntimeError as error:
-            if "timed out" in str(error) or "Failed to get property" in str(error):
+            late = timeout is not None and time.monotonic() - begun >= timeout
+            if late or "timed out" in str(error) or "Failed to get property" in str(error):
                 raise OutOfTime from None
             raise EngineFailure(f"the guest could not be entered: {error}") from None
 
