@@ -16,8 +16,8 @@ import attrs
 
 from interpstack import EngineFailure, GuestSource
 from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
+from interpstack.guests.javascript.compiled import read_cached, write_cached
 from interpstack_quickjs.allocator import find_allocator, free_spans
-from interpstack_quickjs.compiled import read_cached, write_cached
 from interpstack_quickjs.guest import (
     STATUS_OK,
     WORKSPACE_BYTES,

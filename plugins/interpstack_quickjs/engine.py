@@ -20,6 +20,7 @@ from interpstack import (
     Limits,
     Realm,
 )
+from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
 from interpstack_quickjs.guest import (
@@ -29,7 +30,6 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
     Trapped,
 )
-from interpstack_quickjs.modules import ModuleTable
 
 __all__ = ["QuickJSEngine"]
 

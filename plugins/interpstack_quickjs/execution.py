@@ -20,7 +20,7 @@ from interpstack import (
     Request,
     Settlement,
 )
-from interpstack_quickjs.cells import prepare
+from interpstack.guests.javascript.cells import TypeScriptError, prepare
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -30,7 +30,6 @@ from interpstack_quickjs.guest import (
     Trapped,
 )
 from interpstack_quickjs.printed import read_printed
-from interpstack_quickjs.typescript import TypeScriptError
 
 if TYPE_CHECKING:
     from interpstack_quickjs.engine import QuickJSRealm

@@ -20,8 +20,9 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
+from interpstack.guests.javascript.wasm import TICK_SECONDS
 from interpstack_quickjs.exports import raw_call
-from interpstack_quickjs.runtime import TICK_SECONDS, current, guest_runtime
+from interpstack_quickjs.runtime import current, guest_runtime
 
 __all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "Workspace"]
 

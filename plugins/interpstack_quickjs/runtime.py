@@ -8,62 +8,19 @@ code that ran in it, and time and chance come from the host through the kernel.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import wasmtime
 
-from interpstack import EngineFailure
-from interpstack_quickjs.compiled import Compiled, load_module
+from interpstack.guests.javascript.compiled import Compiled, load_module
+from interpstack.guests.javascript.wasm import Ticker, guest_path, wasm_host
 
 if TYPE_CHECKING:
     from interpstack_quickjs.guest import Guest
 
-__all__ = ["TICK_SECONDS", "GuestRuntime", "current", "guest_path", "guest_runtime"]
-
-#: Native stack that guest code may use; wasmtime takes less than 2 MiB, guest threads have more.
-_STACK_BYTES: Final = 2 * 2**20 - 65536
-#: Seconds between ticks of the clock that stops code which polls for no interrupt.
-TICK_SECONDS: Final = 0.1
-
-
-class _Ticker:
-    """Raises the epoch of a wasmtime engine while guests run, in one thread."""
-
-    def __init__(self, engine: wasmtime.Engine) -> None:
-        self._engine = engine
-        self._running = 0
-        self._wake = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> None:
-        with self._wake:
-            self._running += 1
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._tick, name="interpstack-quickjs-clock", daemon=True
-                )
-                self._thread.start()
-            elif self._running == 1:
-                self._wake.notify()
-
-    def __exit__(self, *exc: object) -> None:
-        with self._wake:
-            self._running -= 1
-
-    def _tick(self) -> None:
-        while True:
-            with self._wake:
-                while not self._running:
-                    self._wake.wait()
-            time.sleep(TICK_SECONDS)
-            self._engine.increment_epoch()
+__all__ = ["GuestRuntime", "current", "guest_runtime"]
 
 
 @attrs.frozen
@@ -73,32 +30,11 @@ class GuestRuntime:
     engine: wasmtime.Engine
     compiled: Compiled
     linker: wasmtime.Linker
-    ticker: _Ticker
+    ticker: Ticker
 
 
 #: Its `guest` is the one that runs in this thread; imports know their caller by it.
 current = threading.local()
-
-
-@cache
-def guest_path(name: str = "_guest.wasm") -> Path:
-    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
-
-    Raises:
-        EngineFailure: quickjs-rs is missing or has no such file.
-    """
-    spec = find_spec("quickjs_rs")
-    if spec is None or not spec.origin:
-        raise EngineFailure(
-            "quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    path = Path(spec.origin).with_name(name)
-    if not path.is_file():
-        found = version("quickjs-rs")
-        raise EngineFailure(
-            f"quickjs-rs {found} has no {name}; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    return path
 
 
 _runtime: GuestRuntime | None = None
@@ -116,12 +52,9 @@ def guest_runtime() -> GuestRuntime:
 
 
 def _make_runtime() -> GuestRuntime:
-    config = wasmtime.Config()
-    config.epoch_interruption = True
-    config.max_wasm_stack = _STACK_BYTES
-    engine = wasmtime.Engine(config)
-    compiled = load_module(engine, guest_path())
-    return GuestRuntime(engine, compiled, _make_linker(engine), _Ticker(engine))
+    host = wasm_host()
+    compiled = load_module(host.engine, guest_path())
+    return GuestRuntime(host.engine, compiled, _make_linker(host.engine), host.ticker)
 
 
 def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:

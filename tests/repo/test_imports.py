@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ _CORE = {"attr", "attrs", "pluggy", "interpstack"}
 _PUBLIC_MODULES = ("interpstack.guests.javascript", "interpstack.testing")
 #: What the kit's test classes may import as well; they are imported only by test modules.
 _TESTING = {"hypothesis", "pytest"}
+#: What prepares sources for JavaScript engines may import; the core never loads it.
+_JAVASCRIPT = {"quickjs_rs", "tree_sitter", "tree_sitter_javascript", "wasmtime"}
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 
@@ -67,13 +70,15 @@ def core_violations(root: Path) -> list[str]:
     """Imports of the core beyond the standard library, attrs and pluggy."""
     found = []
     for path in core_files(root):
-        name = path.relative_to(root).as_posix()
-        kit = "/testing/conformance/" in name or name.endswith("/testing/recorder.py")
+        place = path.relative_to(root / "src/interpstack").as_posix()
+        kit = place.startswith("testing/conformance/") or place == "testing/recorder.py"
+        javascript = place.startswith("guests/javascript/") and path.name != "__init__.py"
         for item in imports(root, path):
             allowed = item.package in sys.stdlib_module_names or item.package in _CORE
-            tests = kit and item.package in _TESTING
+            allowed = allowed or (kit and item.package in _TESTING)
+            allowed = allowed or (javascript and item.package in _JAVASCRIPT)
             cli = item.module.startswith("interpstack.cli") or "cli" in item.names
-            if not (allowed or tests) or (cli and item.package == "interpstack"):
+            if not allowed or (cli and item.package == "interpstack"):
                 found.append(f"{item.place}: the core imports {item.module or 'relatively'}")
     return found
 
@@ -122,7 +127,9 @@ def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     if item.package != "interpstack":
         return ""
     if item.module != "interpstack":
-        return "" if item.module in _PUBLIC_MODULES else f"imports {item.module}, which is private"
+        shared = item.module.startswith("interpstack.guests.javascript.")
+        public_module = shared or item.module in _PUBLIC_MODULES
+        return "" if public_module else f"imports {item.module}, which is private"
     hidden = sorted(set(item.names) - public)
     return f"imports {', '.join(hidden)}, not in interpstack.__all__" if hidden else ""
 
@@ -146,6 +153,8 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
         ("testing/fake.py", "import pytest", "imports pytest"),
         ("testing/__init__.py", "def f():\n    import pytest", "imports pytest"),
         ("testing/conformance/kit.py", "import rich", "imports rich"),
+        ("guests/javascript/__init__.py", "import wasmtime", "imports wasmtime"),
+        ("guests/javascript/rewrite.py", "import jsrun", "imports jsrun"),
     ],
 )
 def test_the_core_guard_notices(broken: Any, name: str, line: str, violation: str) -> None:
@@ -185,3 +194,13 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
     (found,) = plugin_violations(copy)
     assert found.startswith(file)
     assert violation in found
+
+
+def test_importing_the_core_loads_nothing_else() -> None:
+    code = (
+        "import sys, interpstack, interpstack.testing, interpstack.guests.javascript\n"
+        f"loaded = {sorted(_JAVASCRIPT)!r} + ['langchain', 'deepagents', 'rich', 'click']\n"
+        "found = [name for name in loaded if name in sys.modules]\n"
+        "assert not found, found"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

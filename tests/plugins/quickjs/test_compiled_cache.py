@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import wasmtime
 
-from interpstack_quickjs import compiled
-from interpstack_quickjs.compiled import (
+from interpstack.guests.javascript import compiled
+from interpstack.guests.javascript.compiled import (
     CacheWarning,
     cache_directory,
     load_module,

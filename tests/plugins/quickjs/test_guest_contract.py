@@ -17,6 +17,7 @@ import pytest
 import wasmtime
 
 from interpstack import EngineFailure
+from interpstack.guests.javascript.wasm import guest_path
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -25,7 +26,7 @@ from interpstack_quickjs.guest import (
     Trapped,
 )
 from interpstack_quickjs.printed import find_printed, read_printed
-from interpstack_quickjs.runtime import guest_path, guest_runtime
+from interpstack_quickjs.runtime import guest_runtime
 
 #: Exported functions that are called, with the number of i32 parameters and results.
 _EXPORTS = {
@@ -109,7 +110,7 @@ def test_imported_functions() -> None:
 @pytest.mark.parametrize("name", ["_guest.wasm", "_transform.wasm"])
 def test_files_are_found_without_importing_the_package(name: str) -> None:
     code = (
-        "import sys; from interpstack_quickjs.runtime import guest_path;"
+        "import sys; from interpstack.guests.javascript.wasm import guest_path;"
         f"p = guest_path({name!r}); assert p.is_file() and p.read_bytes()[:4] == b'\\0asm';"
         "assert 'quickjs_rs' not in sys.modules"
     )
@@ -122,7 +123,7 @@ def test_a_missing_file_names_the_remedy() -> None:
 
 
 def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interpstack_quickjs.runtime.find_spec", lambda name: None)
+    monkeypatch.setattr("interpstack.guests.javascript.wasm.find_spec", lambda name: None)
     with pytest.raises(EngineFailure, match="quickjs-rs is not installed; run: pip install"):
         guest_path("_fresh.wasm")
 

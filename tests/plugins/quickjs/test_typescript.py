@@ -7,8 +7,9 @@ from __future__ import annotations
 import pytest
 
 from interpstack import Cell, ConfigurationError, InterpreterStack
-from interpstack_quickjs import typescript
-from interpstack_quickjs.typescript import TypeScriptError, strip_types
+from interpstack.guests.javascript import typescript
+from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack.guests.javascript.typescript import strip_types
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The JavaScript kernel: the guest's side of the engine protocol, shared by all JS engines.
 
-`docs/how-to/write-an-engine.md` describes how an engine installs and drives it.
+`docs/how-to/write-an-engine.md` describes how an engine installs and drives it. The modules
+beside this one prepare sources for JavaScript engines; only those load them, and what they
+import beyond the core's own dependencies.
 """
 
 from __future__ import annotations

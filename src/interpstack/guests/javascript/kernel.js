@@ -671,7 +671,10 @@
       const found = indexOf(stack, "\n", from), end = found < 0 ? stack.length : found;
       let line = slice(stack, from, end);
       from = end + 1;
-      if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0) continue;
+      if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
+        || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
+      const own = script === "" ? -1 : indexOf(line, "at eval (" + script); // as V8 writes it
+      if (own >= 0) line = slice(line, 0, own) + "at <cell> (" + slice(line, own + 9);
       const at = script === "" ? -1 : indexOf(line, script);
       if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
       const whole = indexOf(line, "at <eval>");
@@ -824,12 +827,14 @@
     if (isArray(names)) for (let i = 0; i < names.length; i++) if (!(names[i] in module)) throw missingExport(specifier, names[i], module);
     return module;
   }
-  // A file that a module imports is not there: QuickJS words it as below.
+  // A file that a module imports is not there: engines word it as below.
   function moduleError(error) {
     if (!isError(error)) return error;
     const { name, message } = describe(error);
-    const absent = slice(message, 0, 23) === "Error resolving module " || slice(message, 0, 21) === "Error loading module ";
-    return name === "ReferenceError" && absent ? makeError(new ErrorClass(), "SkillNotAvailable", message, table()) : error;
+    let at = indexOf(message, "Error resolving module ");
+    if (at < 0) at = indexOf(message, "Error loading module ");
+    const absent = at === 0 && name === "ReferenceError" || at > 0 && name === "TypeError"; // QuickJS, V8
+    return absent ? makeError(new ErrorClass(), "SkillNotAvailable", slice(message, at), table()) : error;
   }
   function missingExport(specifier, wanted, module) {
     const names = ownKeys(module), known = list();

@@ -7,16 +7,17 @@ a cell that needs it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from functools import cache
 from typing import TypeAlias
 
 import tree_sitter
 import tree_sitter_javascript
 
-__all__ = ["rewrite"]
+__all__ = ["Edit", "apply", "parse", "rewrite", "text_of"]
 
 #: Start and end of what is replaced, in bytes, and what replaces it.
-_Edit: TypeAlias = tuple[int, int, bytes]
+Edit: TypeAlias = tuple[int, int, bytes]
 
 _parsers = threading.local()
 
@@ -34,21 +35,29 @@ def rewrite(source: str, *, types: bool) -> str:
         types: Whether it is TypeScript: only imports are rewritten then, and not checked.
     """
     data = source.encode()
-    root = _parse(data).root_node
+    root = parse(data).root_node
     edits = _imports(root, checked=False) if types else _edits(root)
-    for start, end, text in sorted(edits, reverse=True):
-        data = data[:start] + text + data[end:]
-    return data.decode()
+    return apply(data, edits).decode()
 
 
-def _parse(data: bytes) -> tree_sitter.Tree:
+def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """Source with edits, which do not overlap, made in it."""
+    parts, at = [], 0
+    for start, end, text in sorted(edits):
+        parts += [data[at:start], text]
+        at = end
+    return b"".join([*parts, data[at:]])
+
+
+def parse(data: bytes) -> tree_sitter.Tree:
+    """The syntax tree of JavaScript source as UTF-8."""
     parser: tree_sitter.Parser | None = getattr(_parsers, "parser", None)
     if parser is None:
         parser = _parsers.parser = tree_sitter.Parser(_language())
     return parser.parse(data)
 
 
-def _edits(root: tree_sitter.Node) -> list[_Edit]:
+def _edits(root: tree_sitter.Node) -> list[Edit]:
     edits = _imports(root)
     for node in root.children:
         if node.type == "lexical_declaration":
@@ -63,7 +72,7 @@ def _edits(root: tree_sitter.Node) -> list[_Edit]:
     return edits
 
 
-def _imports(root: tree_sitter.Node, checked: bool = True) -> list[_Edit]:
+def _imports(root: tree_sitter.Node, checked: bool = True) -> list[Edit]:
     """All imports; `checked` ones fail for names that the module does not export."""
     edits = _dynamic_imports(root)
     for node in root.children:
@@ -79,7 +88,7 @@ def _broken(node: tree_sitter.Node) -> bool:
     )
 
 
-def _dynamic_imports(root: tree_sitter.Node) -> list[_Edit]:
+def _dynamic_imports(root: tree_sitter.Node) -> list[Edit]:
     """Every `import(` as a call of the kernel's function of the same width."""
     query = _import_query()
     found = tree_sitter.QueryCursor(query).captures(root).get("keyword", [])
@@ -93,7 +102,7 @@ def _import_query() -> tree_sitter.Query:
 
 def _static_import(node: tree_sitter.Node, checked: bool) -> bytes:
     """`import a, {b as c} from "x"` as an awaited import, on the same lines."""
-    source = _text(node.child_by_field_name("source"))
+    source = text_of(node.child_by_field_name("source"))
     clause = next((child for child in node.children if child.type == "import_clause"), None)
     declared = [] if clause is None else [_declared(part) for part in clause.named_children]
     names = [name for _, wanted in declared for name in wanted] if checked else []
@@ -102,25 +111,26 @@ def _static_import(node: tree_sitter.Node, checked: bool) -> bytes:
     parts = [b"var " + target + b" = (" + call + b");" for target, _ in declared if target]
     text = b" ".join(parts) or call + b";"
     # Keep the line breaks inside, so that later lines keep their numbers.
-    return text + b"\n" * _text(node).count(b"\n")
+    return text + b"\n" * text_of(node).count(b"\n")
 
 
 def _declared(part: tree_sitter.Node) -> tuple[bytes, list[bytes]]:
     """What one part of an import clause declares, and the exports it needs, as literals."""
     if part.type == "identifier":
-        return b"{default: " + _text(part) + b"}", [b'"default"']
+        return b"{default: " + text_of(part) + b"}", [b'"default"']
     if part.type == "namespace_import":
-        return _text(part.named_children[-1]), []
+        return text_of(part.named_children[-1]), []
     members, names = [], []
     for specifier in part.named_children:
         name = specifier.child_by_field_name("name")
         if name is None:  # a comment
             continue
         alias = specifier.child_by_field_name("alias") or name
-        members.append(_text(name) + b": " + _text(alias))
-        names.append(_text(name) if name.type == "string" else b'"' + _text(name) + b'"')
+        members.append(text_of(name) + b": " + text_of(alias))
+        names.append(text_of(name) if name.type == "string" else b'"' + text_of(name) + b'"')
     return (b"{" + b", ".join(members) + b"}" if members else b""), names
 
 
-def _text(node: tree_sitter.Node | None) -> bytes:
+def text_of(node: tree_sitter.Node | None) -> bytes:
+    """The source of a node."""
     return b"" if node is None else node.text or b""

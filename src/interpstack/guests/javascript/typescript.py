@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack_quickjs.compiled import Compiled, load_module
-from interpstack_quickjs.runtime import guest_path, guest_runtime
+from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack.guests.javascript.compiled import Compiled, load_module
+from interpstack.guests.javascript.wasm import guest_path, wasm_host
 
-__all__ = ["TypeScriptError", "strip_types"]
+__all__ = ["strip_types"]
 
 _SOURCE_TS: Final = 1 << 0
 _STRIP: Final = 1 << 8
@@ -26,26 +27,22 @@ _lock = threading.Lock()
 _compiled: Compiled | None = None
 
 
-class TypeScriptError(Exception):
-    """The source is no TypeScript; the message tells why."""
-
-
 def strip_types(source: str, name: str = "cell.ts") -> str:
     """TypeScript as JavaScript.
 
     Raises:
         TypeScriptError: It does not parse, or takes too much time or memory.
     """
-    runtime = guest_runtime()
+    host = wasm_host()
     module = _module().module  # compiling it is not the source's time
-    store = wasmtime.Store(runtime.engine)
+    store = wasmtime.Store(host.engine)
     store.set_limits(memory_size=_MEMORY_BYTES)
     store.set_epoch_deadline(_TICKS)
     store.set_wasi(wasmtime.WasiConfig())
-    linker = wasmtime.Linker(runtime.engine)
+    linker = wasmtime.Linker(host.engine)
     linker.define_wasi()
     try:
-        with runtime.ticker:
+        with host.ticker:
             exports = linker.instantiate(store, module).exports(store)
             text = _transform(store, exports, source.encode("utf-8", "replace"), name.encode())
             return text.removesuffix("export {};\n")  # added where all imports were of types
@@ -61,7 +58,7 @@ def _module() -> Compiled:
     global _compiled
     with _lock:
         if _compiled is None:
-            _compiled = load_module(guest_runtime().engine, guest_path("_transform.wasm"))
+            _compiled = load_module(wasm_host().engine, guest_path("_transform.wasm"))
         return _compiled
 
 

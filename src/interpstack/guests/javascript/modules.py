@@ -1,6 +1,6 @@
 """Sources of modules that the host has handed over, and how names in them resolve.
 
-QuickJS asks for modules in the middle of running code, so everything here is a look-up: the
+Engines ask for modules in the middle of running code, so everything here is a look-up: the
 host has fetched a module's files before the guest is told that it may import it.
 """
 
@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from interpstack.guests.javascript import KERNEL_NAME
-from interpstack_quickjs.cells import escape
-from interpstack_quickjs.typescript import TypeScriptError, strip_types
+from interpstack.guests.javascript.cells import TypeScriptError, escape, strip_types
 
 __all__ = ["ModuleTable"]
 
@@ -43,7 +42,7 @@ class ModuleTable:
     """
 
     def __init__(self, stored: str = "") -> None:
-        #: Bundle of each name, and its files; `None` for those QuickJS has loaded for good.
+        #: Bundle of each name, and its files; `None` for those the engine has loaded for good.
         self._bundles: dict[str, dict[str, str | None]] = {}
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
@@ -57,7 +56,7 @@ class ModuleTable:
         self._ready.difference_update(bundle)
 
     def dump(self) -> str:
-        """The table as text, without what QuickJS keeps in its heap anyway."""
+        """The table as text, without what the engine keeps in its heap anyway."""
         bundles = {id(bundle): bundle for bundle in self._bundles.values()}
         kept = [
             {name: None if name in self._loaded else source for name, source in bundle.items()}
@@ -89,7 +88,7 @@ class ModuleTable:
     def _checked(self, name: str) -> str:
         """The name, or one that tells why the module cannot be loaded.
 
-        QuickJS says of a module without source no more than its name.
+        An engine says of a module without source no more than its name.
         """
         bundle = self._bundles[name]
         source = bundle[name]

@@ -1,0 +1,12 @@
+"""An engine for speed: V8 in the host's process, through jsrun. Comes with the extra `v8`."""
+
+from __future__ import annotations
+
+from interpstack import Engine, hookimpl
+
+
+@hookimpl
+def interpstack_register_engine() -> type[Engine]:
+    from interpstack_v8.engine import V8Engine
+
+    return V8Engine

@@ -1,0 +1,190 @@
+"""The run of one cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from interpstack import (
+    Call,
+    Cell,
+    Completion,
+    EngineFailure,
+    Execution,
+    GuestError,
+    Progress,
+    Request,
+    Settlement,
+)
+from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack_v8.cells import Script, prepare
+from interpstack_v8.isolate import Isolate, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.snapshot import SCRIPT
+
+if TYPE_CHECKING:
+    from interpstack_v8.realm import V8Realm
+
+__all__ = ["V8Execution"]
+
+#: Said wherever a cell had to be taken back.
+UNDONE: Final = (
+    "variables have their values from before this cell again; functions and classes are lost"
+)
+#: Seconds for the kernel's part of an end, on a busy machine.
+_WIND_DOWN_SECONDS: Final = 0.5
+#: Times that the engine is entered for a module before the guest counts as idle.
+_MODULE_STEPS: Final = 50
+#: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
+_GARBAGE_BYTES: Final = 64 * 2**20
+
+
+class V8Execution(Execution):
+    """The run of one cell."""
+
+    def __init__(self, realm: V8Realm, cell: Cell) -> None:
+        self._realm = realm
+        self._cell = cell
+        self._isolate: Isolate | None = None
+        self._importing = False
+        self._answers: list[str] = []
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        isolate = self._isolate
+        if isolate is None:
+            command = self._begin(now * 1000)  # may load a parser, which is not the guest's time
+            isolate = self._isolate = self._realm.isolate
+            isolate.recorded.clear()
+        else:
+            answers, self._answers = self._answers, []
+            command = ["resume", f'["resume",{now * 1000!r},[{",".join(answers)}]]']
+        begun = isolate.cpu_seconds
+        try:
+            told = isolate.enter(*command, seconds=cpu_seconds)
+            progress = self._progress(told["text"])
+            for _ in range(_MODULE_STEPS):
+                if not self._waits_for_module(progress):
+                    break
+                spent = isolate.cpu_seconds - begun
+                left = None if cpu_seconds is None else cpu_seconds - spent
+                told = isolate.enter("look", seconds=left)
+                progress = _joined(progress, self._progress(told["text"]))
+        except OutOfTime:
+            spent = isolate.cpu_seconds - begun
+            return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
+        except IsolateLost as error:
+            return self._lost(isolate, error)
+        spent = isolate.cpu_seconds - begun
+        self._realm.weight_bytes = int(told["heap"]) + int(told["buffers"])
+        if self._is_overfull(told):
+            return self._lost(isolate, OutOfHeap("more than the limit is in use"))
+        if progress.completion is not None:
+            self._end()
+        return attrs.evolve(progress, cpu_seconds=spent)
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        for settlement in settlements:
+            self._realm.modules.add(settlement.modules)
+            error = settlement.error
+            if error is None:
+                self._answers.append(f"[{settlement.id},false,{settlement.text}]")
+            else:
+                body = {"name": error.name, "message": error.message, "data": dict(error.data)}
+                self._answers.append(f"[{settlement.id},true,{json.dumps(body)}]")
+
+    def abort(self, reason: str) -> Progress:
+        isolate = self._isolate
+        self._end()
+        if isolate is None:
+            return Progress()  # it never began
+        progress = Progress()
+        try:
+            progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
+            told = isolate.enter("look", seconds=_WIND_DOWN_SECONDS)
+            if self._is_overfull(told):
+                why = "it left more in memory than the limit allows"
+            elif self._importing:
+                why = "it left a module half loaded"
+            else:
+                return progress
+        except OutOfTime:
+            why = "it left endless work behind"
+        except (IsolateLost, EngineFailure) as error:
+            why = str(error)
+        self._realm.reopen()
+        return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _begin(self, now_ms: float) -> list[Any]:
+        seed = self._cell.seed or 0
+        words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
+        told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name}
+        try:
+            script = prepare(self._cell.source, self._cell.language)
+        except TypeScriptError as error:
+            script = Script(f"throw new SyntaxError({json.dumps(str(error))})")
+        begin = json.dumps(["begin", words, told])
+        return ["begin", begin, script.source, script.awaits]
+
+    def _progress(self, text: str) -> Progress:
+        drained = json.loads(text)
+        self._importing = bool(drained["importing"])
+        return Progress(
+            calls=[Call(name, wire) for name, wire in drained["calls"]],
+            requests=[Request(*item) for item in drained["requests"]],
+            cancelled=drained["cancelled"],
+            completion=_completion(drained["completion"]),
+        )
+
+    def _waits_for_module(self, progress: Progress) -> bool:
+        return self._importing and progress.completion is None and not progress.requests
+
+    def _is_overfull(self, told: Mapping[str, Any]) -> bool:
+        limit = self._realm.limits.memory_bytes
+        most = max(int(told["heap"]), int(told["buffers"]))
+        return limit is not None and most > limit + _GARBAGE_BYTES
+
+    def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
+        """Tell what the guest had said so far, then go on in a new heap."""
+        self._end()
+        output = "\n".join(isolate.recorded)
+        calls = [Call("console", {"text": output, "omitted": 0})] if output else []
+        self._realm.reopen()
+        if isinstance(error, OutOfHeap):
+            limit = (self._realm.limits.memory_bytes or 0) // 2**20
+            failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+        else:
+            failure = GuestError("Timeout", f"the guest's heap was given up: {error}; {UNDONE}")
+        return Progress(calls=calls, failure=failure)
+
+    def _end(self) -> None:
+        self._realm.running = False
+
+
+def _joined(first: Progress, second: Progress) -> Progress:
+    return attrs.evolve(
+        second,
+        calls=[*first.calls, *second.calls],
+        requests=[*first.requests, *second.requests],
+        cancelled=[*first.cancelled, *second.cancelled],
+    )
+
+
+def _completion(told: Any) -> Completion | None:
+    if told is None:
+        return None
+    if "error" in told:
+        error = told["error"]
+        return Completion(error=GuestError(error["name"], error["message"], error["stack"]))
+    return Completion(
+        text=told["text"],
+        omitted_chars=told["omitted"],
+        omitted_exact=told["exact"],
+        handle=told["handle"],
+        undefined=told["undefined"],
+    )

@@ -1,0 +1,245 @@
+"""One V8 isolate, driven through jsrun.
+
+This module knows what jsrun does; no other one knows. `tests/plugins/v8/test_jsrun_contract.py`
+names what breaks if that changes:
+
+* `eval_async` with a timeout stops guest code wherever it runs, promise jobs included, and the
+  isolate goes on afterwards. Nothing else does: `eval` stops no promise jobs, a called function
+  holds Python's lock, `terminate` holds it until V8 has noticed and ends the isolate for good.
+* An isolate without work keeps its thread spinning. So each command is followed by one more that
+  parks the thread inside a host function, until the next command comes.
+* Reaching the heap limit ends the isolate for good.
+* The last reference to a runtime must go on the thread that made it. So it stands in no local
+  variable, which a traceback would carry elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import jsrun
+
+from interpstack import EngineFailure
+from interpstack_v8.owner import owner
+from interpstack_v8.snapshot import DOOR
+
+__all__ = ["Isolate", "IsolateLost", "OutOfHeap", "OutOfTime"]
+
+#: Globals that no guest may have: jsrun's own, and what reads clocks or makes memory and waits
+#: beyond the limits.
+_LEFTOVERS: Final = (
+    "__bootstrap",
+    "__host_op_async__",
+    "__host_op_sync__",
+    "__jsrunCallAsync",
+    "__jsrunCallSync",
+    "__jsrun_bind_object",
+    "__jsrun_from_py_stream",
+    "Atomics",
+    "ReadableStream",
+    "SharedArrayBuffer",
+    "Temporal",
+    "WebAssembly",
+)
+#: Room above the memory limit before V8's own limit: V8 aborts the process when it cannot make
+#: something in one piece, such as a large array, so that must fit where the host can look at it.
+_HEAP_ROOM: Final = 448 * 2**20
+#: Bytes of array buffers above the memory limit; V8 frees them late.
+_BUFFER_ROOM: Final = 128 * 2**20
+#: Characters that may cross at once.
+_MAX_TEXT: Final = 256 * 2**20
+#: Seconds that a builtin may go on after the limit before its isolate is given up.
+_GRACE_SECONDS: Final = 2.0
+
+
+#: How much longer than its computing time a guest may take on a busy machine.
+_MAX_STRETCH: Final = 8.0
+#: A deadline that has passed before V8 looks at the code would break the isolate.
+_LEAST_SECONDS: Final = 0.01
+
+
+def _on_the_clock(seconds: float) -> float:
+    """How long it takes to compute so many seconds, by the machine's load.
+
+    jsrun stops code by the clock alone.
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    stretch = min(max(1.0, load / (os.cpu_count() or 1)), _MAX_STRETCH)
+    return max(seconds * stretch, _LEAST_SECONDS)
+
+
+class OutOfTime(Exception):
+    """The guest was stopped because its time was up; the isolate is sound."""
+
+
+class IsolateLost(Exception):
+    """The isolate is gone, with all that was in it; the message tells why."""
+
+
+class OutOfHeap(IsolateLost):
+    """The guest wanted more memory than V8 may have."""
+
+
+class Isolate:
+    """A V8 heap with one context, and the thread jsrun runs it in.
+
+    Args:
+        snapshot: What the context starts from.
+        memory_bytes: The guest's memory limit; `None` for V8's own.
+        resolve: Name of a module as another one imports it; raises if there is none.
+        load: JavaScript of a module that was resolved.
+    """
+
+    def __init__(
+        self,
+        snapshot: bytes,
+        memory_bytes: int | None,
+        resolve: Callable[[str, str], str],
+        load: Callable[[str], str],
+    ) -> None:
+        self._owner = owner()
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._clock: int | None = None
+        self._token = secrets.token_hex(16)
+        self._runtime: jsrun.Runtime | None = None
+        self._parked: asyncio.Future[Any] | None = None
+        self._hung = False
+        #: Console output of the running cell, line by line.
+        self.recorded: list[str] = []
+        self._owner.call(self._open(snapshot, memory_bytes, resolve, load))
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Time its thread has computed; where the system does not tell, time that has passed."""
+        return time.monotonic() if self._clock is None else time.clock_gettime(self._clock)
+
+    def enter(self, kind: str, *args: Any, seconds: float | None) -> Any:
+        """Pass a command through the guest's door; see `host.js`.
+
+        Args:
+            kind: Of command.
+            args: Plain JSON values.
+            seconds: How long guest code may compute; `None` for no limit.
+
+        Raises:
+            OutOfTime: The guest was stopped.
+            IsolateLost: The isolate is gone.
+            EngineFailure: The command failed.
+        """
+        given = ",".join(json.dumps(value) for value in (self._token, kind, *args))
+        return self._owner.call(self._enter(f"{DOOR}({given})", seconds))
+
+    def close(self) -> None:
+        """Free everything. Closing twice is allowed."""
+        self._owner.call(self._close())
+
+    # -- on the owner's thread -------------------------------------------------------------
+
+    async def _open(
+        self,
+        snapshot: bytes,
+        memory_bytes: int | None,
+        resolve: Callable[[str, str], str],
+        load: Callable[[str], str],
+    ) -> None:
+        heap = None if memory_bytes is None else memory_bytes + _HEAP_ROOM
+        config = jsrun.RuntimeConfig(
+            max_heap_size=heap,
+            enable_console=True,  # jsrun would empty the console plugin's
+            snapshot=snapshot,
+            max_serialization_bytes=_MAX_TEXT,
+        )
+        try:
+            self._runtime = jsrun.Runtime(config)
+        except RuntimeError as error:
+            raise EngineFailure(f"V8 cannot be started: {error}") from error
+        self._owner.adopt(self._close)
+        self._runtime.set_module_resolver(resolve)
+        self._runtime.set_module_loader(load)
+        buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
+        given = [
+            self._token,
+            buffers,
+            self._runtime.register_op("park", self._park),
+            self._runtime.register_op("record", self.recorded.append),
+            _LEFTOVERS,
+        ]
+        text = ",".join(json.dumps(value) for value in given)
+        await self._enter(f"{DOOR}({text})", None)
+
+    def _park(self) -> None:
+        """Called in the isolate's thread, which has nothing to do."""
+        if self._clock is None and hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self._bell.get()
+
+    async def _enter(self, script: str, seconds: float | None) -> Any:
+        if self._runtime is None:
+            raise IsolateLost("it was closed")
+        timeout = None if seconds is None else _on_the_clock(seconds)
+        begun = time.monotonic()
+        command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
+        if self._parked is not None:
+            self._bell.put(None)
+        patience = None if timeout is None else timeout + _GRACE_SECONDS
+        done, _ = await asyncio.wait({command}, timeout=patience)
+        self._rest()  # not before: jsrun may swap what is given at once
+        if not done:
+            self._give_up(command)
+            raise IsolateLost("it could not be stopped inside a builtin")
+        try:
+            return command.result()
+        except jsrun.RuntimeTerminated as error:
+            await self._close()
+            raise OutOfHeap(str(error)) from None
+        except jsrun.JavaScriptError as error:
+            if timeout is not None and time.monotonic() - begun >= timeout:
+                raise OutOfTime from None  # stopped inside a module, it says so in its own way
+            if "execution terminated" in str(error):
+                await self._close()
+                raise IsolateLost("it was stopped while it was idle") from None
+            raise EngineFailure(f"the guest could not be entered: {error}") from None
+        except RuntimeError as error:
+            late = timeout is not None and time.monotonic() - begun >= timeout
+            if late or "timed out" in str(error) or "Failed to get property" in str(error):
+                raise OutOfTime from None
+            raise EngineFailure(f"the guest could not be entered: {error}") from None
+
+    def _rest(self) -> None:
+        """Have the thread park, behind the command that may still run."""
+        if self._runtime is None:
+            return
+        script = f"{DOOR}({json.dumps(self._token)},'park')"
+        self._parked = asyncio.ensure_future(self._runtime.eval_async(script))
+        self._parked.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _give_up(self, command: asyncio.Future[Any]) -> None:
+        """Leave a thread that does not stop to itself; it is closed when it does."""
+        self._hung = True
+
+        def close(done: asyncio.Future[Any]) -> None:
+            _ = done.cancelled() or done.exception()
+            self._hung = False
+            self._owner.spawn(self._close())
+
+        command.add_done_callback(close)
+
+    async def _close(self) -> None:
+        if self._hung or self._runtime is None:
+            return
+        self._owner.release(self._close)
+        if self._parked is not None:
+            self._bell.put(None)
+            # Closing holds Python's lock, which the thread needs to leave the host function.
+            await asyncio.wait({self._parked})
+        if self._runtime is not None:
+            self._runtime.close()
+        self._runtime = None

@@ -1,0 +1,66 @@
+"""The one thread that owns all isolates of a process.
+
+jsrun gives each isolate an operating-system thread of its own and lets only the Python thread
+that made it use it. So one thread with an event loop makes and drives all of them; workers that
+run cells hand it coroutines and wait. It never runs guest code and never blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["Owner", "owner"]
+
+_T = TypeVar("_T")
+
+
+class Owner:
+    """An event loop in a thread, and what must be closed before the process ends."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._open: set[Callable[[], Coroutine[Any, Any, None]]] = set()
+        thread = threading.Thread(target=self._loop.run_forever, name="interpstack-v8", daemon=True)
+        thread.start()
+        # Threads of V8 that outlive the interpreter would crash the process.
+        atexit.register(self._close)
+
+    def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine on the loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine on the loop and do not wait."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def adopt(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have something closed at the end of the process."""
+        self._open.add(close)
+
+    def release(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._open.discard(close)
+
+    def _close(self) -> None:
+        if self.pid != os.getpid():
+            return
+        for close in list(self._open):
+            self.call(close())
+
+
+_owner: Owner | None = None
+_lock = threading.Lock()
+
+
+def owner() -> Owner:
+    """The owner of this process; a new one after a fork."""
+    global _owner
+    with _lock:
+        if _owner is None or _owner.pid != os.getpid():
+            _owner = Owner()
+        return _owner

@@ -1,0 +1,216 @@
+"""A realm: one isolate, replaced by another when it is lost or has slept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from interpstack import (
+    BridgeSet,
+    Cell,
+    ConfigurationError,
+    EngineFailure,
+    Execution,
+    Limits,
+    Realm,
+)
+from interpstack.guests.javascript.modules import ModuleTable
+from interpstack_v8.execution import V8Execution
+from interpstack_v8.isolate import Isolate, IsolateLost, OutOfTime
+from interpstack_v8.residents import residents
+from interpstack_v8.snapshot import start_snapshot
+
+__all__ = ["V8Realm"]
+
+#: Seconds that getters of the guest may take while its values are exported.
+_EXPORT_SECONDS: Final = 0.5
+#: Seconds for commands that run the kernel's code alone.
+_KERNEL_SECONDS: Final = 5.0
+_LANGUAGES: Final = ("javascript", "typescript")
+#: jsrun names modules by URL.
+_SCHEME: Final = "module:"
+
+
+class V8Realm(Realm):
+    """One guest global scope.
+
+    Its state is a V8 heap while it is awake. What outlives the heap is `saved`: the portable
+    values from before the last cell.
+    """
+
+    def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
+        self.limits = limits
+        self.modules = ModuleTable()
+        self.saved: Mapping[str, Any] = {}
+        self.running = False
+        self._lock = threading.Lock()  # against being put to sleep from another thread
+        self._isolate: Isolate | None = None
+        self._saved_is_new = True
+        self._weight = 0
+        self._closed = False
+        self._bridges = bridges
+        self._snapshot = start_snapshot(bridges.sources_for("javascript"))
+        self._awake()
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def bind(self, bridges: BridgeSet) -> None:
+        self._bridges = bridges
+        with self._lock:
+            isolate = self._isolate
+        if isolate is not None:
+            self._offer(isolate)
+
+    def start(self, cell: Cell) -> Execution:
+        if cell.language is not None and cell.language not in _LANGUAGES:
+            raise ConfigurationError(
+                f"engine 'v8' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
+            )
+        with self._lock:
+            self.running = True
+        self.save()
+        self._saved_is_new = False
+        return V8Execution(self, cell)
+
+    def values(self) -> Mapping[str, Any]:
+        self._saved_is_new = False
+        self.save()
+        if not self._saved_is_new:
+            raise EngineFailure("the guest's values could not be exported in time")
+        return self.saved
+
+    def names(self) -> Sequence[str]:
+        names: Sequence[str] = json.loads(self.say("names"))
+        return names
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        self._saved_is_new = False
+        self.say("load", dict(values))
+
+    @property
+    def weight_bytes(self) -> int:
+        return self._weight
+
+    @weight_bytes.setter
+    def weight_bytes(self, heap: int) -> None:
+        self._weight = heap
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    # -- heaps come and go -----------------------------------------------------------------
+
+    @property
+    def isolate(self) -> Isolate:
+        """The live heap; woken if the realm slept."""
+        with self._lock:
+            return self._awake()
+
+    def reopen(self) -> None:
+        """Go on in a new heap, with the portable values from before the last cell."""
+        with self._lock:
+            self._drop()
+            self._awake()
+
+    def rest(self) -> None:
+        """Give heap and thread back until the realm is used again; functions are lost."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self.running or self._isolate is None:
+                return
+            self._save(self._isolate)
+            self._drop()
+        finally:
+            self._lock.release()
+
+    def save(self) -> None:
+        """Export the values, unless they were exported since the last cell.
+
+        Where that fails, because the guest's own code takes too long or they are too large,
+        the earlier ones stay.
+        """
+        with self._lock:
+            if not self._saved_is_new:
+                self._save(self._awake())
+
+    def _save(self, isolate: Isolate) -> None:
+        try:
+            text = isolate.enter("say", '["values"]', seconds=_EXPORT_SECONDS)
+        except (OutOfTime, EngineFailure):
+            return
+        except IsolateLost:
+            self._drop()
+            return
+        self.saved, self._saved_is_new = json.loads(text), True
+
+    def _awake(self) -> Isolate:
+        if self._closed:
+            raise EngineFailure("the realm was closed")
+        isolate = self._isolate
+        if isolate is None:
+            isolate = Isolate(
+                self._snapshot, self.limits.memory_bytes, self._resolve, self._load_module
+            )
+            self._offer(isolate)
+            if self.saved:
+                text = json.dumps(["load", self.saved], separators=(",", ":"))
+                isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+            self._isolate = isolate
+            self._saved_is_new = True
+        residents.used(self)
+        return isolate
+
+    def _drop(self) -> None:
+        isolate, self._isolate = self._isolate, None
+        residents.left(self)
+        if isolate is not None:
+            isolate.close()
+
+    def _offer(self, isolate: Isolate) -> None:
+        offered = [[bridge.name, bridge.awaited] for bridge in self._bridges if not bridge.hidden]
+        given = {
+            "consoleChars": self.limits.console_chars,
+            "valueChars": self.limits.value_bytes,
+            "renderChars": max(8192, 2 * self.limits.result_chars),
+            "timers": self.limits.timers,
+            "requests": self.limits.requests,
+        }
+        text = json.dumps(["bind", offered, given], separators=(",", ":"))
+        isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+
+    def say(self, *command: Any, seconds: float = _KERNEL_SECONDS) -> str:
+        """Run a command of the kernel outside a cell.
+
+        Raises:
+            EngineFailure: It failed; what the last cell did is undone if the heap was lost.
+        """
+        text = json.dumps(command, separators=(",", ":"))
+        try:
+            return str(self.isolate.enter("say", text, seconds=seconds))
+        except OutOfTime as error:
+            raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
+        except IsolateLost as error:
+            self.reopen()
+            raise EngineFailure(f"the guest was lost while it did {command[0]!r}") from error
+
+    # -- modules, called in the isolate's thread -------------------------------------------
+
+    def _resolve(self, specifier: str, importer: str) -> str:
+        base = unquote(importer.removeprefix(_SCHEME)) if importer.startswith(_SCHEME) else importer
+        name = self.modules.resolve(base, specifier)
+        if name is None:
+            raise ImportError(f"Error resolving module '{specifier}' from '{base}'")
+        return _SCHEME + quote(name, safe="@/")
+
+    def _load_module(self, url: str) -> str:
+        name = unquote(url.removeprefix(_SCHEME))
+        source = self.modules.load(name)
+        if source is None:
+            raise ImportError(f"Error loading module '{name}'")
+        return source

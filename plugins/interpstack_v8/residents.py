@@ -1,0 +1,47 @@
+"""Realms that are awake: a bounded number, for each costs a thread and a heap.
+
+Beyond the bound, the realm that was used longest ago is put to rest: its portable values are
+kept, its heap and its thread go. It wakes when it is used again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from interpstack_v8.realm import V8Realm
+
+__all__ = ["MAX_AWAKE", "residents"]
+
+#: Realms of this process that are awake at once.
+MAX_AWAKE: Final = 64
+
+
+class Residents:
+    """The realms that are awake, the one used longest ago first."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        self._awake: OrderedDict[int, V8Realm] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def used(self, realm: V8Realm) -> None:
+        """Note that a realm is awake and in use, and put others to rest for it."""
+        with self._lock:
+            self._awake[id(realm)] = realm
+            self._awake.move_to_end(id(realm))
+            surplus = len(self._awake) - self.bound
+            tired = list(self._awake.values())[: max(0, surplus)]
+        for other in tired:
+            if other is not realm:
+                other.rest()
+
+    def left(self, realm: V8Realm) -> None:
+        """Note that a realm has no heap any more."""
+        with self._lock:
+            self._awake.pop(id(realm), None)
+
+
+residents = Residents(MAX_AWAKE)

@@ -1,0 +1,26 @@
+// What happens to a fresh context around the sources that are installed in it, when the snapshot
+// is made. `late` names globals that V8 adds to each context made from a snapshot: they are there
+// while the kernel takes down the names that are not the guest's.
+({
+  __proto__: null,
+  prepare(late) {
+    delete globalThis.console;
+    // Web APIs look at shared memory, which guests do not get.
+    globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {
+      get byteLength() { throw new TypeError("no shared memory"); }
+    };
+    for (const name of late) globalThis[name] ??= undefined;
+  },
+  // The kernel's interface, with output going to the host as well; see the end of `host.js`.
+  tap() {
+    const { write } = this.kernel.api;
+    this.api = Object.freeze({
+      __proto__: null, ...this.kernel.api, write: (line) => { this.record?.(line); write(line); },
+    });
+  },
+  seal(late) {
+    this.kernel.seal();
+    for (const name of late) if (globalThis[name] === undefined) delete globalThis[name];
+    delete globalThis.$setup;
+  },
+})

@@ -1,0 +1,106 @@
+"""The WebAssembly engine of the process, its clock, and the files of quickjs-rs.
+
+Loaded by what runs WebAssembly on the host: the QuickJS engine, and the TypeScript transform of
+all JavaScript engines.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import attrs
+import wasmtime
+
+from interpstack.errors import EngineFailure
+
+__all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "guest_path", "wasm_host"]
+
+#: Native stack that guest code may use; wasmtime takes less than 2 MiB, guest threads have more.
+_STACK_BYTES: Final = 2 * 2**20 - 65536
+#: Seconds between ticks of the clock that stops code which polls for no interrupt.
+TICK_SECONDS: Final = 0.1
+
+
+class Ticker:
+    """Raises the epoch of a wasmtime engine while guests run, in one thread."""
+
+    def __init__(self, engine: wasmtime.Engine) -> None:
+        self._engine = engine
+        self._running = 0
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        with self._wake:
+            self._running += 1
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._tick, name="interpstack-wasm-clock", daemon=True
+                )
+                self._thread.start()
+            elif self._running == 1:
+                self._wake.notify()
+
+    def __exit__(self, *exc: object) -> None:
+        with self._wake:
+            self._running -= 1
+
+    def _tick(self) -> None:
+        while True:
+            with self._wake:
+                while not self._running:
+                    self._wake.wait()
+            time.sleep(TICK_SECONDS)
+            self._engine.increment_epoch()
+
+
+@attrs.frozen
+class WasmHost:
+    """The engine that all modules of the process share, and its clock."""
+
+    engine: wasmtime.Engine
+    ticker: Ticker
+
+
+@cache
+def guest_path(name: str = "_guest.wasm") -> Path:
+    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
+
+    Raises:
+        EngineFailure: quickjs-rs is missing or has no such file.
+    """
+    spec = find_spec("quickjs_rs")
+    if spec is None or not spec.origin:
+        raise EngineFailure(
+            "quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
+        )
+    path = Path(spec.origin).with_name(name)
+    if not path.is_file():
+        found = version("quickjs-rs")
+        raise EngineFailure(
+            f"quickjs-rs {found} has no {name}; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
+        )
+    return path
+
+
+_host: WasmHost | None = None
+_lock = threading.Lock()
+
+
+def wasm_host() -> WasmHost:
+    """The shared engine, made on first use."""
+    global _host
+    with _lock:
+        if _host is None:
+            config = wasmtime.Config()
+            config.epoch_interruption = True
+            config.max_wasm_stack = _STACK_BYTES
+            engine = wasmtime.Engine(config)
+            _host = WasmHost(engine, Ticker(engine))
+        return _host

@@ -1,0 +1,87 @@
+"""What `isolate.py` relies on in jsrun; a failure here names what a new version changed."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+
+import jsrun
+
+
+def _with_runtime(check: Callable[[jsrun.Runtime], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        runtime = jsrun.Runtime(jsrun.RuntimeConfig(max_heap_size=64 * 2**20))
+        try:
+            await check(runtime)
+        finally:
+            runtime.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for (;;);",
+        "(async () => { for (;;) await 1; })(); 1",
+        "Promise.resolve().then(() => { for (;;); }); 1",
+        "({get text() { for (;;); }})",
+    ],
+)
+def test_a_timeout_stops_code_and_the_runtime_goes_on(source: str) -> None:
+    async def check(runtime: jsrun.Runtime) -> None:
+        await runtime.eval_async("globalThis.kept = 5")
+        with pytest.raises(RuntimeError, match=r"timed out|Failed to get property"):
+            await runtime.eval_async(source, timeout=0.2)
+        assert await runtime.eval_async("kept") == 5
+
+    _with_runtime(check)
+
+
+def test_jobs_run_before_the_result_is_read() -> None:
+    async def check(runtime: jsrun.Runtime) -> None:
+        source = "let n = 0; (async () => { await 1; await 1; n = 7; })(); ({get n() { return n }})"
+        assert await runtime.eval_async(source) == {"n": 7}
+
+    _with_runtime(check)
+
+
+def test_the_heap_limit_ends_a_runtime_for_good() -> None:
+    async def check(runtime: jsrun.Runtime) -> None:
+        for source in ("const a = []; for (;;) a.push({})", "1"):
+            with pytest.raises(jsrun.RuntimeTerminated, match="Heap limit"):
+                await runtime.eval_async(source)
+
+    _with_runtime(check)
+
+
+def test_a_host_function_can_park_the_thread() -> None:
+    bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+    clocks = []
+
+    def park() -> None:
+        if hasattr(time, "pthread_getcpuclockid"):
+            clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
+        bell.get()
+
+    async def check(runtime: jsrun.Runtime) -> None:
+        number = runtime.register_op("park", park)
+        op = f"__bootstrap.core.ops.op_jsrun_call_python_sync({number}, [])"
+        parked = asyncio.ensure_future(runtime.eval_async(f"{op}; 1"))
+        await asyncio.sleep(0.2)
+        for clock in clocks:
+            before = time.clock_gettime(clock)
+            await asyncio.sleep(0.2)
+            assert time.clock_gettime(clock) - before < 0.05
+        bell.put(None)
+        assert await parked == 1
+
+    _with_runtime(check)

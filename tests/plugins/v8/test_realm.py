@@ -1,0 +1,210 @@
+"""Heaps come and go: threads, resting, reopening, modules, and other engines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpstack import (
+    BridgeSet,
+    Capability,
+    Cell,
+    EngineFailure,
+    Image,
+    ImageError,
+    InterpreterStack,
+    Limits,
+    Realm,
+    Session,
+    Settlement,
+)
+from interpstack.guests.javascript.awaiting import wrap_awaiting
+
+
+@pytest.fixture
+def realm() -> Any:
+    from interpstack_v8.engine import V8Engine
+
+    realm = V8Engine().open(Limits(), BridgeSet())
+    yield realm
+    realm.close()
+
+
+def _run(realm: Realm, source: str) -> str:
+    progress = realm.start(Cell(source=source)).poll(time.time(), 5.0)
+    assert progress.completion is not None, progress
+    assert progress.completion.error is None, progress.completion.error
+    return progress.completion.text
+
+
+def _isolate_threads() -> int:
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        pytest.skip("threads are counted by /proc")
+    names = [(task / "comm").read_text() for task in tasks.iterdir()]
+    return sum(name.startswith("jsrun") for name in names)
+
+
+def _until(condition: Callable[[], bool]) -> bool:
+    for _ in range(200):
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_capabilities_are_what_v8_can() -> None:
+    from interpstack_v8.engine import V8Engine
+
+    assert Capability.IMAGES not in V8Engine.capabilities
+    with pytest.raises(ImageError, match="has no images"):
+        V8Engine().open(Limits(), BridgeSet(), Image("v8", "base", b""))
+
+
+def test_an_idle_realm_computes_nothing(realm: Realm) -> None:
+    assert _run(realm, "1 + 1") == "2"
+    clock = realm.isolate  # type: ignore[attr-defined]
+    time.sleep(0.1)  # the thread parks
+    before = clock.cpu_seconds
+    time.sleep(0.3)
+    assert clock.cpu_seconds - before < 0.05
+
+
+def test_closed_realms_leave_no_thread() -> None:
+    from interpstack_v8.engine import V8Engine
+
+    before, ours = _isolate_threads(), threading.active_count()
+    realms = [V8Engine().open(Limits(), BridgeSet()) for _ in range(3)]
+    assert _isolate_threads() >= 3
+    for realm in realms:
+        realm.close()
+    assert _until(lambda: _isolate_threads() <= before)
+    assert threading.active_count() <= ours + 1  # the owner, if this was the first realm
+
+
+def test_realms_beyond_the_bound_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8.engine import V8Engine
+    from interpstack_v8.residents import residents
+
+    before = _isolate_threads()
+    monkeypatch.setattr(residents, "bound", 2)
+    realms = [V8Engine().open(Limits(), BridgeSet()) for _ in range(6)]
+    try:
+        for number, realm in enumerate(realms):
+            _run(realm, f"const n = {number}; const f = () => n")
+            assert _until(lambda: _isolate_threads() <= before + 2)
+        for number, realm in enumerate(realms):
+            assert _run(realm, "n") == str(number)
+            assert list(realm.names()) == ["n", "f"]
+    finally:
+        for realm in realms:
+            realm.close()
+
+
+def test_a_waiting_cell_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8.engine import V8Engine
+    from interpstack_v8.residents import residents
+
+    monkeypatch.setattr(residents, "bound", 1)
+    first, second = (V8Engine().open(Limits(), BridgeSet()) for _ in range(2))
+    execution = first.start(Cell(source="await new Promise((go) => setTimeout(go, 1)); 5"))
+    (request,) = execution.poll(time.time(), 5.0).requests
+    assert _run(second, "1") == "1"
+    execution.settle([Settlement(request.id)])
+    completion = execution.poll(time.time(), 5.0).completion
+    assert completion is not None
+    assert completion.text == "5"
+    first.close()
+    second.close()
+
+
+def test_a_builtin_that_cannot_be_stopped_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8 import isolate
+    from interpstack_v8.engine import V8Engine
+
+    monkeypatch.setattr(isolate, "_GRACE_SECONDS", 0.1)
+    before = _isolate_threads()
+    realm = V8Engine().open(Limits(), BridgeSet())
+    _run(realm, "const keep = 41")
+    long = "Array.from({length: 3e6}, (_, i) => 'k' + (i % 7)).join().split('k').length"
+    progress = realm.start(Cell(source=long)).poll(time.time(), 0.02)
+    assert progress.exhausted or progress.failure is not None
+    assert _run(realm, "keep + 1") == "42"
+    realm.close()
+    assert _until(lambda: _isolate_threads() <= before)
+
+
+def test_values_that_cannot_be_exported_leave_the_earlier_ones(realm: Realm) -> None:
+    _run(realm, "const keep = 1")
+    assert realm.values()["keep"] == 1
+    _run(realm, "class T { toJSON() { for (;;); } }; const trap = new T()")
+    with pytest.raises(EngineFailure, match="could not be exported"):
+        realm.values()
+    assert _run(realm, "keep") == "1"
+
+
+async def test_a_thread_may_change_its_engine_and_back() -> None:
+    values: dict[str, Any] = {}
+    state = "const m = new Map([['k', 1n]]); const d = new Date(5); const f = () => 1; let n = NaN"
+    for number, engine in enumerate(["quickjs", "v8", "quickjs"]):
+        with InterpreterStack(engine=engine) as stack:
+            session = stack.session("thread")
+            await session.load(values)
+            if number == 0:
+                await session.eval(state)
+            outcome = await session.eval("[m.get('k'), +d, n]")
+            assert (outcome.error, outcome.text) == (None, "[1n, 5, NaN]")
+            if number:
+                error = (await session.eval("f()")).error
+                assert error is not None
+                assert "was not restored" in error.message
+            values = dict(await session.values())
+    assert sorted(values) == ["d", "f", "m", "n"]
+
+
+async def test_every_kind_of_session_state(session: Session) -> None:
+    outcome, state = await session.eval_with_state("const a = {b: [1]}; a")
+    assert outcome.text == "{b: [1]}"
+    assert state.image is None
+    assert state.values == {"a": {"b": [1]}}
+    assert not await session.hibernate()
+
+
+def test_a_process_ends_with_realms_open() -> None:
+    code = (
+        "from interpstack import InterpreterStack\n"
+        "stack = InterpreterStack(engine='v8')\n"
+        "print(stack.session('a').eval_sync('6 * 7').text)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=os.environ
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+@pytest.mark.parametrize(
+    ("source", "wrapped"),
+    [
+        ("1 + 1", None),
+        ("async () => { await 1 }", None),
+        ("await 1", "(async () => { let $cellValue; $cellValue = (await 1);\n"),
+        (
+            "var a, b = await 1;",
+            "var a, b; (async () => { let $cellValue; void ( 0, b = await 1);\n",
+        ),
+    ],
+)
+def test_the_transform_keeps_lines(source: str, wrapped: str | None) -> None:
+    found = wrap_awaiting(source)
+    if wrapped is None:
+        assert found is None
+    else:
+        assert found == wrapped + "return {__proto__: null, value: $cellValue}; })()"
