@@ -29,7 +29,9 @@ _HALT: Final = "interpstack_halt"
 #: Seconds that checking may take; a cell that takes longer runs unchecked.
 _SECONDS: Final = 3.0
 _SHOWN: Final = 5
-_CLASS: Final = "_InterpstackBridges"
+#: Names of the classes that stand for namespaces: `tools.web` is `_Bridges_tools_DOT_web`.
+_CLASS: Final = "_Bridges_"
+_DOT: Final = "_DOT_"
 _ARGUMENTS: Final = frozenset(
     {
         "missing-argument",
@@ -66,7 +68,8 @@ def check(realm: MontyRealm, source: str, cell: str) -> GuestError | None:
         source: The cell.
         cell: Its name, for the message.
     """
-    if not any(bridge.declaration for bridge in reachable(realm.bridges)):
+    declared = [bridge for bridge in reachable(realm.bridges) if bridge.declaration]
+    if not any(bridge.name.partition(".")[0] in source for bridge in declared):
         return None
     stubs = stubs_for(realm.bridges, realm.names())
     worker = realm.engine.workers.take_checker(stubs)
@@ -97,7 +100,7 @@ def stubs_for(bridges: BridgeSet, names: Sequence[str]) -> str:
 
 
 def _namespace(path: str, members: Mapping[str, Any], classes: list[str]) -> str:
-    name = _CLASS + path.replace(".", "__")
+    name = _CLASS + path.replace(".", _DOT)
     body = [
         f"{key}: {_namespace(f'{path}.{key}', value, classes)}"
         if isinstance(value, Mapping)
@@ -143,7 +146,7 @@ def _certain(
         return
     for item in found:
         row, column = item["location"]["row"] - 1, item["location"]["column"]
-        message = str(item["message"]).replace(_CLASS, "").replace("__", ".")
+        message = str(item["message"]).replace(_CLASS, "").replace(_DOT, ".")
         line = lines[row - 1] if 0 < row <= len(lines) else ""
         unpacked = line[column - 1 : column] == "*"
         if not unpacked and _is_certain(item["code"], message, bridges):

@@ -28,7 +28,7 @@ from interpstack_monty.execution import MontyExecution
 from interpstack_monty.images import Saved, pack, unpack
 from interpstack_monty.offer import offered, roots
 from interpstack_monty.values import from_guest, to_guest
-from interpstack_monty.workers import EMIT, Worker, Workers, kernel_source
+from interpstack_monty.workers import EMIT, RESERVED, Worker, Workers, kernel_source
 
 __all__ = ["MontyEngine", "MontyRealm"]
 
@@ -218,9 +218,7 @@ class MontyRealm(Realm):
         names = tuple(
             name
             for name in found
-            if isinstance(name, str)
-            and not name.startswith("__interpstack_")
-            and name not in hidden
+            if isinstance(name, str) and not name.startswith(RESERVED) and name not in hidden
         )
         dump = session.dump()
         lost = {name: why for name, why in self.saved.lost.items() if name not in names}

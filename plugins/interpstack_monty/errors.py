@@ -7,8 +7,9 @@ with a name of its own arrives as a `RuntimeError` whose message begins with tha
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pydantic_monty
@@ -106,11 +107,19 @@ def _stack(error: pydantic_monty.MontyError, cell: str) -> str:
     if not frames:
         return ""
     current = frames[0].filename
-    lines = [_line(frame, current, cell) for frame in frames]
+    lines = [
+        line if count == 1 else f"{line} ({count} times)"
+        for line, count in _counted(_line(frame, current, cell) for frame in frames)
+    ]
     if len(lines) > 2 * _FRAMES:
         left_out = f"  … {len(lines) - 2 * _FRAMES} more"
         lines = [*lines[:_FRAMES], left_out, *lines[-_FRAMES:]]
     return "\n".join(lines)
+
+
+def _counted(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for line, same in itertools.groupby(lines):
+        yield line, sum(1 for _ in same)
 
 
 def _line(frame: pydantic_monty.Frame, current: str, cell: str) -> str:

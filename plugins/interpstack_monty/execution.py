@@ -24,21 +24,21 @@ from interpstack_monty.cells import prepare
 from interpstack_monty.checking import check
 from interpstack_monty.errors import describe, is_memory_limit, is_time_limit, thrown
 from interpstack_monty.outbox import Outbox
+from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
+from interpstack_monty.stopping import wind_down
 from interpstack_monty.system import answer_system_call
 from interpstack_monty.values import clean, to_guest
-from interpstack_monty.workers import EMIT, Worker
+from interpstack_monty.workers import EMIT, RESERVED, Worker
 
 if TYPE_CHECKING:
     from interpstack_monty.engine import MontyRealm
 
 __all__ = ["MontyExecution"]
 
-#: Said wherever a cell had to be taken back.
-UNDONE: Final = "what this cell did to variables is undone"
 #: Seconds that an aborted cell may take to wind down before it is undone.
 _WIND_DOWN_SECONDS: Final = 0.25
-#: Suspensions it may make meanwhile.
-_WIND_DOWN_STEPS: Final = 1000
+#: Seconds that opening a suspended cell may take.
+_OPEN_SECONDS: Final = 5.0
 #: Seconds after its time limit in which Monty itself stops the code, and keeps its output.
 _GRACE_SECONDS: Final = 0.25
 
@@ -52,8 +52,10 @@ class MontyExecution(Execution):
         self._worker: Worker | None = None
         self._at: pydantic_monty.SyncSnapshot | None = None
         self._outbox = Outbox(realm.limits, realm.bridges)
-        self._answers: dict[int, Mapping[str, Any]] = {}
+        self._answers: dict[int, Any] = {}
         self._errors: list[GuestError] = []
+        self._parked = b""  # the suspended cell, while it has no worker
+        self._bound = ""
         self._blocked: int | None = None  # the request that `time.sleep` waits for
         self._now = 0.0
         self._spent = 0.0
@@ -64,25 +66,12 @@ class MontyExecution(Execution):
     def restored(
         cls, realm: MontyRealm, told: Mapping[str, Any], snapshot: bytes
     ) -> MontyExecution:
-        """The execution that an image was taken of.
-
-        Raises:
-            EngineFailure: The snapshot cannot be opened.
-        """
+        """The execution that an image was taken of."""
         execution = cls(realm, Cell(source="", name=str(told["cell"])))
         execution._outbox.restore(told)
         execution._blocked = told["blocked"]
-        worker = realm.engine.workers.take(realm.limits)
-        worker.bound = told["bound"]
-        try:
-            with worker.watched(_GRACE_SECONDS * 20) as session:
-                execution._at = session.load_snapshot(
-                    snapshot, print_callback=execution._outbox.print
-                )
-        except pydantic_monty.MontyError as error:
-            worker.release()
-            raise EngineFailure(f"the suspended cell cannot be opened: {error}") from error
-        execution._worker = worker
+        execution._parked = snapshot
+        execution._bound = told["bound"]
         return execution
 
     # -- the protocol ----------------------------------------------------------------------
@@ -91,36 +80,32 @@ class MontyExecution(Execution):
         self._now = now
         if self._ended:
             return Progress()
-        if self._worker is None:
+        if self._parked:
+            self._unpark()
+        elif self._worker is None:
             refused = self._checked()
             if refused is not None:
                 return self._end(Progress(completion=Completion(error=refused)))
             self._worker = self._realm.open_worker()
+        assert self._worker is not None  # noqa: S101 - set above
         begun = time.perf_counter()
-        completion = None
+        end = None if cpu_seconds is None else begun + cpu_seconds
         try:
             with self._worker.watched(self._patience(cpu_seconds)):
-                try:
-                    self._advance()
-                except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
-                    if is_time_limit(error):
-                        return self._exhausted(begun)
-                    if is_memory_limit(error):
-                        return self._give_up(self._out_of_memory(), begun)
-                    completion = Completion(error=self._described(error))
-                else:
-                    if isinstance(self._at, MontyComplete):
-                        completion = self._completion(self._at.output)
+                completion = self._run(end)
                 if completion is not None:
                     self._realm.commit(self._worker)
         except pydantic_monty.MontyError as error:
-            return self._broken(error, begun)
+            return self._stopped_by(error, time.perf_counter() - begun)
         spent = time.perf_counter() - begun
         self._spent += spent
         if completion is not None:
             return self._end(Progress(completion=completion, cpu_seconds=spent))
         if cpu_seconds is not None and spent > cpu_seconds:
-            return self._exhausted(begun)
+            exhausted = Progress(exhausted=True, cpu_seconds=spent)
+            return self._outbox.drained(exhausted, ended=True)
+        if self._realm.engine.workers.crowded:
+            self._park()
         return self._outbox.drained(Progress(cpu_seconds=spent))
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
@@ -139,6 +124,8 @@ class MontyExecution(Execution):
         if self._ended:
             return self._outbox.drained(Progress(), ended=True)
         undone = None
+        if self._parked:
+            self._unpark()
         if self._worker is not None and not self._wound_down():
             undone = GuestError("EngineFailure", UNDONE)
         return self._end(Progress(failure=undone))
@@ -157,17 +144,14 @@ class MontyExecution(Execution):
         Raises:
             EngineFailure: It cannot be dumped.
         """
+        told = {"cell": self._cell.name, "blocked": self._blocked, **self._outbox.told()}
+        if self._parked:
+            return {**told, "bound": self._bound}, self._parked
         if self._worker is None or self._at is None or isinstance(self._at, MontyComplete):
             return {}, b""
-        told = {
-            "cell": self._cell.name,
-            "bound": self._worker.bound,
-            "blocked": self._blocked,
-            **self._outbox.told(),
-        }
         try:
             with self._worker.watched(None):
-                return told, self._at.dump()
+                return {**told, "bound": self._worker.bound}, self._at.dump()
         except pydantic_monty.MontyError as error:
             raise EngineFailure(f"the cell cannot be suspended: {error}") from error
 
@@ -178,30 +162,68 @@ class MontyExecution(Execution):
             self._worker.release()
             self._worker = None
 
+    def _park(self) -> None:
+        """Give the worker back while the cell waits for the host."""
+        assert self._worker is not None  # noqa: S101 - the caller has just used it
+        told, self._parked = self.suspend()
+        self._bound = told["bound"]
+        self._worker.release()
+        self._worker = self._at = None
+
+    def _unpark(self) -> None:
+        worker = self._realm.engine.workers.take(self._realm.limits)
+        worker.bound = self._bound
+        try:
+            with worker.watched(_OPEN_SECONDS) as session:
+                self._at = session.load_snapshot(self._parked, print_callback=self._outbox.print)
+        except pydantic_monty.MontyError as error:
+            worker.release()
+            raise EngineFailure(f"the suspended cell cannot be opened: {error}") from error
+        self._worker, self._parked = worker, b""
+
     # -- from one suspension to the next ---------------------------------------------------
 
-    def _advance(self) -> None:
-        if self._at is None:
-            self._at = self._begun()
-        while not isinstance(self._at, MontyComplete):
-            following = self._step(self._at)
-            if following is None:
-                return
-            self._at = following
+    def _run(self, end: float | None) -> Completion | None:
+        """Go on until the cell has ended, waits for the host, or the time is up.
+
+        Monty's own clock stands still while it waits for an answer, so a guest that only asks
+        has to be stopped here.
+
+        Args:
+            end: When the time is up, by `time.perf_counter`.
+
+        Raises:
+            MontyError: It had to be stopped; an error of its own is a completion.
+        """
+        try:
+            if self._at is None:
+                self._at = self._begun()
+            while not isinstance(self._at, MontyComplete):
+                if end is not None and time.perf_counter() > end:
+                    return None
+                following = self._step(self._at)
+                if following is None:
+                    return None
+                self._at = following
+        except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
+            if is_time_limit(error) or is_memory_limit(error):
+                raise
+            return Completion(error=self._described(error))
+        return completion_of(self._at.output, shown_chars(self._realm.limits))
 
     def _begun(self) -> pydantic_monty.SyncSnapshot:
         assert self._worker is not None  # noqa: S101 - set by `poll`
         session = self._worker.session
         session.feed_run(f"__interpstack_seed__({self._cell.seed or 0})")
-        shown = max(8192, 2 * self._realm.limits.result_chars)
-        source = prepare(clean(self._cell.source), shown)
+        source = prepare(clean(self._cell.source), shown_chars(self._realm.limits))
         return session.feed_start(source, print_callback=self._outbox.print)
 
     def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
         """Go on from a suspension; `None` if that has to wait for the host."""
         if isinstance(at, FutureSnapshot):
-            ready = {i: self._answers.pop(i) for i in at.pending_call_ids if i in self._answers}
-            return at.resume(ready) if ready else None  # type: ignore[arg-type]
+            # One by one, in the order of the answers: of several at once, Monty picks any first.
+            first = next((i for i in self._answers if i in at.pending_call_ids), None)
+            return None if first is None else at.resume({first: self._answers.pop(first)})
         if isinstance(at, NameLookupSnapshot):
             return at.resume()
         if not isinstance(at, FunctionSnapshot):
@@ -247,36 +269,27 @@ class MontyExecution(Execution):
             self._realm.running = None
         return self._outbox.drained(progress, ended=True)
 
-    def _exhausted(self, begun: float) -> Progress:
+    def _exhausted(self, spent: float) -> Progress:
         # Monty promises nothing of a session it had to stop, so the cell is undone.
-        spent = time.perf_counter() - begun
-        self._worker_lost()
-        return self._outbox.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
-
-    def _worker_lost(self) -> None:
         if self._worker is not None:
             self._worker.killed = True
             self._worker.release()
+        return self._outbox.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
 
-    def _give_up(self, failure: GuestError, begun: float) -> Progress:
-        spent = time.perf_counter() - begun
-        return self._end(Progress(failure=failure, cpu_seconds=spent))
-
-    def _broken(self, error: pydantic_monty.MontyError, begun: float) -> Progress:
-        worker = self._worker
-        if worker is not None and (worker.killed or getattr(error, "timed_out", False)):
-            return self._exhausted(begun)
-        if isinstance(error, pydantic_monty.MontyRuntimeError) and is_memory_limit(error):
-            return self._give_up(self._out_of_memory(), begun)
-        why = "the guest's process died"
-        if not isinstance(error, pydantic_monty.MontyCrashedError):
+    def _stopped_by(self, error: pydantic_monty.MontyError, spent: float) -> Progress:
+        """How a cell ended that Monty stopped, or whose process died."""
+        assert self._worker is not None  # noqa: S101 - it has just been used
+        killed = self._worker.killed or getattr(error, "timed_out", False)
+        if killed or is_time_limit(error):
+            return self._exhausted(spent)
+        if is_memory_limit(error):
+            failure = out_of_memory(self._realm.limits)
+        elif isinstance(error, pydantic_monty.MontyCrashedError):
+            failure = GuestError("EngineFailure", f"the guest's process died; {UNDONE}")
+        else:
             why = str(error).partition("\n")[0][:300]
-        return self._give_up(GuestError("EngineFailure", f"{why}; {UNDONE}"), begun)
-
-    def _out_of_memory(self) -> GuestError:
-        limit = self._realm.limits.memory_bytes
-        allowed = "no more" if limit is None else f"{limit // 2**20} MiB"
-        return GuestError("OutOfMemory", f"the guest may use {allowed}; {UNDONE}")
+            failure = GuestError("EngineFailure", f"{why}; {UNDONE}")
+        return self._end(Progress(failure=failure, cpu_seconds=spent))
 
     def _described(self, error: pydantic_monty.MontyError) -> GuestError:
         told = describe(error, self._cell.name, self._errors)
@@ -287,56 +300,23 @@ class MontyExecution(Execution):
             return attrs.evolve(told, message=message)
         return told
 
-    def _completion(self, output: Any) -> Completion:
-        """What the kernel's `show` told; a cell may have put anything in its place."""
-        if output is None:
-            return Completion(text="None", undefined=True)
-        try:
-            text, omitted, handle, undefined = output
-        except (TypeError, ValueError):
-            return Completion(error=GuestError("EngineFailure", "the kernel was replaced"))
-        if not isinstance(text, str) or type(omitted) is not int:
-            return Completion(error=GuestError("EngineFailure", "the kernel was replaced"))
-        room = max(8192, 2 * self._realm.limits.result_chars)
-        return Completion(
-            text=text[:room],
-            omitted_chars=max(0, omitted),
-            handle=handle is True,
-            undefined=undefined is True,
-        )
-
     def _checked(self) -> GuestError | None:
         realm = self._realm
+        if RESERVED in self._cell.source:
+            return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
         if not realm.engine.type_check:
             return None
         return check(realm, clean(self._cell.source), self._cell.name)
 
     def _wound_down(self) -> bool:
-        """End the cell as Ctrl-C would; whether it ended, so that its state can be kept."""
+        """End the cell; whether that went well, so that its state can be kept."""
         worker = self._worker
         if worker is None or worker.killed or self._at is None:
             return False
-        stop: Any = {"exc_type": "KeyboardInterrupt", "message": "the cell was stopped"}
         try:
             with worker.watched(_WIND_DOWN_SECONDS):
-                try:
-                    for _ in range(_WIND_DOWN_STEPS):
-                        if isinstance(self._at, MontyComplete):
-                            break
-                        if isinstance(self._at, FutureSnapshot):
-                            if not self._at.pending_call_ids:
-                                return False
-                            first = self._at.pending_call_ids[0]
-                            self._at = self._at.resume({first: stop})
-                        elif isinstance(self._at, NameLookupSnapshot):
-                            self._at = self._at.resume()
-                        else:
-                            self._at = self._at.resume(stop)
-                    else:
-                        return False
-                except pydantic_monty.MontyRuntimeError as error:
-                    if is_time_limit(error) or is_memory_limit(error):
-                        return False
+                if not wind_down(self._at):
+                    return False
                 self._realm.commit(worker)
         except pydantic_monty.MontyError:
             return False

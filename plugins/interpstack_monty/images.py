@@ -73,7 +73,8 @@ def pack(
         }
     ).encode()
     body = b"".join((len(head).to_bytes(4, "big"), head, saved.dump, snapshot))
-    data = zlib.compress(body, 1)
+    packer = zlib.compressobj(zdict=kernel_source().encode())
+    data = packer.compress(body) + packer.flush()
     return Image(engine, base_id(), hashlib.sha256(data).digest()[:_DIGEST] + data)
 
 
@@ -91,7 +92,8 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
     if hashlib.sha256(data).digest()[:_DIGEST] != digest:
         raise ImageError("the image is damaged: its checksum does not fit")
     try:
-        body = zlib.decompressobj().decompress(data, _MAX_BYTES)
+        unpacker = zlib.decompressobj(zdict=kernel_source().encode())
+        body = unpacker.decompress(data, _MAX_BYTES)
         start = 4 + int.from_bytes(body[:4], "big")
         head = json.loads(body[4:start])
         middle = start + head["dump"]

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -15,12 +15,16 @@ import pydantic_monty
 
 from interpstack import EngineFailure, Limits
 
-__all__ = ["EMIT", "Worker", "Workers", "kernel_source"]
+__all__ = ["EMIT", "RESERVED", "Worker", "Workers", "kernel_source"]
 
+#: How the kernel's own globals begin.
+RESERVED: Final = "__interpstack_"
 #: The host function that the kernel calls for every bridge.
-EMIT: Final = "__interpstack_emit__"
-#: Worker processes at once; those that wait for the host count, so this is no number of cores.
-_PROCESSES: Final = 64
+EMIT: Final = f"{RESERVED}emit__"
+#: Workers held by cells that wait for the host; those beyond give theirs back meanwhile.
+_WAITING: Final = 16
+#: Worker processes at once: also those of threads that run guests just now.
+_PROCESSES: Final = _WAITING + 4 * (os.cpu_count() or 2)
 #: Seconds to wait for one of them.
 _PATIENCE: Final = 30.0
 #: Round trips between guest and host; the driver has budgets of its own.
@@ -52,7 +56,13 @@ class Workers:
     def __init__(self, per_process: int | None) -> None:
         self._per_process = per_process
         self._pool: pydantic_monty.Monty | None = None
+        self._held = 0
         self._lock = threading.Lock()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many workers are held that waiting cells should give theirs back."""
+        return self._held > _WAITING
 
     def take(self, limits: Limits) -> Worker:
         """A worker with an empty session.
@@ -65,7 +75,8 @@ class Workers:
             given["max_feed_duration_secs"] = limits.cpu_seconds
         if limits.memory_bytes is not None:
             given["max_memory"] = limits.memory_bytes
-        return self._checkout(limits=given, os_policy=_POLICY)
+        # Output goes out line by line: a process that has to be killed keeps none back.
+        return self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
 
     def take_checker(self, stubs: str) -> Worker:
         """A worker that checks the types of what it is given.
@@ -94,7 +105,13 @@ class Workers:
             raise EngineFailure(f"all {_PROCESSES} Monty workers are busy") from error
         except (pydantic_monty.MontyError, OSError, RuntimeError) as error:
             raise EngineFailure(f"no Monty worker can be started: {error}") from error
-        return Worker(session)
+        with self._lock:
+            self._held += 1
+        return Worker(session, self._returned)
+
+    def _returned(self) -> None:
+        with self._lock:
+            self._held -= 1
 
     def _started(self) -> pydantic_monty.Monty:
         with self._lock:
@@ -117,8 +134,9 @@ class Worker:
         bound: The code that bound the bridges in it.
     """
 
-    def __init__(self, session: pydantic_monty.MontySession) -> None:
+    def __init__(self, session: pydantic_monty.MontySession, returned: Callable[[], None]) -> None:
         self.session = session
+        self._returned = returned
         self.killed = False
         self.bound = ""
         self._pid = session.worker_pid
@@ -158,3 +176,4 @@ class Worker:
             self._released = True
             with contextlib.suppress(pydantic_monty.MontyError):
                 self.session.__exit__(None, None, None)
+            self._returned()
