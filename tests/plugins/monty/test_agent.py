@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from interpstack import InterpreterStack
 from interpstack_langchain import CodeInterpreterMiddleware
 
 
@@ -124,6 +125,29 @@ async def test_the_model_reads_of_python(agents: Callable[..., Any]) -> None:
     assert "`yield`" in prompt
     assert "JavaScript" not in prompt + described
     assert "Promise" not in prompt
+
+
+async def test_what_the_prompt_says_of_the_language_is_true() -> None:
+    missing = {
+        "`yield`": "def f(): yield 1",
+        "`del`": "x = 1\ndel x",
+        "`async for`": "async def f():\n    async for x in y: pass",
+        "`async with`": "async def f():\n    async with x: pass",
+        "classes that inherit": "class A: pass\nclass B(A): pass",
+        "decorators on methods": "class A:\n    @property\n    def x(self): return 1",
+        "`return_exceptions`": "import asyncio\nawait asyncio.gather(return_exceptions=True)",
+        "`create_task`": "import asyncio\nasyncio.create_task",
+    }
+    with InterpreterStack("monty") as stack:
+        text = stack.prompt()
+        modules = text.partition("imported: ")[2].rstrip(".").split(", ")
+        assert len(modules) > 15
+        async with stack.session() as session:
+            assert (await session.eval(f"import {', '.join(modules)}")).error is None
+            for name, source in missing.items():
+                assert name in text
+                error = (await session.eval(source)).error
+                assert error.name in ("NotImplementedError", "AttributeError")
 
 
 def test_the_argument_says_python() -> None:

@@ -111,7 +111,9 @@ def test_objects_become_classes(make_tool: Make) -> None:
         },
         output_schema={"type": "array", "items": page},
     )
-    assert describe_tool("web_search", tool) == '''\
+    assert (
+        describe_tool("web_search", tool)
+        == '''\
 class WebSearchWhere(TypedDict):
     site: NotRequired[str]
 class WebSearchAnswerBy(TypedDict):
@@ -123,10 +125,11 @@ async def web_search(*, query: str, where: WebSearchWhere = ...) -> list[WebSear
     """Search 'the' web. Now.
     query: words to look for
     """'''
+    )
 
 
 _KEYS = st.sampled_from(["a", "b", "class", "a-b", "", '"""', "#", "é"])
-_TEXTS = st.text(st.sampled_from('ab"\'\\#\n\r\x00\u2028{}')) | st.just('"""\nimport os')
+_TEXTS = st.text(st.sampled_from("ab\"'\\#\n\r\x00\u2028{}")) | st.just('"""\nimport os')
 _SCHEMAS = st.recursive(
     st.one_of(
         st.booleans(),

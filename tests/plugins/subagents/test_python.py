@@ -27,7 +27,8 @@ async def test_all_fields_arrive(session: Session) -> None:
     outcome = await session.eval(
         "got = await task(description='d', subagent_type='s', label='l', "
         "response_schema={'properties': {'a': {}}})\n"
-        "[got[k] for k in ('description', 'subagent_type', 'label')], got['response_schema']['type']"
+        "[got[k] for k in ('description', 'subagent_type', 'label')], "
+        "got['response_schema']['type']"
     )
     assert (outcome.error, outcome.text) == (None, "(['d', 's', 'l'], 'object')")
 
