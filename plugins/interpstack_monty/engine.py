@@ -191,7 +191,7 @@ class MontyRealm(Realm):
         try:
             with worker.watched(_TRUSTED_SECONDS) as session:
                 if self.saved.dump:
-                    session.load_session(self.saved.dump)
+                    session.load_session(self.saved.opened())
                 else:
                     session.feed_run(kernel_source(), external_lookup={EMIT: _never})
                 binding = offered(self.bridges, self.limits.value_bytes)
@@ -222,8 +222,8 @@ class MontyRealm(Realm):
         )
         dump = session.dump()
         lost = {name: why for name, why in self.saved.lost.items() if name not in names}
-        self.saved = attrs.evolve(
-            self.saved, dump=dump, names=names, lost=lost, bound=worker.bound, roots=hidden
+        self.saved = self.saved.after(
+            dump, names=names, lost=lost, bound=worker.bound, roots=hidden
         )
 
     def _exported(self, names: Sequence[str]) -> Mapping[str, Any]:

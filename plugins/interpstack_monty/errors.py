@@ -50,6 +50,8 @@ _KNOWN: Final[Mapping[str, type[Exception]]] = {
 #: Frames of the kernel, the first code of every realm; cells do not see them.
 _KERNEL: Final = "<python-input-0>"
 _INPUT: Final = re.compile(r"<python-input-\d+>")
+#: Characters of a message, and of a stack trace, that are kept.
+_CHARS: Final = 16_384
 #: Frames at each end of a long stack trace.
 _FRAMES: Final = 10
 
@@ -82,7 +84,7 @@ def describe(error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestErr
     for given in own:
         if name == "RuntimeError" and message == f"{_text(given.name)}: {_text(given.message)}":
             name, message = given.name, given.message
-    return GuestError(name, message, stack=_stack(error, cell))
+    return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell)[:_CHARS])
 
 
 def is_time_limit(error: pydantic_monty.MontyError) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +26,7 @@ from interpstack_monty.outbox import Outbox
 from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
 from interpstack_monty.stopping import wind_down
 from interpstack_monty.system import answer_system_call
-from interpstack_monty.values import clean, to_guest
+from interpstack_monty.values import answer, clean
 from interpstack_monty.workers import EMIT, RESERVED, Worker
 
 if TYPE_CHECKING:
@@ -117,8 +116,7 @@ class MontyExecution(Execution):
                 self._errors.append(settlement.error)
                 self._answers[call_id] = thrown(settlement.error)
             else:
-                value = to_guest(json.loads(settlement.text))
-                self._answers[call_id] = {"return_value": value}
+                self._answers[call_id] = {"return_value": answer(settlement.text)}
 
     def abort(self, reason: str) -> Progress:
         if self._ended:
@@ -238,7 +236,9 @@ class MontyExecution(Execution):
             return self._system_call(at)
         if at.function_name == EMIT:
             return at.resume(self._outbox.emit(at.call_id, at.args))
-        return at.resume({"exc_type": "NameError", "message": f"name {at.function_name!r}"})
+        return at.resume(
+            {"exc_type": "NameError", "message": f"name {at.function_name!r} is not defined"}
+        )
 
     def _system_call(self, at: FunctionSnapshot) -> pydantic_monty.SyncSnapshot | None:
         name = str(at.function_name)

@@ -19,6 +19,8 @@ __all__ = ["Saved", "base_id", "pack", "unpack"]
 #: Bytes of an unpacked image; Monty's own dumps may not be larger.
 _MAX_BYTES: Final = 2 * 256 * 2**20
 _DIGEST: Final = 16
+#: Dumps beyond this lie compressed in the host's memory.
+_LARGE_BYTES: Final = 2**20
 
 
 @attrs.frozen(kw_only=True)
@@ -27,6 +29,7 @@ class Saved:
 
     Attributes:
         dump: Monty's dump of the session; empty for one that has run nothing.
+        packed: Whether that is compressed, which large ones are.
         names: The guest's own globals.
         bound: The code that bound the bridges in it.
         roots: Names that bridges have or had.
@@ -35,11 +38,22 @@ class Saved:
     """
 
     dump: bytes = attrs.field(default=b"", repr=False)
+    packed: bool = False
     names: tuple[str, ...] = ()
     bound: str = ""
     roots: frozenset[str] = frozenset()
     lost: Mapping[str, str] = attrs.field(factory=dict)
     kept: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def opened(self) -> bytes:
+        """The dump as Monty takes it."""
+        return zlib.decompress(self.dump) if self.packed else self.dump
+
+    def after(self, dump: bytes, **changes: Any) -> Saved:
+        """The state with another dump, which is kept small if it is large."""
+        packed = len(dump) > _LARGE_BYTES
+        kept = zlib.compress(dump, 1) if packed else dump
+        return attrs.evolve(self, dump=kept, packed=packed, **changes)
 
 
 def base_id() -> str:
@@ -70,6 +84,7 @@ def pack(
             "limits": _told(limits),
             "running": dict(running),
             "dump": len(saved.dump),
+            "packed": saved.packed,
         }
     ).encode()
     body = b"".join((len(head).to_bytes(4, "big"), head, saved.dump, snapshot))
@@ -99,6 +114,7 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
         middle = start + head["dump"]
         saved = Saved(
             dump=body[start:middle],
+            packed=head["packed"],
             names=tuple(head["names"]),
             bound=head["bound"],
             roots=frozenset(head["roots"]),

@@ -8,6 +8,7 @@ a dictionary (a list of pairs if its keys cannot be hashed), a Set a set (or a l
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 from interpstack import (
@@ -17,12 +18,13 @@ from interpstack import (
     GuestError,
     MapValue,
     SetValue,
+    UnsupportedValue,
     decode,
     encode,
 )
 from interpstack_monty.errors import exception_for
 
-__all__ = ["clean", "from_guest", "to_guest"]
+__all__ = ["answer", "clean", "from_guest", "to_guest"]
 
 
 def clean(text: str) -> str:
@@ -40,7 +42,10 @@ def from_guest(value: Any) -> Any:
     Raises:
         UnsupportedValue: It has no form, or is nested too deep.
     """
-    return encode(_plain(value, 0))
+    try:
+        return encode(value)
+    except UnsupportedValue:
+        return encode(_plain(value, 0))  # exceptions may be the reason
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -59,6 +64,12 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, BaseException):
         return ErrorValue(type(value).__name__, str(value))
     return value
+
+
+def answer(text: str) -> Any:
+    """The same as `to_guest` for JSON text from the host; most texts hold nothing special."""
+    wire = json.loads(text)
+    return wire if '"$"' not in text and "\\ud" not in text else to_guest(wire)
 
 
 def to_guest(wire: Any) -> Any:

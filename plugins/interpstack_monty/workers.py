@@ -36,6 +36,8 @@ _POLICY: Final[pydantic_monty.OSPolicy] = {
     "random_start": {"seed": 0},
     "timezone": "utc",
 }
+#: Monty counts what it takes to store a state, about three times its size, as the guest's.
+_COPIES: Final = 2
 #: Memory that the type checker may take, in bytes.
 _CHECKER_BYTES: Final = 512 * 2**20
 
@@ -74,7 +76,7 @@ class Workers:
         if limits.cpu_seconds is not None:
             given["max_feed_duration_secs"] = limits.cpu_seconds
         if limits.memory_bytes is not None:
-            given["max_memory"] = limits.memory_bytes
+            given["max_memory"] = _COPIES * limits.memory_bytes
         # Output goes out line by line: a process that has to be killed keeps none back.
         return self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
 

@@ -19,7 +19,7 @@ async def _echo(value: Any) -> Any:
 def stack() -> Iterator[InterpreterStack]:
     """A stack with the bridge `kit.echo`, which takes anything and gives it back."""
     bridges = [Bridge(name="kit.echo", handler=_echo, raw=True)]
-    limits = Limits(cpu_seconds=0.5, memory_bytes=32 * 2**20)
+    limits = Limits(cpu_seconds=1.0, memory_bytes=32 * 2**20)
     with InterpreterStack("monty", ["console"], bridges=bridges, limits=limits) as made:
         yield made
 

@@ -33,6 +33,11 @@ async def test_the_last_expression_is_shown(session: Session, source: str, text:
     assert (outcome.error, outcome.text) == (None, text)
 
 
+async def test_errors_are_bounded(session: Session) -> None:
+    error = (await session.eval("raise ValueError('x' * 2_000_000)")).error
+    assert len(error.message) < 20_000
+
+
 @pytest.mark.parametrize("source", ["x = 1", "x: int = 1", "x = 1\nx += 1", "pass", "# nothing"])
 async def test_statements_have_no_value(session: Session, source: str) -> None:
     outcome = await session.eval(source)

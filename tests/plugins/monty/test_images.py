@@ -53,6 +53,14 @@ def test_images_are_small(engine: MontyEngine, offer: Offer) -> None:
     assert len(realm.image().data) < 1.5 * size
 
 
+def test_large_states_survive_and_are_kept_small(engine: MontyEngine, offer: Offer) -> None:
+    realm = engine.open(Limits(), offer())
+    run(realm, "held = ['x' * 2**20 + str(n) for n in range(24)]")
+    assert realm.weight_bytes < 2**20
+    other = engine.open(Limits(), offer(), realm.image())
+    assert run(other, "sum(map(len, held))") == str(24 * 2**20 + 38)
+
+
 def test_other_bridges_can_be_bound_to_a_state(engine: MontyEngine, offer: Offer) -> None:
     realm = engine.open(Limits(), offer("kit.echo", "old.gone"))
     run(realm, "keep = old.gone\nx = 1")
