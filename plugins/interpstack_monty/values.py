@@ -18,7 +18,6 @@ from interpstack import (
     GuestError,
     MapValue,
     SetValue,
-    UnsupportedValue,
     decode,
     encode,
 )
@@ -42,14 +41,11 @@ def from_guest(value: Any) -> Any:
     Raises:
         UnsupportedValue: It has no form, or is nested too deep.
     """
-    try:
-        return encode(value)
-    except UnsupportedValue:
-        return encode(_plain(value, 0))  # exceptions may be the reason
+    return encode(_plain(value, 0))
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """The same value without exceptions, and with datetimes as the codec reads them."""
+    """The same value without exceptions, and with sets in an order."""
     kind = type(value)
     if kind in (str, int, float, bool, bytes) or value is None or depth > 1000:
         return value
@@ -60,10 +56,15 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, (set, frozenset)):
-        return SetValue([_plain(item, depth + 1) for item in value])
+        # Python's own order differs from process to process, and a run must be repeatable.
+        return SetValue(sorted((_plain(item, depth + 1) for item in value), key=_order))
     if isinstance(value, BaseException):
         return ErrorValue(type(value).__name__, str(value))
     return value
+
+
+def _order(item: Any) -> str:
+    return json.dumps(encode(item))
 
 
 def answer(text: str) -> Any:
