@@ -87,6 +87,13 @@ async def test_what_the_guest_gives(source: str, value: Any) -> None:
     assert type(seen[0]) is type(value)
 
 
+def test_sets_have_an_order() -> None:
+    value = {"b", "a", 1, 2.5, ("x", "y"), None, frozenset(["d", "c"])}
+    items = from_guest(value)["v"]
+    assert items == sorted(items, key=json.dumps)
+    assert {"$": "set", "v": ["c", "d"]} in items
+
+
 @pytest.mark.parametrize(
     "source",
     [
