@@ -60,6 +60,7 @@ class MontyEngine(Engine):
             Capability.SUSPENSION,
             Capability.VALUES,
             Capability.DETERMINISM,
+            Capability.UNDO,
         }
     )
 
@@ -122,9 +123,11 @@ class MontyRealm(Realm):
         self.running = MontyExecution(self, cell)
         return self.running
 
-    def resume(self) -> Execution:
+    def resume(self, before: Image | None = None) -> Execution:
         if not self._suspended:
             raise ConfigurationError("no cell was running when this image was taken")
+        if before is not None:
+            self.saved = unpack(before, MontyEngine.name, self.limits)[0]
         suspended, self._suspended = self._suspended, {}
         self.running = MontyExecution.restored(self, suspended, self._snapshot)
         self._snapshot = b""

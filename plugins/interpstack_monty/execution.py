@@ -48,6 +48,7 @@ class MontyExecution(Execution):
     def __init__(self, realm: MontyRealm, cell: Cell) -> None:
         self._realm = realm
         self._cell = cell
+        self._before = realm.saved
         self._worker: Worker | None = None
         self._at: pydantic_monty.SyncSnapshot | None = None
         self._outbox = Outbox(realm.limits, realm.bridges)
@@ -127,6 +128,9 @@ class MontyExecution(Execution):
         if self._worker is not None and not self._wound_down():
             undone = GuestError("EngineFailure", UNDONE)
         return self._end(Progress(failure=undone))
+
+    def undo(self) -> None:
+        self._realm.saved = self._before
 
     def interrupt(self) -> None:
         self._stopped = True

@@ -163,6 +163,24 @@ def test_an_aborted_cell_keeps_what_it_did(engine: MontyEngine, offer: Offer) ->
     assert run(realm, "x") == "2"
 
 
+def test_a_cell_can_be_taken_back(engine: MontyEngine, offer: Offer) -> None:
+    realm = engine.open(Limits(), offer("kit.echo"))
+    run(realm, "x = 1")
+    before = realm.image()
+    execution, _ = start(realm, "x = 2\nawait kit.echo(1)")
+    image = realm.image()
+    execution.abort("an approval is needed")
+    assert run(realm, "x") == "2"
+    execution.undo()
+    assert run(realm, "x") == "1"
+    run(realm, "x = 3")
+    other = engine.open(Limits(), offer("kit.echo"), image)
+    execution = other.resume(before)
+    execution.abort("again")
+    execution.undo()
+    assert run(other, "x") == "1"
+
+
 async def test_more_cells_can_wait_than_there_are_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
