@@ -1,4 +1,8 @@
-"""The guest's `console`: buffered there, delivered once a cell."""
+"""What guests print: buffered there, delivered once a cell.
+
+JavaScript gets a `console`; engines of other languages deliver what their own function prints
+to the same bridge.
+"""
 
 from __future__ import annotations
 
@@ -14,4 +18,4 @@ def interpstack_register_bridges(register: BridgeRegistry) -> None:
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
-    return capture.prompt() if stack.engine.language == capture.LANGUAGE else None
+    return capture.prompt(stack.engine.language)

@@ -12,6 +12,7 @@ __all__ = ["BRIDGE", "LANGUAGE", "prompt", "source"]
 
 LANGUAGE: Final = "javascript"
 _OWNER: Final = "interpstack_console"
+_PROMPTS: Final = (LANGUAGE, "python")
 
 
 async def _take(value: Any, context: CellContext) -> None:
@@ -52,9 +53,9 @@ def source() -> GuestSource:
 
 
 @cache
-def prompt() -> str:
-    """What the model is told."""
-    return _read("prompt.md").strip()
+def prompt(language: str) -> str | None:
+    """What the model is told; `None` where nobody knows how the language prints."""
+    return _read(f"prompt.{language}.md").strip() if language in _PROMPTS else None
 
 
 def _read(name: str) -> str:

@@ -11,16 +11,21 @@ from pydantic import BaseModel, Field, PrivateAttr
 
 from interpstack import run_sync
 from interpstack_langchain.inner import EvalCall, running_eval
+from interpstack_langchain.prompt import code_description
 
-__all__ = ["EvalSchema", "EvalTool"]
+__all__ = ["EvalSchema", "EvalTool", "PythonEvalSchema"]
 
 
 class EvalSchema(BaseModel):
     """Input of the eval tool."""
 
-    code: str = Field(
-        description="JavaScript to run. The value of the last expression is returned."
-    )
+    code: str = Field(description=code_description("javascript"))
+
+
+class PythonEvalSchema(EvalSchema):
+    """Input of the eval tool of an engine that runs Python."""
+
+    code: str = Field(description=code_description("python"))
 
 
 class EvalTool(BaseTool):
@@ -35,8 +40,10 @@ class EvalTool(BaseTool):
         name: str,
         description: str,
         evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
+        language: str,
     ) -> EvalTool:
-        tool = cls(name=name, description=description)
+        schema = PythonEvalSchema if language == "python" else EvalSchema
+        tool = cls(name=name, description=description, args_schema=schema)
         tool._evaluate = evaluate
         return tool
 

@@ -64,7 +64,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         subagents: Whether code has `task()` when the agent has subagents.
         max_subagent_concurrency: Subagents of one eval that run at once.
         ptc: Names of the agent's tools, and tools of your own, that code may call as
-            `tools.<camelCase>(input)`.
+            `tools.<camelCase>(input)`, or `tools.<name>(field=…)` in Python.
         mode: How long variables live: `thread`, `turn` or `call`.
         max_snapshot_bytes: Largest state that is stored. `None`: `memory_limit`.
         snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
@@ -143,7 +143,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._order = CallOrder(tool_name)
         self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
         self._turns: dict[tuple[int, ...], Turn] = {}
-        self.tools = [EvalTool.make(tool_name, tool_description(self._mode.scope), self._evaluate)]
+        language = self.stack.engine.language
+        described = tool_description(self._mode.scope, language)
+        self.tools = [EvalTool.make(tool_name, described, self._evaluate, language)]
         self._check_names()
 
     # -- the model's side ------------------------------------------------------------------

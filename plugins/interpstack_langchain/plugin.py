@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from interpstack import Turn, hookimpl
+from interpstack import InterpreterStack, Turn, hookimpl
 from interpstack_langchain.prompt import interpreter_section
 
 
 @hookimpl
-def interpstack_prompt_section(turn: Turn) -> str | None:
+def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
     options = turn.options.get("langchain")
-    return None if options is None else interpreter_section(options, turn.options["scope"])
+    if options is None:
+        return None
+    return interpreter_section(options, turn.options["scope"], stack.engine.language)

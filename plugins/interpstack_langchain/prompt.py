@@ -7,7 +7,9 @@ from importlib.resources import files
 
 from interpstack_langchain.options import Options
 
-__all__ = ["interpreter_section", "tool_description"]
+__all__ = ["code_description", "interpreter_section", "tool_description"]
+
+_NAMES = {"javascript": "JavaScript", "python": "Python"}
 
 _STATE = {
     "thread": "Variables persist across calls and turns of this conversation.",
@@ -16,9 +18,9 @@ _STATE = {
 }
 
 
-def interpreter_section(options: Options, scope: str) -> str:
+def interpreter_section(options: Options, scope: str, language: str) -> str:
     """The section on the interpreter for the system prompt."""
-    return _text().format(
+    return _text(_file(language)).format(
         tool=options.tool_name,
         state=_STATE[scope],
         cpu="no limit" if options.timeout is None else f"{options.timeout:g} s",
@@ -27,11 +29,21 @@ def interpreter_section(options: Options, scope: str) -> str:
     )
 
 
-def tool_description(scope: str) -> str:
+def tool_description(scope: str, language: str) -> str:
     """The description of the eval tool."""
-    return f"Run JavaScript in a sandbox and get the value of its last expression. {_STATE[scope]}"
+    name = _NAMES[_file(language)]
+    return f"Run {name} in a sandbox and get the value of its last expression. {_STATE[scope]}"
+
+
+def code_description(language: str) -> str:
+    """The description of the eval tool's argument."""
+    return f"{_NAMES[_file(language)]} to run. The value of the last expression is returned."
+
+
+def _file(language: str) -> str:
+    return "python" if language == "python" else "javascript"
 
 
 @cache
-def _text() -> str:
-    return (files("interpstack_langchain") / "prompt.md").read_text("utf-8").strip()
+def _text(language: str) -> str:
+    return (files("interpstack_langchain") / f"prompt.{language}.md").read_text("utf-8").strip()

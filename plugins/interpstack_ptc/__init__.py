@@ -1,4 +1,7 @@
-"""Programmatic tool calling: the host's tools as `tools.<camelCase>(input)` in the guest."""
+"""Programmatic tool calling: the host's tools as functions on `tools` in the guest.
+
+JavaScript calls them in camel case with one object, Python by their own names with keywords.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from interpstack import BridgeRegistry, InterpreterStack, Turn, hookimpl
 
 
 @hookimpl
-def interpstack_register_bridges(register: BridgeRegistry, turn: Turn) -> None:
+def interpstack_register_bridges(
+    register: BridgeRegistry, stack: InterpreterStack, turn: Turn
+) -> None:
     from interpstack_ptc.bridges import tool_bridges
 
-    for bridge in tool_bridges(turn.tools):
+    for bridge in tool_bridges(turn.tools, stack.engine.language):
         register.bridge(bridge)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from interpstack import UNDEFINED, Bridge, CellContext, HostTool
+from interpstack_ptc import languages
+from interpstack_ptc.languages import Language
 from interpstack_ptc.names import guest_names
-from interpstack_ptc.signatures import describe_tool
 
 __all__ = ["tool_bridges"]
 
@@ -16,13 +17,15 @@ _OWNER = "interpstack_ptc"
 _FOUND = 20
 
 
-def tool_bridges(tools: Iterable[HostTool]) -> Iterator[Bridge]:
-    """Bridges for tools; none at all if there are no tools."""
-    named = guest_names(tools)
+def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
+    """Bridges for tools, as the guest's language calls them; none if there are no tools."""
+    spoken = languages.find(language) or languages.JAVASCRIPT
+    named = guest_names(tools, spoken.name)
     for name, tool in named.items():
         yield Bridge(
             name=f"tools.{name}",
-            handler=_handler(name, tool),
+            handler=_handler(spoken.call.format(name=name), name, tool),
+            declaration=spoken.describe(name, tool) if spoken.declares else "",
             owner=_OWNER,
             raw=True,
             concurrency=tool.concurrency,
@@ -30,16 +33,18 @@ def tool_bridges(tools: Iterable[HostTool]) -> Iterator[Bridge]:
             passes=tool.passes,
         )
     if named:
-        yield Bridge(name="tools.$search", handler=_search(named), owner=_OWNER, raw=True)
-        yield Bridge(name="tools.$describe", handler=_describe(named), owner=_OWNER, raw=True)
+        search = f"tools.{spoken.search}"
+        yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True)
+        look_up = _describe(named, spoken, search)
+        yield Bridge(name=f"tools.{spoken.look_up}", handler=look_up, owner=_OWNER, raw=True)
 
 
-def _handler(name: str, tool: HostTool) -> Any:
+def _handler(takes: str, name: str, tool: HostTool) -> Any:
     async def call(value: Any, context: CellContext) -> Any:
         if value is UNDEFINED or value is None:
             value = {}
         if not isinstance(value, dict):
-            raise TypeError(f"tools.{name} takes one object, as in tools.{name}({{…}})")
+            raise TypeError(f"tools.{name} takes {takes}")
         given = value if context.plain_input else _without_undefined(value)
         return await tool.call(given, context)
 
@@ -76,12 +81,12 @@ def _score(name: str, tool: HostTool, words: list[str]) -> int:
     return sum(2 if word in title else 1 for word in words)
 
 
-def _describe(named: dict[str, HostTool]) -> Any:
+def _describe(named: dict[str, HostTool], spoken: Language, search: str) -> Any:
     async def describe(name: Any) -> str:
         """The signature and description of one tool."""
         tool = named.get(str(name).removeprefix("tools."))
         if tool is None:
-            raise LookupError(f"there is no tool {str(name)[:100]!r}; find one with tools.$search")
-        return describe_tool(str(name).removeprefix("tools."), tool)
+            raise LookupError(f"there is no tool {str(name)[:100]!r}; find one with {search}")
+        return spoken.describe(str(name).removeprefix("tools."), tool)
 
     return describe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable
 
@@ -10,18 +11,25 @@ from interpstack import ConfigurationError, HostTool
 __all__ = ["guest_name", "guest_names"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+_FOREIGN = re.compile(r"[-\s.]+")
 _SEPARATORS = re.compile(r"[-_\s.]+")
 
 
-def guest_name(name: str) -> str:
-    """A tool's name in camel case: `web_search` and `web-search` become `webSearch`.
+def guest_name(name: str, language: str = "javascript") -> str:
+    """A tool's name as code calls it.
+
+    In Python it is the tool's own, with `_` for what no identifier may have; elsewhere it is
+    in camel case: `web_search` and `web-search` become `webSearch`.
 
     Raises:
         ConfigurationError: No identifier comes out of it.
     """
-    first, *rest = _SEPARATORS.split(name.strip("-_ .")) or [""]
-    made = first[:1].lower() + first[1:] + "".join(part[:1].upper() + part[1:] for part in rest)
-    if not _IDENTIFIER.fullmatch(made):
+    if language == "python":
+        made = _FOREIGN.sub("_", name.strip("- ."))
+        made += "_" if keyword.iskeyword(made) else ""
+    else:
+        made = _camel_case(name)
+    if not _IDENTIFIER.fullmatch(made) or not made.strip("_"):
         raise ConfigurationError(
             f"tool {name!r} cannot be offered to code: {made!r} is no identifier; "
             "rename the tool, or leave it out of ptc"
@@ -29,15 +37,20 @@ def guest_name(name: str) -> str:
     return made
 
 
-def guest_names(tools: Iterable[HostTool]) -> dict[str, HostTool]:
-    """Tools by their names in the guest, in order.
+def _camel_case(name: str) -> str:
+    first, *rest = _SEPARATORS.split(name.strip("-_ .")) or [""]
+    return first[:1].lower() + first[1:] + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def guest_names(tools: Iterable[HostTool], language: str = "javascript") -> dict[str, HostTool]:
+    """Tools by their names in a guest of this language, in order.
 
     Raises:
         ConfigurationError: Two tools end up with the same name.
     """
     named: dict[str, HostTool] = {}
     for tool in tools:
-        name = guest_name(tool.name)
+        name = guest_name(tool.name, language)
         if name in named and named[name] is not tool:
             raise ConfigurationError(
                 f"tools {named[name].name!r} and {tool.name!r} would both be tools.{name}; "

@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 
 from interpstack import Turn
+from interpstack_ptc import languages
 from interpstack_ptc.names import guest_names
-from interpstack_ptc.signatures import describe_tool
 
 __all__ = ["tools_section"]
 
@@ -21,21 +21,23 @@ def tools_section(language: str, turn: Turn) -> str | None:
     `Turn.options` may hold `tool_name`, the name of the tool that takes the code, and
     `ptc_prompt_chars`, characters that signatures may take before only names are listed.
     """
-    if not turn.tools or language not in ("javascript", "typescript"):
+    spoken = languages.find(language)
+    if not turn.tools or spoken is None:
         return None
-    head = _text().replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
-    named = guest_names(turn.tools)
-    signatures = "\n".join(describe_tool(name, tool) for name, tool in named.items())
+    head = _text(spoken.name).replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
+    named = guest_names(turn.tools, spoken.name)
+    signatures = "\n".join(spoken.describe(name, tool) for name, tool in named.items())
     budget = turn.options.get("ptc_prompt_chars", DEFAULT_BUDGET_CHARS)
     if len(signatures) <= budget:
-        return f"{head}\n\n```ts\ndeclare const tools: {{\n{signatures}\n}}\n```"
+        return f"{head}\n\n{spoken.listing.format(signatures=signatures)}"
     listed = ", ".join(named)
     return (
-        f'{head}\n\nThere are too many to show. `await tools.$search("words")` finds some, '
-        f'`await tools.$describe("name")` shows a signature. Names on `tools`: {listed}'
+        f'{head}\n\nThere are too many to show. `await tools.{spoken.search}("words")` finds '
+        f'some, `await tools.{spoken.look_up}("name")` shows a signature. '
+        f"Names on `tools`: {listed}"
     )
 
 
 @cache
-def _text() -> str:
-    return (files("interpstack_ptc") / "prompt.md").read_text("utf-8").strip()
+def _text(language: str) -> str:
+    return (files("interpstack_ptc") / f"prompt.{language}.md").read_text("utf-8").strip()

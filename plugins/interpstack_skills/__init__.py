@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from interpstack import ModuleBundle, Session, Turn, hookimpl
+from interpstack import (
+    Capability,
+    InterpreterStack,
+    ModuleBundle,
+    Session,
+    Turn,
+    hookimpl,
+)
 
 
 @hookimpl
@@ -21,7 +28,9 @@ def interpstack_resolve_module(
 
 
 @hookimpl
-def interpstack_prompt_section(turn: Turn) -> str | None:
+def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
     from interpstack_skills.loader import skills_section
 
+    if Capability.MODULES not in stack.engine.capabilities:
+        return None
     return skills_section(turn.options.get("skills"))

@@ -10,10 +10,12 @@ from interpstack import BridgeRegistry, InterpreterStack, Turn, hookimpl
 
 
 @hookimpl
-def interpstack_register_bridges(register: BridgeRegistry, turn: Turn) -> None:
+def interpstack_register_bridges(
+    register: BridgeRegistry, stack: InterpreterStack, turn: Turn
+) -> None:
     from interpstack_subagents.dispatch import task_bridge
 
-    bridge = task_bridge(turn.options)
+    bridge = task_bridge(turn.options, stack.engine.language)
     if bridge is not None:
         register.bridge(bridge)
 

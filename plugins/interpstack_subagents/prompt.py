@@ -9,14 +9,16 @@ from interpstack import Turn
 
 __all__ = ["task_section"]
 
+_TEXTS = {"javascript": "javascript", "typescript": "javascript", "python": "python"}
+
 
 def task_section(language: str, turn: Turn) -> str | None:
     """The section for one turn; `None` when the host has no subagents."""
-    if turn.options.get("dispatch") is None or language not in ("javascript", "typescript"):
+    if turn.options.get("dispatch") is None or language not in _TEXTS:
         return None
-    return _text()
+    return _text(_TEXTS[language])
 
 
 @cache
-def _text() -> str:
-    return (files("interpstack_subagents") / "prompt.md").read_text("utf-8").strip()
+def _text(language: str) -> str:
+    return (files("interpstack_subagents") / f"prompt.{language}.md").read_text("utf-8").strip()

@@ -22,26 +22,37 @@ _TITLE: Final = "response"
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 
 
-def check_schema(schema: Any) -> Mapping[str, Any]:
+def check_schema(schema: Any, field: str = "responseSchema") -> Mapping[str, Any]:
     """A schema fit to be handed to a model, with a title.
+
+    Args:
+        schema: What code gave.
+        field: The argument it came in, for messages.
 
     Raises:
         GuestException: It is no object schema, or too large.
     """
+    try:
+        return _checked(schema)
+    except ValueError as error:
+        raise GuestException(f"task(): {field!r} {error}", name="TypeError") from None
+
+
+def _checked(schema: Any) -> Mapping[str, Any]:
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise _refused('is a JSON Schema with type "object"')
+        raise ValueError('is a JSON Schema with type "object"')
     try:
         size = len(json.dumps(schema, allow_nan=False).encode())
     except (TypeError, ValueError):
-        raise _refused("is plain JSON") from None
+        raise ValueError("is plain JSON") from None
     if size > MAX_BYTES:
-        raise _refused(f"may have {MAX_BYTES} bytes as JSON; it has {size}")
+        raise ValueError(f"may have {MAX_BYTES} bytes as JSON; it has {size}")
     depth = max(level for level, _ in _objects(schema, 0))
     if depth > MAX_DEPTH:
-        raise _refused(f"may nest {MAX_DEPTH} levels; it nests {depth}")
+        raise ValueError(f"may nest {MAX_DEPTH} levels; it nests {depth}")
     count = sum(len(node.get("properties", {})) for _, node in _objects(schema, 0))
     if count > MAX_PROPERTIES:
-        raise _refused(f"may have {MAX_PROPERTIES} properties; it has {count}")
+        raise ValueError(f"may have {MAX_PROPERTIES} properties; it has {count}")
     return {"type": "object", **schema, "title": _title(schema.get("title"))}
 
 
@@ -55,7 +66,7 @@ def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping
     yield level, node
     properties = node.get("properties")
     if properties is not None and not isinstance(properties, dict):
-        raise _refused('has an object as "properties"')
+        raise ValueError('has an object as "properties"')
     inner: list[Any] = list((properties or {}).values())
     inner += [node.get(key) for key in ("items", "additionalProperties", "not")]
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
@@ -67,7 +78,3 @@ def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping
     for child in inner:
         if isinstance(child, dict):
             yield from _objects(child, level + 1)
-
-
-def _refused(message: str) -> GuestException:
-    return GuestException(f"task(): 'responseSchema' {message}", name="TypeError")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, InterpreterStack, Session, Turn
+from interpstack.testing import FakeEngine
 
 
 async def error(session: Session, specifier: str = "@/skills/m") -> tuple[str, str]:
@@ -283,3 +284,8 @@ def test_bad_options(given: Any) -> None:
 
     with pytest.raises(ConfigurationError, match="skills"):
         as_source(given)
+
+
+def test_engines_without_modules_are_told_of_no_skills(turn: Turn) -> None:
+    with InterpreterStack(FakeEngine(), ["skills"]) as stack:
+        assert stack.prompt(turn) == ""

@@ -1,0 +1,20 @@
+"""An engine whose guest writes Python, run by Monty in worker processes."""
+
+from __future__ import annotations
+
+from interpstack import Engine, InterpreterStack, hookimpl
+
+
+@hookimpl
+def interpstack_register_engine() -> type[Engine]:
+    from interpstack_monty.engine import MontyEngine
+
+    return MontyEngine
+
+
+@hookimpl
+def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
+    from interpstack_monty.engine import MontyEngine
+    from interpstack_monty.prompt import python_section
+
+    return python_section() if isinstance(stack.engine, MontyEngine) else None

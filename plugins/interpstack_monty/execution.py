@@ -1,0 +1,327 @@
+"""The run of one cell: drives Monty from one suspension to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import pydantic_monty
+from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
+
+from interpstack import (
+    Cell,
+    Completion,
+    EngineFailure,
+    Execution,
+    GuestError,
+    Progress,
+    Settlement,
+)
+from interpstack_monty.cells import prepare
+from interpstack_monty.checking import check
+from interpstack_monty.errors import describe, is_memory_limit, is_time_limit, thrown
+from interpstack_monty.outbox import Outbox
+from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
+from interpstack_monty.stopping import wind_down
+from interpstack_monty.system import answer_system_call
+from interpstack_monty.values import answer, clean
+from interpstack_monty.workers import EMIT, RESERVED, Worker
+
+if TYPE_CHECKING:
+    from interpstack_monty.engine import MontyRealm
+
+__all__ = ["MontyExecution"]
+
+#: Seconds that an aborted cell may take to wind down before it is undone.
+_WIND_DOWN_SECONDS: Final = 0.25
+#: Seconds that opening a suspended cell may take.
+_OPEN_SECONDS: Final = 5.0
+#: Seconds after its time limit in which Monty itself stops the code, and keeps its output.
+_GRACE_SECONDS: Final = 0.25
+
+
+class MontyExecution(Execution):
+    """The run of one cell."""
+
+    def __init__(self, realm: MontyRealm, cell: Cell) -> None:
+        self._realm = realm
+        self._cell = cell
+        self._before = realm.saved
+        self._worker: Worker | None = None
+        self._at: pydantic_monty.SyncSnapshot | None = None
+        self._outbox = Outbox(realm.limits, realm.bridges)
+        self._answers: dict[int, Any] = {}
+        self._errors: list[GuestError] = []
+        self._parked = b""  # the suspended cell, while it has no worker
+        self._bound = ""
+        self._blocked: int | None = None  # the request that `time.sleep` waits for
+        self._now = 0.0
+        self._spent = 0.0
+        self._ended = False
+        self._stopped = False  # by `interrupt`
+
+    @classmethod
+    def restored(
+        cls, realm: MontyRealm, told: Mapping[str, Any], snapshot: bytes
+    ) -> MontyExecution:
+        """The execution that an image was taken of."""
+        execution = cls(realm, Cell(source="", name=str(told["cell"])))
+        execution._outbox.restore(told)
+        execution._blocked = told["blocked"]
+        execution._parked = snapshot
+        execution._bound = told["bound"]
+        return execution
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        self._now = now
+        if self._ended:
+            return Progress()
+        if self._parked:
+            self._unpark()
+        elif self._worker is None:
+            refused = self._checked()
+            if refused is not None:
+                return self._end(Progress(completion=Completion(error=refused)))
+            self._worker = self._realm.open_worker()
+        assert self._worker is not None  # noqa: S101 - set above
+        begun = time.perf_counter()
+        end = None if cpu_seconds is None else begun + cpu_seconds
+        try:
+            with self._worker.watched(self._patience(cpu_seconds)):
+                completion = self._run(end)
+                if completion is not None:
+                    self._realm.commit(self._worker)
+        except pydantic_monty.MontyError as error:
+            return self._stopped_by(error, time.perf_counter() - begun)
+        spent = time.perf_counter() - begun
+        self._spent += spent
+        if completion is not None:
+            return self._end(Progress(completion=completion, cpu_seconds=spent))
+        if cpu_seconds is not None and spent > cpu_seconds:
+            exhausted = Progress(exhausted=True, cpu_seconds=spent)
+            return self._outbox.drained(exhausted, ended=True)
+        if self._realm.engine.workers.crowded:
+            self._park()
+        return self._outbox.drained(Progress(cpu_seconds=spent))
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        for settlement in settlements:
+            call_id = self._outbox.open.pop(settlement.id, None)
+            if call_id is None or self._ended:
+                continue
+            if settlement.error is not None:
+                self._errors.append(settlement.error)
+                self._answers[call_id] = thrown(settlement.error)
+            else:
+                self._answers[call_id] = {"return_value": answer(settlement.text)}
+
+    def abort(self, reason: str) -> Progress:
+        if self._ended:
+            return self._outbox.drained(Progress(), ended=True)
+        undone = None
+        if self._parked:
+            self._unpark()
+        if self._worker is not None and not self._wound_down():
+            undone = GuestError("EngineFailure", UNDONE)
+        return self._end(Progress(failure=undone))
+
+    def undo(self) -> None:
+        self._realm.saved = self._before
+
+    def interrupt(self) -> None:
+        self._stopped = True
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
+
+    # -- for the realm ---------------------------------------------------------------------
+
+    def suspend(self) -> tuple[Mapping[str, Any], bytes]:
+        """What is known of the cell, and Monty's dump of it; nothing if it has not begun.
+
+        Raises:
+            EngineFailure: It cannot be dumped.
+        """
+        told = {"cell": self._cell.name, "blocked": self._blocked, **self._outbox.told()}
+        if self._parked:
+            return {**told, "bound": self._bound}, self._parked
+        if self._worker is None or self._at is None or isinstance(self._at, MontyComplete):
+            return {}, b""
+        try:
+            with self._worker.watched(None):
+                return {**told, "bound": self._worker.bound}, self._at.dump()
+        except pydantic_monty.MontyError as error:
+            raise EngineFailure(f"the cell cannot be suspended: {error}") from error
+
+    def close(self) -> None:
+        """Give the worker back; what the cell did is lost."""
+        self._ended = True
+        if self._worker is not None:
+            self._worker.release()
+            self._worker = None
+
+    def _park(self) -> None:
+        """Give the worker back while the cell waits for the host."""
+        assert self._worker is not None  # noqa: S101 - the caller has just used it
+        told, self._parked = self.suspend()
+        self._bound = told["bound"]
+        self._worker.release()
+        self._worker = self._at = None
+
+    def _unpark(self) -> None:
+        worker = self._realm.engine.workers.take(self._realm.limits)
+        worker.bound = self._bound
+        try:
+            with worker.watched(_OPEN_SECONDS) as session:
+                self._at = session.load_snapshot(self._parked, print_callback=self._outbox.print)
+        except pydantic_monty.MontyError as error:
+            worker.release()
+            raise EngineFailure(f"the suspended cell cannot be opened: {error}") from error
+        self._worker, self._parked = worker, b""
+
+    # -- from one suspension to the next ---------------------------------------------------
+
+    def _run(self, end: float | None) -> Completion | None:
+        """Go on until the cell has ended, waits for the host, or the time is up.
+
+        Monty's own clock stands still while it waits for an answer, so a guest that only asks
+        has to be stopped here.
+
+        Args:
+            end: When the time is up, by `time.perf_counter`.
+
+        Raises:
+            MontyError: It had to be stopped; an error of its own is a completion.
+        """
+        try:
+            if self._at is None:
+                self._at = self._begun()
+            while not isinstance(self._at, MontyComplete):
+                if end is not None and time.perf_counter() > end:
+                    return None
+                following = self._step(self._at)
+                if following is None:
+                    return None
+                self._at = following
+        except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
+            if is_time_limit(error) or is_memory_limit(error):
+                raise
+            return Completion(error=self._described(error))
+        return completion_of(self._at.output, shown_chars(self._realm.limits))
+
+    def _begun(self) -> pydantic_monty.SyncSnapshot:
+        assert self._worker is not None  # noqa: S101 - set by `poll`
+        session = self._worker.session
+        session.feed_run(f"__interpstack_seed__({self._cell.seed or 0})")
+        source = prepare(clean(self._cell.source), shown_chars(self._realm.limits))
+        return session.feed_start(source, print_callback=self._outbox.print)
+
+    def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
+        """Go on from a suspension; `None` if that has to wait for the host."""
+        if isinstance(at, FutureSnapshot):
+            # One by one, in the order of the answers: of several at once, Monty picks any first.
+            first = next((i for i in self._answers if i in at.pending_call_ids), None)
+            return None if first is None else at.resume({first: self._answers.pop(first)})
+        if isinstance(at, NameLookupSnapshot):
+            return at.resume()
+        if not isinstance(at, FunctionSnapshot):
+            return None
+        if self._blocked is not None:
+            if self._blocked in self._outbox.open:
+                return None
+            self._answers.pop(at.call_id, None)
+            self._blocked = None
+            return at.resume({"return_value": None})
+        if at.is_os_function:
+            return self._system_call(at)
+        if at.function_name == EMIT:
+            return at.resume(self._outbox.emit(at.call_id, at.args))
+        return at.resume(
+            {"exc_type": "NameError", "message": f"name {at.function_name!r} is not defined"}
+        )
+
+    def _system_call(self, at: FunctionSnapshot) -> pydantic_monty.SyncSnapshot | None:
+        name = str(at.function_name)
+        if name in ("asyncio.sleep", "time.sleep"):
+            answer, request = self._outbox.sleep(at.call_id, at.args)
+            if name == "time.sleep" and request is not None:
+                self._blocked = request
+                return None
+            return at.resume(answer)
+        answered = answer_system_call(name, at.args, self._now)
+        return at.resume_not_handled() if answered is None else at.resume(answered)
+
+    def _patience(self, cpu_seconds: float | None) -> float | None:
+        """Seconds after which to kill the worker; `None` where Monty's own limit comes first."""
+        if self._stopped:
+            return 0.0
+        limit = self._realm.limits.cpu_seconds
+        if cpu_seconds is None or (limit is not None and cpu_seconds > limit - self._spent - 0.1):
+            return None
+        return cpu_seconds + _GRACE_SECONDS
+
+    # -- ends ------------------------------------------------------------------------------
+
+    def _end(self, progress: Progress) -> Progress:
+        self.close()
+        self._at = None
+        if self._realm.running is self:
+            self._realm.running = None
+        return self._outbox.drained(progress, ended=True)
+
+    def _exhausted(self, spent: float) -> Progress:
+        # Monty promises nothing of a session it had to stop, so the cell is undone.
+        if self._worker is not None:
+            self._worker.killed = True
+            self._worker.release()
+        return self._outbox.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
+
+    def _stopped_by(self, error: pydantic_monty.MontyError, spent: float) -> Progress:
+        """How a cell ended that Monty stopped, or whose process died."""
+        assert self._worker is not None  # noqa: S101 - it has just been used
+        killed = self._worker.killed or getattr(error, "timed_out", False)
+        if killed or is_time_limit(error):
+            return self._exhausted(spent)
+        if is_memory_limit(error):
+            failure = out_of_memory(self._realm.limits)
+        elif isinstance(error, pydantic_monty.MontyCrashedError):
+            failure = GuestError("EngineFailure", f"the guest's process died; {UNDONE}")
+        else:
+            why = str(error).partition("\n")[0][:300]
+            failure = GuestError("EngineFailure", f"{why}; {UNDONE}")
+        return self._end(Progress(failure=failure, cpu_seconds=spent))
+
+    def _described(self, error: pydantic_monty.MontyError) -> GuestError:
+        told = describe(error, self._cell.name, self._errors)
+        missing = told.message.partition("'")[2].partition("'")[0]
+        why = self._realm.saved.lost.get(missing)
+        if told.name == "NameError" and why is not None:
+            message = f"Value for {missing!r} was not restored because {why}."
+            return attrs.evolve(told, message=message)
+        return told
+
+    def _checked(self) -> GuestError | None:
+        realm = self._realm
+        if RESERVED in self._cell.source:
+            return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
+        if not realm.engine.type_check:
+            return None
+        return check(realm, clean(self._cell.source), self._cell.name)
+
+    def _wound_down(self) -> bool:
+        """End the cell; whether that went well, so that its state can be kept."""
+        worker = self._worker
+        if worker is None or worker.killed or self._at is None:
+            return False
+        try:
+            with worker.watched(_WIND_DOWN_SECONDS):
+                if not wind_down(self._at):
+                    return False
+                self._realm.commit(worker)
+        except pydantic_monty.MontyError:
+            return False
+        return True

@@ -1,0 +1,142 @@
+"""Images: Monty's own dump of a session, with what the realm knows of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+import pydantic_monty
+
+from interpstack import Image, ImageError, Limits
+from interpstack_monty.workers import kernel_source
+
+__all__ = ["Saved", "base_id", "pack", "unpack"]
+
+#: Bytes of an unpacked image; Monty's own dumps may not be larger.
+_MAX_BYTES: Final = 2 * 256 * 2**20
+_DIGEST: Final = 16
+#: Dumps beyond this lie compressed in the host's memory.
+_LARGE_BYTES: Final = 2**20
+
+
+@attrs.frozen(kw_only=True)
+class Saved:
+    """A realm's state between two turns of a worker.
+
+    Attributes:
+        dump: Monty's dump of the session; empty for one that has run nothing.
+        packed: Whether that is compressed, which large ones are.
+        names: The guest's own globals.
+        bound: The code that bound the bridges in it.
+        roots: Names that bridges have or had.
+        lost: Why globals are missing, by name.
+        kept: Values whose names Python lacks, as wire trees.
+    """
+
+    dump: bytes = attrs.field(default=b"", repr=False)
+    packed: bool = False
+    names: tuple[str, ...] = ()
+    bound: str = ""
+    roots: frozenset[str] = frozenset()
+    lost: Mapping[str, str] = attrs.field(factory=dict)
+    kept: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def opened(self) -> bytes:
+        """The dump as Monty takes it."""
+        return zlib.decompress(self.dump) if self.packed else self.dump
+
+    def after(self, dump: bytes, **changes: Any) -> Saved:
+        """The state with another dump, which is kept small if it is large."""
+        packed = len(dump) > _LARGE_BYTES
+        kept = zlib.compress(dump, 1) if packed else dump
+        return attrs.evolve(self, dump=kept, packed=packed, **changes)
+
+
+def base_id() -> str:
+    """Identifies the build that can open an image: dumps fit one version of Monty."""
+    kernel = hashlib.sha256(kernel_source().encode()).hexdigest()[:16]
+    return f"monty-{pydantic_monty.__version__}-{kernel}"
+
+
+def pack(
+    engine: str, saved: Saved, limits: Limits, running: Mapping[str, Any], snapshot: bytes
+) -> Image:
+    """An image of a state, and of the cell that runs on top of it, if one does.
+
+    Args:
+        engine: Name of the engine.
+        saved: The state; with a running cell, the one from before it.
+        limits: What the dumps have inside them.
+        running: What is known of the running cell; empty if none runs.
+        snapshot: Monty's dump of it.
+    """
+    head = json.dumps(
+        {
+            "names": saved.names,
+            "bound": saved.bound,
+            "roots": sorted(saved.roots),
+            "lost": dict(saved.lost),
+            "kept": dict(saved.kept),
+            "limits": _told(limits),
+            "running": dict(running),
+            "dump": len(saved.dump),
+            "packed": saved.packed,
+        }
+    ).encode()
+    body = b"".join((len(head).to_bytes(4, "big"), head, saved.dump, snapshot))
+    packer = zlib.compressobj(zdict=kernel_source().encode())
+    data = packer.compress(body) + packer.flush()
+    return Image(engine, base_id(), hashlib.sha256(data).digest()[:_DIGEST] + data)
+
+
+def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]:
+    """The state, what is known of a running cell, and its snapshot.
+
+    Raises:
+        ImageError: The image is damaged, of another build, or made under smaller limits.
+    """
+    if image.engine != engine:
+        raise ImageError(f"the image is of engine {image.engine!r}, not {engine!r}")
+    if image.base != base_id():
+        raise ImageError("the image was made by another version of Monty or of its kernel")
+    digest, data = image.data[:_DIGEST], image.data[_DIGEST:]
+    if hashlib.sha256(data).digest()[:_DIGEST] != digest:
+        raise ImageError("the image is damaged: its checksum does not fit")
+    try:
+        unpacker = zlib.decompressobj(zdict=kernel_source().encode())
+        body = unpacker.decompress(data, _MAX_BYTES)
+        start = 4 + int.from_bytes(body[:4], "big")
+        head = json.loads(body[4:start])
+        middle = start + head["dump"]
+        saved = Saved(
+            dump=body[start:middle],
+            packed=head["packed"],
+            names=tuple(head["names"]),
+            bound=head["bound"],
+            roots=frozenset(head["roots"]),
+            lost=head["lost"],
+            kept=head["kept"],
+        )
+        smaller = _smaller(head["limits"], limits)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise ImageError(f"the image is damaged: {error}") from error
+    if smaller:
+        raise ImageError(f"the image was made under a smaller limit of {smaller}")
+    return saved, head["running"], body[middle:]
+
+
+def _told(limits: Limits) -> list[float | None]:
+    return [limits.cpu_seconds, limits.memory_bytes]
+
+
+def _smaller(made_under: list[float | None], limits: Limits) -> str:
+    """The limit that a dump would go on enforcing although more is allowed now."""
+    now = _told(limits)
+    for name, was, allowed in zip(("CPU time", "memory"), made_under, now, strict=True):
+        if was is not None and (allowed is None or allowed > was):
+            return name
+    return ""

@@ -1,0 +1,152 @@
+"""What a cell has emitted and the host has not fetched yet, all of it bounded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    BridgeSet,
+    Call,
+    GuestError,
+    Limits,
+    Progress,
+    Request,
+    UnsupportedValue,
+)
+from interpstack_monty.errors import thrown
+from interpstack_monty.values import from_guest
+
+__all__ = ["Outbox"]
+
+#: The request that every guest may make: wait for so many milliseconds.
+_TIMER: Final = "timer"
+#: The call that takes a cell's output.
+_CONSOLE: Final = "console"
+#: Requests beyond the limit that the driver refuses itself, with its own words.
+_SPARE_REQUESTS: Final = 64
+#: Bytes that may be queued between two polls, beside one value of the largest size.
+_QUEUE_BYTES: Final = 64 * 2**20
+
+_Answer = Mapping[str, Any]
+
+
+class Outbox:
+    """The calls, requests and output of one cell.
+
+    Attributes:
+        open: Monty's ids of calls that are not answered, by the ids of their requests.
+    """
+
+    def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
+        self.open: dict[int, int] = {}
+        self._limits = limits
+        self._bridges = bridges
+        self._calls: list[Call] = []
+        self._requests: list[Request] = []
+        self._timers: set[int] = set()
+        self._next_id = 1
+        self._made = 0
+        self._queued = 0
+        self._text: list[str] = []
+        self._room = limits.console_chars
+        self._omitted = 0
+
+    # -- from the guest --------------------------------------------------------------------
+
+    def print(self, stream: str, text: str) -> None:
+        """Take output of the guest."""
+        kept = text[: self._room]
+        self._room -= len(kept)
+        self._omitted += len(text) - len(kept)
+        if kept:
+            self._text.append(kept)
+
+    def emit(self, call_id: int, args: Sequence[Any]) -> Any:
+        """Take a call of a bridge; the answer for the guest, which may be a future."""
+        if len(args) != 2 or not isinstance(args[0], str):
+            return _refused("TypeError", "no such bridge")
+        name, value = args
+        bridge = self._bridges.get(name)
+        if bridge is None or bridge.hidden:
+            return _refused("ToolError", f"{name[:100]} is not offered in this session any more")
+        try:
+            wire = from_guest(value)
+            size = len(json.dumps(wire))
+        except (UnsupportedValue, ValueError, RecursionError) as error:
+            return _refused("TypeError", f"{name} cannot take this input: {error}")
+        if size > self._limits.value_bytes:
+            most = self._limits.value_bytes
+            return _refused("ValueError", f"the input of {name} is larger than {most} bytes")
+        self._queued += size
+        if self._queued > _QUEUE_BYTES + self._limits.value_bytes:
+            return _refused("RuntimeError", "too much is queued; await some calls first")
+        if not bridge.awaited:
+            self._calls.append(Call(name, wire))
+            return {"return_value": None}
+        self._made += 1
+        most_requests = self._limits.requests
+        if most_requests is not None and self._made > most_requests + _SPARE_REQUESTS:
+            message = f"the cell may make {most_requests} calls; this was one more"
+            return _refused("PTCCallBudgetExceeded", message)
+        self._request(call_id, name, wire)
+        return {"future": ...}
+
+    def sleep(self, call_id: int, args: Sequence[Any]) -> tuple[Any, int | None]:
+        """Take a wish to wait: the answer, and the request made for it, if any."""
+        seconds = args[0] if args and isinstance(args[0], (int, float)) else 0.0
+        self._timers.intersection_update(self.open)
+        if len(self._timers) >= self._limits.timers:
+            most = self._limits.timers
+            return _refused("RuntimeError", f"at most {most} timers may be open at once"), None
+        request = self._request(call_id, _TIMER, min(max(0.0, float(seconds)), 1e9) * 1000)
+        self._timers.add(request)
+        return {"future": ...}, request
+
+    def _request(self, call_id: int, name: str, wire: Any) -> int:
+        request = Request(self._next_id, name, wire)
+        self._next_id += 1
+        self.open[request.id] = call_id
+        self._requests.append(request)
+        return request.id
+
+    # -- to the host -----------------------------------------------------------------------
+
+    def drained(self, progress: Progress, *, ended: bool = False) -> Progress:
+        """A progress with all that was queued; output goes out when the cell has `ended`."""
+        calls, self._calls = self._calls, []
+        requests, self._requests = self._requests, []
+        self._queued = 0
+        if ended and (self._text or self._omitted):
+            text, self._text = "".join(self._text).removesuffix("\n"), []
+            calls.append(Call(_CONSOLE, {"text": text, "omitted": self._omitted}))
+            self._omitted = 0
+        return attrs.evolve(progress, calls=calls, requests=requests)
+
+    def told(self) -> Mapping[str, Any]:
+        """Everything, as JSON, for an image; the host has fetched what was queued."""
+        return {
+            "open": list(self.open.items()),
+            "timers": sorted(self._timers),
+            "next": self._next_id,
+            "made": self._made,
+            "text": "".join(self._text),
+            "omitted": self._omitted,
+        }
+
+    def restore(self, told: Mapping[str, Any]) -> None:
+        """Take over what `told` gave."""
+        self.open = dict(told["open"])
+        self._timers = set(told["timers"])
+        self._next_id = told["next"]
+        self._made = told["made"]
+        self._text = [told["text"]] if told["text"] else []
+        self._omitted = told["omitted"]
+        self._room -= len(told["text"])
+
+
+def _refused(name: str, message: str) -> Any:
+    return thrown(GuestError(name, message))

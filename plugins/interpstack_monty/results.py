@@ -1,0 +1,45 @@
+"""How cells end that reach their end, and how those that are too large."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interpstack import Completion, GuestError, Limits
+
+__all__ = ["UNDONE", "completion_of", "out_of_memory", "shown_chars"]
+
+#: Said wherever a cell had to be taken back.
+UNDONE: Final = "what this cell did to variables is undone"
+
+
+def shown_chars(limits: Limits) -> int:
+    """Characters of a result that the guest gives at most."""
+    return max(8192, 2 * limits.result_chars)
+
+
+def completion_of(output: Any, room: int) -> Completion:
+    """What the kernel's `show` told; a cell may have put anything in its place.
+
+    Args:
+        output: As Monty's client gave it; `None` for a cell without a last expression.
+        room: Characters of the text that are kept.
+    """
+    if output is None:
+        return Completion(text="None", undefined=True)
+    fits = isinstance(output, list) and len(output) == 4
+    if not fits or not isinstance(output[0], str) or type(output[1]) is not int:
+        return Completion(error=GuestError("EngineFailure", "the cell replaced its kernel"))
+    text, omitted, handle, undefined = output
+    return Completion(
+        text=text[:room],
+        omitted_chars=max(0, omitted),
+        handle=handle is True,
+        undefined=undefined is True,
+    )
+
+
+def out_of_memory(limits: Limits) -> GuestError:
+    """The failure of a cell that wanted more memory than there is."""
+    limit = limits.memory_bytes
+    allowed = "no more" if limit is None else f"{limit // 2**20} MiB"
+    return GuestError("OutOfMemory", f"the guest may use {allowed}; {UNDONE}")

@@ -1,0 +1,45 @@
+"""Ends a cell that waits for something, as Ctrl-C would."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pydantic_monty
+from pydantic_monty import FutureSnapshot, MontyComplete, NameLookupSnapshot
+
+from interpstack_monty.errors import is_memory_limit, is_time_limit
+
+__all__ = ["wind_down"]
+
+#: Suspensions that a cell may make meanwhile.
+_STEPS: Final = 1000
+_STOP: Final[Any] = {"exc_type": "KeyboardInterrupt", "message": "the cell was stopped"}
+
+
+def wind_down(at: pydantic_monty.SyncSnapshot) -> bool:
+    """Answer everything with `KeyboardInterrupt` until the cell has ended.
+
+    Args:
+        at: Where the cell stands.
+
+    Returns:
+        Whether it ended; its state can then be kept.
+
+    Raises:
+        MontyError: The session is lost.
+    """
+    try:
+        for _ in range(_STEPS):
+            if isinstance(at, MontyComplete):
+                return True
+            if isinstance(at, NameLookupSnapshot):
+                at = at.resume()
+            elif not isinstance(at, FutureSnapshot):
+                at = at.resume(_STOP)
+            elif at.pending_call_ids:
+                at = at.resume({at.pending_call_ids[0]: _STOP})
+            else:
+                return False
+    except pydantic_monty.MontyRuntimeError as error:
+        return not is_time_limit(error) and not is_memory_limit(error)
+    return False

@@ -1,0 +1,181 @@
+"""Monty's worker processes, and stopping one in the middle of its work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import pydantic_monty
+
+from interpstack import EngineFailure, Limits
+
+__all__ = ["EMIT", "RESERVED", "Worker", "Workers", "kernel_source"]
+
+#: How the kernel's own globals begin.
+RESERVED: Final = "__interpstack_"
+#: The host function that the kernel calls for every bridge.
+EMIT: Final = f"{RESERVED}emit__"
+#: Workers held by cells that wait for the host; those beyond give theirs back meanwhile.
+_WAITING: Final = 16
+#: Worker processes at once: also those of threads that run guests just now.
+_PROCESSES: Final = _WAITING + 4 * (os.cpu_count() or 2)
+#: Seconds to wait for one of them.
+_PATIENCE: Final = 30.0
+#: Round trips between guest and host; the driver has budgets of its own.
+_SUSPENSIONS: Final = 2**31 - 1
+#: What a guest learns about time and chance comes from the host.
+_POLICY: Final[pydantic_monty.OSPolicy] = {
+    "datetime": "call_host",
+    "sleep": "call_host",
+    "random_start": {"seed": 0},
+    "timezone": "utc",
+}
+#: Monty counts what it takes to store a state, about three times its size, as the guest's.
+_COPIES: Final = 2
+#: Memory that the type checker may take, in bytes.
+_CHECKER_BYTES: Final = 512 * 2**20
+
+
+@cache
+def kernel_source() -> str:
+    """Source of the kernel, the first code in every realm."""
+    return (files("interpstack_monty") / "kernel.txt").read_text("utf-8")
+
+
+class Workers:
+    """The worker processes of one engine; the first is started when it is needed.
+
+    Args:
+        per_process: Cells after which a process is replaced; `None` for never.
+    """
+
+    def __init__(self, per_process: int | None) -> None:
+        self._per_process = per_process
+        self._pool: pydantic_monty.Monty | None = None
+        self._held = 0
+        self._lock = threading.Lock()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many workers are held that waiting cells should give theirs back."""
+        return self._held > _WAITING
+
+    def take(self, limits: Limits) -> Worker:
+        """A worker with an empty session.
+
+        Raises:
+            EngineFailure: No process can be started, or none is free for too long.
+        """
+        given: pydantic_monty.ResourceLimits = {"max_suspensions": _SUSPENSIONS}
+        if limits.cpu_seconds is not None:
+            given["max_feed_duration_secs"] = limits.cpu_seconds
+        if limits.memory_bytes is not None:
+            given["max_memory"] = _COPIES * limits.memory_bytes
+        # Output goes out line by line: a process that has to be killed keeps none back.
+        return self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
+
+    def take_checker(self, stubs: str) -> Worker:
+        """A worker that checks the types of what it is given.
+
+        Raises:
+            EngineFailure: As for `take`.
+        """
+        return self._checkout(
+            limits={"max_memory": _CHECKER_BYTES},
+            type_check=True,
+            type_check_stubs=stubs,
+            type_check_format="json",
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+    def _checkout(self, **options: Any) -> Worker:
+        try:
+            session = self._started().checkout(**options)
+            session.__enter__()
+        except TimeoutError as error:
+            raise EngineFailure(f"all {_PROCESSES} Monty workers are busy") from error
+        except (pydantic_monty.MontyError, OSError, RuntimeError) as error:
+            raise EngineFailure(f"no Monty worker can be started: {error}") from error
+        with self._lock:
+            self._held += 1
+        return Worker(session, self._returned)
+
+    def _returned(self) -> None:
+        with self._lock:
+            self._held -= 1
+
+    def _started(self) -> pydantic_monty.Monty:
+        with self._lock:
+            if self._pool is None:
+                pool = pydantic_monty.Monty(
+                    max_processes=_PROCESSES,
+                    checkout_timeout=_PATIENCE,
+                    max_checkouts_per_worker=self._per_process,
+                )
+                self._pool = pool.__enter__()
+            return self._pool
+
+
+class Worker:
+    """One process with one session in it.
+
+    Attributes:
+        session: Monty's session; use it only inside `watched`.
+        killed: Whether the process was stopped from here.
+        bound: The code that bound the bridges in it.
+    """
+
+    def __init__(self, session: pydantic_monty.MontySession, returned: Callable[[], None]) -> None:
+        self.session = session
+        self._returned = returned
+        self.killed = False
+        self.bound = ""
+        self._pid = session.worker_pid
+        self._running = False
+        self._released = False
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def watched(self, seconds: float | None) -> Iterator[pydantic_monty.MontySession]:
+        """The session, for a turn of at most `seconds`; then the process is killed."""
+        with self._lock:
+            self._running = True
+        timer = None
+        if seconds is not None:
+            timer = threading.Timer(max(0.0, seconds), self.kill)
+            timer.daemon = True
+            timer.start()
+        try:
+            yield self.session
+        finally:
+            with self._lock:
+                self._running = False
+            if timer is not None:
+                timer.cancel()
+
+    def kill(self) -> None:
+        """Stop the process, if a turn is running in it; the turn then fails."""
+        with self._lock:
+            if self._running and not self.killed and self._pid is not None:
+                self.killed = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    def release(self) -> None:
+        """Give the process back; what was in the session is gone."""
+        if not self._released:
+            self._released = True
+            with contextlib.suppress(pydantic_monty.MontyError):
+                self.session.__exit__(None, None, None)
+            self._returned()

@@ -1,0 +1,50 @@
+"""Sessions with Python cells, and the engine without one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from interpstack import Bridge, BridgeRegistry, BridgeSet, InterpreterStack, Limits, Session
+from interpstack_monty.engine import MontyEngine
+
+
+async def _echo(value: Any) -> Any:
+    return value
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[InterpreterStack]:
+    """A stack with the bridge `kit.echo`, which takes anything and gives it back."""
+    bridges = [Bridge(name="kit.echo", handler=_echo, raw=True)]
+    limits = Limits(cpu_seconds=1.0, memory_bytes=32 * 2**20)
+    with InterpreterStack("monty", ["console"], bridges=bridges, limits=limits) as made:
+        yield made
+
+
+@pytest.fixture
+async def session(stack: InterpreterStack) -> AsyncIterator[Session]:
+    async with stack.session() as opened:
+        yield opened
+
+
+@pytest.fixture
+def engine() -> Iterator[MontyEngine]:
+    made = MontyEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def offer() -> Callable[..., BridgeSet]:
+    """Bridges by their names."""
+
+    def make(*names: str, **fields: Any) -> BridgeSet:
+        registry = BridgeRegistry()
+        for name in names:
+            registry.bridge(Bridge(name=name, handler=_echo, raw=True, **fields))
+        return registry.freeze()
+
+    return make

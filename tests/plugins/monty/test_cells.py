@@ -1,0 +1,166 @@
+"""What cells give back: values as text, output, errors with the cell's lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack import Cell, InterpreterStack, Session
+from interpstack_monty.cells import prepare
+
+SHOWN = [
+    ("1 + 1", "2"),
+    ("'text'", "text"),
+    ("['text', None, 1.5, (1,), {'a': {1}}]", "['text', None, 1.5, (1,), {'a': {1}}]"),
+    ("1, 2", "(1, 2)"),
+    ("x = 1; x", "1"),
+    ("x = 1\nx  # said", "1"),
+    ("x = 1\nx;", "1"),
+    ("1 \\\n + 1", "2"),
+    ("[\n  1,\n  2,  # two\n]", "[1, 2]"),
+    ("f'{1!r:>3}'", "  1"),
+    ("(lambda a: a + 1)(1)", "2"),
+    ("(y := 3)", "3"),
+    ("async def f():\n    return 4\nf()", "4"),
+    ("class P:\n    def __repr__(self): return 'P!'\nP()", "P!"),
+    ("list = len = str = repr = type = isinstance = 5\n[list, len]", "[5, 5]"),
+    ("'é日本😀'", "é日本😀"),
+]
+
+
+@pytest.mark.parametrize(("source", "text"), SHOWN)
+async def test_the_last_expression_is_shown(session: Session, source: str, text: str) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.text) == (None, text)
+
+
+async def test_errors_are_bounded(session: Session) -> None:
+    error = (await session.eval("raise ValueError('x' * 2_000_000)")).error
+    assert len(error.message) < 20_000
+
+
+@pytest.mark.parametrize("source", ["x = 1", "x: int = 1", "x = 1\nx += 1", "pass", "# nothing"])
+async def test_statements_have_no_value(session: Session, source: str) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.undefined) == (None, True)
+
+
+def test_lines_stay_where_they_are() -> None:
+    source = "a = 1\n\nb = (\n  a,\n  2)  # pair\nb[0] + (\n  1\n)"
+    prepared = prepare(source, 10)
+    assert prepared.count("\n") == source.count("\n")
+    assert prepared.split("\n")[:5] == source.split("\n")[:5]
+    for broken in ("x = (", "def f(:\n 1", "a b", ""):
+        assert prepare(broken, 10) == broken
+
+
+async def test_results_are_bounded_and_count_what_is_cut(session: Session) -> None:
+    outcome = await session.eval("'x' * 50_000")
+    assert len(outcome.text) + outcome.omitted_chars == 50_000
+    assert len(outcome.text) <= 8192
+
+
+async def test_functions_are_handles(session: Session) -> None:
+    assert (await session.eval("def f(): pass\nf")).handle
+    assert not (await session.eval("[1]")).handle
+
+
+async def test_output_comes_in_order_and_is_bounded(session: Session) -> None:
+    outcome = await session.eval("print('a', 1)\nprint('b', end='')\nprint('!')\nkit")
+    assert (outcome.console, outcome.text) == ("a 1\nb!", "kit")
+    outcome = await session.eval("for i in range(3000): print('x' * 8)")
+    assert len(outcome.console) == 4000
+    assert outcome.console_omitted_chars == 27_000 - 4000
+    outcome = await session.eval("print('kept')\n1 / 0")
+    assert (outcome.console, outcome.error.name) == ("kept", "ZeroDivisionError")
+
+
+async def test_errors_have_the_lines_of_cells(session: Session) -> None:
+    await session.eval(Cell(source="def f(n):\n    return 1 / n", name="first"))
+    error = (await session.eval(Cell(source="x = 1\n\nf(0)", name="second"))).error
+    assert error.stack == "  at second:3 in <module>\n  at an earlier cell:2 in f"
+    error = (await session.eval("def g(n): return g(n)\ng(0)")).error
+    assert error.name == "RecursionError"
+    assert len(error.stack) < 500
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "message"),
+    [
+        ("x = (", "SyntaxError", "unexpected EOF"),
+        ("raise ValueError('a: b')", "ValueError", "a: b"),
+        ("import socket", "ModuleNotFoundError", "No module named 'socket'"),
+        ("nothing", "NameError", "name 'nothing' is not defined"),
+        ("class A(Exception): pass", "NotImplementedError", "inheritance"),
+        ("kit.nothing", "AttributeError", "nothing"),
+        ("kit.echo(1, 2)", "TypeError", "kit.echo takes named fields, or one value"),
+        ("kit.echo(1, a=2)", "TypeError", "kit.echo takes named fields, or one value"),
+        ("__interpstack_show__ = 1", "NameError", "are reserved"),
+    ],
+)
+async def test_errors_say_what_is_wrong(
+    session: Session, source: str, name: str, message: str
+) -> None:
+    error = (await session.eval(source)).error
+    assert error.name == name
+    assert message in error.message
+
+
+async def test_what_a_failed_cell_did_before_stays(session: Session) -> None:
+    await session.eval("x = 1\n1 / 0")
+    assert (await session.eval("x")).text == "1"
+
+
+async def test_errors_of_bridges_have_their_own_names_again(stack: InterpreterStack) -> None:
+    from interpstack import Bridge, GuestException
+
+    async def fail(name: str) -> None:
+        raise GuestException("no luck: really", name=name)
+
+    catch = "try:\n    await fail(name='{0}')\nexcept {1} as error:\n    text = str(error)\ntext"
+    with InterpreterStack("monty", bridges=[Bridge(name="fail", handler=fail)]) as made:
+        async with made.session() as session:
+            for name in ("ToolError", "ValueError"):
+                error = (await session.eval(f"await fail(name={name!r})")).error
+                assert (error.name, error.message) == (name, "no luck: really")
+            caught = (await session.eval(catch.format("ToolError", "RuntimeError"))).text
+            assert caught == "ToolError: no luck: really"
+            caught = (await session.eval(catch.format("KeyError", "LookupError"))).text
+            assert "no luck: really" in caught
+
+
+async def test_requests_run_side_by_side_and_sleep_is_a_timer(session: Session) -> None:
+    outcome = await session.eval("""
+import asyncio, time
+async def one(n):
+    await asyncio.sleep(0.01)
+    return await kit.echo(n)
+before = time.time()
+got = await asyncio.gather(*[one(n) for n in range(20)], kit.echo(value='named'))
+time.sleep(0.02)
+got[:3], got[20], 0.03 <= time.time() - before < 5
+""")
+    assert (outcome.error, outcome.text) == (None, "([0, 1, 2], {'value': 'named'}, True)")
+    assert outcome.usage.requests == 21
+    assert outcome.usage.crossings < 15
+
+
+async def test_an_answer_of_an_earlier_cell_never_comes(session: Session) -> None:
+    await session.eval("late = kit.echo(1)")
+    error = (await session.eval("await late")).error
+    assert error.name == "Deadlock"
+    assert (await session.eval("1")).text == "1"
+
+
+async def test_clock_and_chance_come_from_the_host(engine: object, offer: object) -> None:
+    from interpstack import Limits
+
+    source = "import random, time, datetime\n"
+    source += "[random.random(), time.time(), str(datetime.datetime.now())]"
+    texts = []
+    for seed in (1, 1, 2):
+        realm = engine.open(Limits(), offer())
+        progress = realm.start(Cell(source=source, seed=seed)).poll(1_600_000_000.5, 5.0)
+        texts.append(progress.completion.text)
+        realm.close()
+    assert texts[0] == texts[1] != texts[2]
+    assert "1600000000.5, '2020-09-13 12:26:40.500000'" in texts[0]

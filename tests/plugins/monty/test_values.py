@@ -1,0 +1,194 @@
+"""Values in both directions, and from one engine to another."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    Bridge,
+    ErrorValue,
+    InterpreterStack,
+    Limits,
+    MapValue,
+    Session,
+    SetValue,
+    decode,
+    encode,
+)
+from interpstack_monty.values import from_guest, to_guest
+
+FROM_HOST = [
+    (UNDEFINED, "None"),
+    (BigInt(2**70), str(2**70)),
+    (2**60, str(2**60)),
+    (math.inf, "inf"),
+    (-0.0, "-0.0"),
+    (b"\x00\xff", r"b'\x00\xff'"),
+    (datetime(2020, 1, 2, tzinfo=UTC), "datetime.datetime(2020, 1, 2, 0, 0"),
+    (MapValue([(1, "a"), ("k", None)]), "{1: 'a', 'k': None}"),
+    (MapValue([([1], "a")]), "[[[1], 'a']]"),
+    (SetValue([1]), "{1}"),
+    (SetValue([[1]]), "[[1]]"),
+    (ErrorValue("ValueError", "bad"), "ValueError('bad')"),
+    (ErrorValue("OwnError", "bad"), "RuntimeError('OwnError: bad')"),
+    ("a\ud800b", "'a\N{REPLACEMENT CHARACTER}b'"),
+    ({"$": [1]}, "{'$': [1]}"),
+]
+
+
+@pytest.mark.parametrize(("value", "shown"), FROM_HOST)
+async def test_what_the_host_gives(value: Any, shown: str) -> None:
+    async def get() -> Any:
+        return value
+
+    with InterpreterStack("monty", bridges=[Bridge(name="get", handler=get)]) as stack:
+        async with stack.session() as session:
+            outcome = await session.eval("repr(await get())")
+    assert outcome.error is None
+    assert outcome.text.startswith(shown)
+
+
+FROM_GUEST = [
+    ("(1, 2)", [1, 2]),
+    ("2**70", BigInt(2**70)),
+    ("float('-inf')", -math.inf),
+    ("b'ab'", b"ab"),
+    ("{1: 'a'}", MapValue([(1, "a")])),
+    ("{'a': {1}}", {"a": SetValue([1])}),
+    ("frozenset([1])", SetValue([1])),
+    ("ValueError('bad')", ErrorValue("ValueError", "bad")),
+    ("datetime.datetime(2020, 1, 2)", datetime(2020, 1, 2, tzinfo=UTC)),
+    ("'é😀'", "é😀"),
+    ("None", None),
+    ("True", True),
+]
+
+
+@pytest.mark.parametrize(("source", "value"), FROM_GUEST)
+async def test_what_the_guest_gives(source: str, value: Any) -> None:
+    seen = []
+
+    async def put(given: Any) -> None:
+        seen.append(given)
+
+    with InterpreterStack("monty", bridges=[Bridge(name="put", handler=put, raw=True)]) as stack:
+        async with stack.session() as session:
+            assert (await session.eval(f"import datetime\nawait put({source})")).ok
+    assert seen == [value]
+    assert type(seen[0]) is type(value)
+
+
+def test_sets_have_an_order() -> None:
+    value = {"b", "a", 1, 2.5, ("x", "y"), None, frozenset(["d", "c"])}
+    items = from_guest(value)["v"]
+    assert items == sorted(items, key=json.dumps)
+    assert {"$": "set", "v": ["c", "d"]} in items
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "lambda: 1",
+        "str",
+        "kit",
+        "[len]",
+        "{'a': A()}",
+        "deep",
+        "cycle",
+        "datetime.date(2020, 1, 1)",
+    ],
+)
+async def test_what_cannot_cross_is_refused(session: Session, source: str) -> None:
+    await session.eval("""
+import datetime
+class A: pass
+deep = 1
+for i in range(300): deep = [deep]
+cycle = []
+cycle.append(cycle)
+""")
+    outcome = await session.eval(f"await kit.echo({source})")
+    assert outcome.error.name == "TypeError"
+    assert "cannot take this input" in outcome.error.message
+
+
+async def test_inputs_are_bounded() -> None:
+    async def echo(value: Any) -> None:
+        raise AssertionError("never called")
+
+    limits = Limits(value_bytes=1000)
+    bridges = [Bridge(name="echo", handler=echo, raw=True)]
+    with InterpreterStack("monty", bridges=bridges, limits=limits) as stack:
+        async with stack.session() as session:
+            for source in ("'x' * 2000", "list(range(900))", "['é' * 300]"):
+                error = (await session.eval(f"await echo({source})")).error
+                assert error.name in ("TypeError", "ValueError")
+                assert "large" in error.message
+
+
+_LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.binary(),
+    st.integers(min_value=2**60).map(BigInt),
+)
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text("abc$é", max_size=3), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.fixture(scope="module")
+def echoing() -> Any:
+    from interpstack_monty.engine import MontyEngine
+
+    engine = MontyEngine()
+    worker = engine.workers.take(Limits())
+    with worker.watched(60.0) as session:
+        yield lambda value: session.feed_run("given", inputs={"given": value})
+    worker.release()
+    engine.close()
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=_VALUES)
+def test_values_come_back_as_they_were(echoing: Any, value: Any) -> None:
+    wire = encode(value)
+    assert decode(from_guest(echoing(to_guest(wire)))) == decode(wire)
+
+
+async def test_a_state_moves_between_languages() -> None:
+    with InterpreterStack("quickjs") as javascript, InterpreterStack("monty") as python:
+        async with javascript.session("a") as one, python.session("b") as other:
+            await one.eval("""
+var rows = [{n: 1, when: new Date(0)}], big = 2n ** 70n, bytes = new Uint8Array([1, 2]);
+var $odd = "kept", f = () => 1, pairs = new Map([["a", 1]]), missing = undefined;
+""")
+            await other.load(await one.values())
+            text = (await other.eval("rows[0]['n'], big - 2**70, bytes, pairs['a'], missing")).text
+            assert text == "(1, 0, b'\\x01\\x02', 1, None)"
+            error = (await other.eval("f()")).error
+            assert error.message == (
+                "Value for 'f' was not restored because it is not serializable (type: function)."
+            )
+            await other.eval("rows.append({'n': 2.5})\nimport json\nf = 'mine now'")
+            async with javascript.session("c") as third:
+                await third.load(await other.values())
+                told = "[rows[1].n, big === 2n ** 70n, bytes[1], pairs.a, $odd, f].join()"
+                assert (await third.eval(told)).text == "2.5,true,2,1,kept,mine now"
+                assert "json" in (await third.eval("json")).error.message
