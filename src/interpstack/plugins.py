@@ -91,7 +91,7 @@ class PluginManager:
     def __init__(self, plugins: Iterable[Any] = ()) -> None:
         self._manager = pluggy.PluginManager("interpstack")
         self._manager.add_hookspecs(hookspecs)
-        self._versions: dict[str, str] = {}
+        self._entries: dict[str, EntryPoint] = {}
         if os.environ.get("INTERPSTACK_TRACE") == "1":
             self._manager.trace.root.setwriter(sys.stderr.write)
             self._manager.enable_tracing()
@@ -112,8 +112,7 @@ class PluginManager:
         """
         if isinstance(plugin, str):
             name, target = plugin, load(plugin)
-            distribution = installed()[name].dist
-            self._versions[name] = distribution.version if distribution else ""
+            self._entries[name] = installed()[name]
         else:
             name, target = getattr(plugin, "name", None) or _name_of(plugin), plugin
         if self._manager.has_plugin(name):
@@ -160,7 +159,10 @@ class PluginManager:
         if "interpstack_register_engine" in hooks:
             cls = plugin.interpstack_register_engine()
             engine = cls.name if cls is not None else None
-        return PluginInfo(name, self._versions.get(name, ""), hooks, engine)
+        entry = self._entries.get(name)
+        # A version is read from a file; nobody but who asks for it is to wait for that.
+        version = entry.dist.version if entry is not None and entry.dist is not None else ""
+        return PluginInfo(name, version, hooks, engine)
 
 
 def find_engine(name: str, manager: PluginManager) -> type[Engine]:
