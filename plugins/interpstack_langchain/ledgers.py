@@ -41,7 +41,7 @@ _SUSPENDED: Final = ("interpstack", "suspended")
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
-_CHECKPOINT_SECONDS: Final = 60.0
+_CHECKPOINT_SECONDS: Final = 10.0
 
 
 @attrs.define(eq=False)
@@ -323,7 +323,8 @@ class EvalLedger:
             if time.monotonic() > until:
                 raise TimeoutError(
                     f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
-                    "so calls from code could not be recorded; no call was made"
+                    "so calls from code could not be recorded; no call was made. Look at the "
+                    "checkpointer, and go on with the thread"
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)
