@@ -151,7 +151,7 @@ class EvalLedger:
         """The eval's checkpoint, or another, as it is stored; `None` if it is not."""
         saver, config = self.checkpoint.saver, config or self.checkpoint.config
         found = await self._call(lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config))
-        self._is_stored = self._is_stored or found is not None
+        self._stored = self._stored or found is not None
         return found
 
     async def _put(self, config: Any, writes: list[tuple[str, Any]], task: str) -> None:
