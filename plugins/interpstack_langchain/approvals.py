@@ -22,7 +22,7 @@ from langgraph.runtime import Runtime
 from interpstack import ConfigurationError, GuestException, Ledger, ReplayDivergence
 from interpstack_langchain.scopes import entered, scope
 
-__all__ = ["ApprovalNeeded", "Approvals", "decisions", "payload"]
+__all__ = ["ApprovalNeeded", "Approvals", "UnfitAnswer", "decisions", "payload"]
 
 _KINDS: Final = ("approve", "edit", "reject", "respond")
 
@@ -43,6 +43,10 @@ class ApprovalNeeded(GraphBubbleUp):
     def __init__(self, question: Mapping[str, Any]) -> None:
         super().__init__()
         self.question = question
+
+
+class UnfitAnswer(ValueError):
+    """An answer does not fit what was asked; the question is still there."""
 
 
 @attrs.define(eq=False)
@@ -142,16 +146,16 @@ def decisions(questions: Mapping[str, Mapping[str, Any]], answer: Any) -> dict[s
     """The decisions of an answer, by request.
 
     Raises:
-        ValueError: The answer does not fit what was asked.
+        UnfitAnswer: The answer does not fit what was asked.
     """
     given = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
-        raise ValueError(
+        raise UnfitAnswer(
             'resume with {"decisions": […]}, one decision for each action request; '
             f"got {answer!r:.200}"
         )
     if len(given) != len(questions):
-        raise ValueError(f"{len(questions)} action requests wait for a decision; got {len(given)}")
+        raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
     return {
         key: _decided(question, decision)
         for (key, question), decision in zip(questions.items(), given, strict=True)
@@ -170,26 +174,26 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
 
 
 def _decided(question: Mapping[str, Any], decision: Mapping[str, Any]) -> dict[str, Any]:
-    """A decision as it is noted, or `ValueError`."""
+    """A decision as it is noted, or `UnfitAnswer`."""
     action = question["payload"]["action_requests"][0]
     allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
     kind = decision.get("type")
     name, message = action["name"], decision.get("message")
     if kind not in allowed:
-        raise ValueError(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
+        raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
     noted = {"type": kind, "digest": question["digest"], "shown": name}
     if kind == "edit":
         edited = decision.get("edited_action")
         action = edited if isinstance(edited, Mapping) else {}
         name, args = action.get("name", name), action.get("args")
         if not isinstance(name, str) or not isinstance(args, Mapping):
-            raise ValueError(
+            raise UnfitAnswer(
                 f'edit {noted["shown"]} with "edited_action": {{"name": …, "args": {{…}}}}; '
                 f"got {edited!r:.200}"
             )
         return {**noted, "name": name, "args": dict(args)}
     if kind == "respond" and not isinstance(message, str):
-        raise ValueError(f'respond for {name} with a "message" of text')
+        raise UnfitAnswer(f'respond for {name} with a "message" of text')
     return {**noted, "message": message}
 
 

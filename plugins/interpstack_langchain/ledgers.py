@@ -41,7 +41,7 @@ _SUSPENDED: Final = ("interpstack", "suspended")
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
-_CHECKPOINT_SECONDS: Final = 60.0
+_CHECKPOINT_SECONDS: Final = 10.0
 
 
 @attrs.define(eq=False)
@@ -147,11 +147,11 @@ class EvalLedger:
             self._before = self.checkpoint.writes(await self._tuple())
         return self._before
 
-    async def _tuple(self) -> Any:
-        """The checkpoint as it is stored; `None` if it is not yet."""
-        saver, config = self.checkpoint.saver, self.checkpoint.config
+    async def _tuple(self, config: Any = None) -> Any:
+        """The eval's checkpoint, or another, as it is stored; `None` if it is not."""
+        saver, config = self.checkpoint.saver, config or self.checkpoint.config
         found = await self._call(lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config))
-        self._stored = found is not None
+        self._stored = self._stored or found is not None
         return found
 
     async def _put(self, config: Any, writes: list[tuple[str, Any]], task: str) -> None:
@@ -235,10 +235,12 @@ class EvalLedger:
             return other
         number = (ledger.noted("pauses") or 0) + 1
         questions = {str(r.id): e.question for r, e in paused if isinstance(e, ApprovalNeeded)}
-        others = [one for _, e in paused if isinstance(e, GraphInterrupt) for one in _interrupts(e)]
+        raised = [(r.id, one) for r, e in paused for one in _interrupts(e)]
+        owners = {one.id: request_id for request_id, one in raised}
+        others = [one for _, one in raised]
         notes = {
             "pauses": number,
-            f"pause {number}": {"questions": questions, "others": others},
+            f"pause {number}": {"questions": questions, "others": others, "owners": owners},
             "given": {},  # what was given before has come to where it was waited for
             **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
         }
@@ -256,6 +258,8 @@ class EvalLedger:
         try:
             if not ledger.noted(f"resumed {number}"):
                 await self._take_answers(ledger, number, plain)
+            elif self._given:
+                await self._drop_used(ledger.noted(f"pause {number}")["owners"])
         finally:
             if plain is not None:
                 writes, task = self.checkpoint.answered()
@@ -281,6 +285,17 @@ class EvalLedger:
                 await ledger.note({"given": self._given})
             raise GraphInterrupt(self._waiting(ledger, number))
         await ledger.note(notes)
+
+    async def _drop_used(self, owners: Mapping[str, int]) -> None:
+        """Forget answers that subagents took before the process died.
+
+        A subagent whose next question was stored has its earlier answers in its own checkpoint,
+        and LangGraph would take one that is given by id for the next question, too.
+        """
+        for key in list(self._given):
+            call = scope(self.config, f"call:{owners[key]}", [])
+            if self.checkpoint.has_answers(await self._tuple(self.checkpoint.within(call))):
+                del self._given[key]
 
     def _waiting(self, ledger: Ledger, number: int) -> tuple[Interrupt, ...]:
         """What a pause waits for and has no answer to."""
@@ -308,11 +323,12 @@ class EvalLedger:
             if time.monotonic() > until:
                 raise TimeoutError(
                     f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
-                    "so calls from code could not be recorded; no call was made"
+                    "so calls from code could not be recorded; no call was made. Look at the "
+                    "checkpointer, and go on with the thread"
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)
 
 
-def _interrupts(error: GraphInterrupt) -> Sequence[Interrupt]:
-    return error.args[0] if error.args else ()
+def _interrupts(error: BaseException) -> Sequence[Interrupt]:
+    return error.args[0] if isinstance(error, GraphInterrupt) and error.args else ()

@@ -14,10 +14,12 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from interpstack_langchain.approvals import UnfitAnswer
+
 __all__ = ["CallOrder", "Place"]
 
 #: What an eval raises that will be run again.
-_PAUSES = (GraphBubbleUp, asyncio.CancelledError)
+_PAUSES = (GraphBubbleUp, UnfitAnswer, asyncio.CancelledError)
 #: Evals that are remembered at once.
 _MAX_CALLS = 4096
 

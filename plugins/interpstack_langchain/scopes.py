@@ -92,6 +92,16 @@ class Checkpoint:
         """The writes of a checkpoint as its saver returned it, in order."""
         return [] if found is None else list(found.pending_writes or [])
 
+    def within(self, inner: Scope) -> RunnableConfig:
+        """Identifies the newest checkpoint of a subgraph that runs in a scope."""
+        thread = self.config["configurable"]["thread_id"]
+        namespace = inner.configurable[CONFIG_KEY_CHECKPOINT_NS]
+        return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace}}
+
+    def has_answers(self, found: Any) -> bool:
+        """Whether tasks of a checkpoint have taken answers, and asked again."""
+        return any(channel == RESUME for _, channel, _ in self.writes(found))
+
     @staticmethod
     def answered() -> tuple[list[tuple[str, Any]], str]:
         """The write, and its task, that takes the place of a plain answer which was used.

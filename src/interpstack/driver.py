@@ -177,7 +177,7 @@ class _Run:
             if step is None or self._repeats(call):
                 await self._deliver(call)
         if step is None:
-            if self.requests.held:
+            if self.requests.held:  # else nothing new is done
                 await self.ledger.resume()
             self.replaying = False
             self.requests.release()

@@ -91,7 +91,7 @@ class Ledger(abc.ABC):
 
     @abc.abstractmethod
     async def resume(self) -> None:
-        """Called once all recorded steps are replayed, before any request is started.
+        """Called once all recorded steps are replayed, before a request is answered anew.
 
         Raises:
             BaseException: The run was paused and what it waits for is not there yet.

@@ -62,9 +62,17 @@ class Life:
 
     def unrecorded(self) -> set[str]:
         """Keys of calls whose effect happened and whose record was not safe."""
-        records = [m for m in self.moments() if m.startswith("after record")]
-        safe = {number for m in records for number in m.rpartition(" ")[2].split(",")}
-        return {key for _, key, _ in self.effects() if key.rpartition(":")[2] not in safe}
+        return {key for _, key, _ in self.effects()} - self._recorded("after")
+
+    def recording(self) -> set[str]:
+        """Those of them whose record was being written: it may be safe or not."""
+        return self.unrecorded() & self._recorded("before")
+
+    def _recorded(self, when: str) -> set[str]:
+        """Keys of calls by what became of their record."""
+        records = [m for m in self.moments() if m.startswith(f"{when} record")]
+        found = {number for m in records for number in m.rpartition(" ")[2].split(",")}
+        return {key for _, key, _ in self.effects() if key.rpartition(":")[2] in found}
 
     def _lines(self, name: str) -> list[str]:
         path = self.folder / name

@@ -266,6 +266,21 @@ async def test_a_right_decision_can_follow_a_wrong_one_at_once(chat: Any, effect
     assert effects == ["pay Ann 5"]
 
 
+@both
+async def test_the_next_eval_waits_while_a_decision_is_wrong(
+    chat: Any, effects: Effects, evals: Any
+) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(evals(f"let n = 1; {PAY}", "n += 1; await tools.mail({to: 'Mia'}); n"))
+    with pytest.raises(ValueError, match="got 0"):
+        await decide(conversation)
+    assert not effects
+    result = await decide(conversation, APPROVE)
+    texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert texts == ["<result>receipt Ann 5</result>", "<result>2</result>"]
+    assert effects == ["pay Ann 5", "mail Mia"]
+
+
 # -- several -------------------------------------------------------------------------------
 
 SEVERAL = """

@@ -88,9 +88,14 @@ def test_without_a_checkpointer_there_is_nothing_to_find() -> None:
 
 
 def test_a_subgraph_has_its_own_checkpoint_and_the_root_of_the_outermost() -> None:
-    inner = graph_of(lambda state: {"seen": [Checkpoint.of(get_config())]})
-    outer = graph_of(inner, InMemorySaver())
-    (found,) = outer.invoke({"seen": []}, CONFIG)["seen"]
+    seen: list[Any] = []
+
+    def look(state: State) -> State:
+        seen.append(Checkpoint.of(get_config()))
+        return {"seen": []}
+
+    graph_of(graph_of(look), InMemorySaver()).invoke({"seen": []}, CONFIG)
+    (found,) = seen
     assert found.root["configurable"]["checkpoint_ns"] == ""
     assert found.config["configurable"]["checkpoint_ns"].startswith("node:")
     assert found.id != "|".join(found.root["configurable"].values())

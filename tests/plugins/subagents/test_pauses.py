@@ -295,3 +295,34 @@ async def test_a_pause_of_one_lets_the_others_end(kids: Kids, crews: Any) -> Non
     assert await crew.run(code, given=Command(resume="yes")) == "<result>left yes,late</result>"
     assert runs == ["left"]
     assert isinstance(crew.state["messages"][0], HumanMessage)
+
+
+class Dying(InMemorySaver):
+    """Fails, when it is told to, where the second pause of an eval is recorded."""
+
+    armed = False
+
+    async def aput_writes(self, config: Any, writes: Any, *rest: Any) -> None:
+        notes = [value.get("notes", {}) for name, value in writes if name == "interpreter_ledger"]
+        if self.armed and any(note.get("pauses") == 2 for note in notes):
+            self.armed = False
+            raise ConnectionError("died")
+        await super().aput_writes(config, writes, *rest)
+
+
+async def test_a_second_question_takes_no_old_answer_when_the_process_dies(kids: Kids) -> None:
+    """The subagent has stored its second question, the eval has not."""
+    saver = kids.saver = Dying()
+    crew = kids.crew("twice")
+    await crew.run(ONE)
+    (first,) = await pending(crew)
+    saver.armed = True
+    with pytest.raises(ConnectionError):
+        await crew.run(ONE, given=Command(resume={first.id: "a"}))
+    crew = kids.crew("twice")
+    await crew.agent.ainvoke(None, CONFIG)
+    (second,) = await pending(crew)
+    assert second.value == "left again?"
+    assert not kids.effects
+    text = await crew.run(ONE, given=Command(resume="b"))
+    assert text == "<result>left a b; 1</result>"
