@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,9 @@ from interpstack import Bridge, InterpreterStack, Limits, Session
 _HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if importlib.util.find_spec("jsrun") is not None:
-        return
-    for item in items:
-        if _HERE in item.path.parents:
-            item.add_marker(pytest.mark.skip(reason="jsrun has no wheel for this platform"))
+# Elsewhere they run in processes of their own; see `test_apart.py`.
+if os.environ.get("INTERPSTACK_V8") != "1":
+    collect_ignore = [path.name for path in _HERE.glob("test_*.py") if path.name != "test_apart.py"]
 
 
 async def _echo(value: Any) -> Any:

@@ -49,8 +49,14 @@ def _isolate_threads() -> int:
     tasks = Path("/proc/self/task")
     if not tasks.is_dir():
         pytest.skip("threads are counted by /proc")
-    names = [(task / "comm").read_text() for task in tasks.iterdir()]
-    return sum(name.startswith("jsrun") for name in names)
+    return sum(_name(task).startswith("jsrun") for task in tasks.iterdir())
+
+
+def _name(task: Path) -> str:
+    try:
+        return (task / "comm").read_text()
+    except FileNotFoundError:
+        return ""  # it has ended meanwhile
 
 
 def _until(condition: Callable[[], bool]) -> bool:
