@@ -43,11 +43,15 @@ def report_command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _installed() -> list[str]:
-    """The reference engine, what plugins register, and what only has tests registered."""
+    """The reference engine, what plugins register, and what only has tests registered.
+
+    An engine without a language runs others, and is tested under their names.
+    """
     from interpstack.testing import FakeEngine
     from interpstack.testing.conformance.registry import registered
 
-    engines = {entry.cls.name for entry in survey().engines} | registered().keys()
+    engines = {entry.cls.name for entry in survey().engines if entry.cls.language}
+    engines |= registered().keys()
     return [FakeEngine.name, *sorted(engines - {FakeEngine.name})]
 
 
