@@ -86,7 +86,7 @@ class EngineKit(abc.ABC):
         if not isinstance(getattr(self, "guest", None), Guest):
             raise TypeError(f"{type(self).__name__} needs `guest = …`, a Guest with samples")
         tables: dict[str, Mapping[str, Any]] = {
-            "attack": self._attacks(),
+            "attack": self.attacks(),
             "sent": self.guest.sends,
             "reach": {text: text for text in self.guest.reach},
             "squat": {text: text for text in self.guest.squats},
@@ -94,7 +94,8 @@ class EngineKit(abc.ABC):
         for name in tables.keys() & set(metafunc.fixturenames):
             rules.parametrize(metafunc, name, tables[name], self.gaps, self.fatal)
 
-    def _attacks(self) -> Mapping[str, Attack]:
+    def attacks(self) -> Mapping[str, Attack]:
+        """The attacks that are tried."""
         if self.attacks_one_in == 1 or os.environ.get("INTERPSTACK_ATTACKS") == "all":
             return self.guest.attacks
         told = {**self.gaps, **self.fatal}
