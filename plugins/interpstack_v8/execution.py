@@ -39,6 +39,8 @@ _WIND_DOWN_SECONDS: Final = 0.5
 _MODULE_STEPS: Final = 50
 #: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
 _GARBAGE_BYTES: Final = 64 * 2**20
+#: Bytes of those that a cell must leave to the next one, which would pay for it otherwise.
+_NEXT_BYTES: Final = 16 * 2**20
 
 
 class V8Execution(Execution):
@@ -105,7 +107,7 @@ class V8Execution(Execution):
         try:
             progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
             told = isolate.enter("look", seconds=_WIND_DOWN_SECONDS)
-            if self._is_overfull(told):
+            if self._is_overfull(told, _GARBAGE_BYTES - _NEXT_BYTES):
                 why = "it left more in memory than the limit allows"
             elif self._importing:
                 why = "it left a module half loaded"
@@ -144,10 +146,10 @@ class V8Execution(Execution):
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests
 
-    def _is_overfull(self, told: Mapping[str, Any]) -> bool:
+    def _is_overfull(self, told: Mapping[str, Any], garbage: int = _GARBAGE_BYTES) -> bool:
         limit = self._realm.limits.memory_bytes
         most = max(int(told["heap"]), int(told["buffers"]))
-        return limit is not None and most > limit + _GARBAGE_BYTES
+        return limit is not None and most > limit + garbage
 
     def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
         """Tell what the guest had said so far, then go on in a new heap."""

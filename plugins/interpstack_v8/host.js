@@ -80,6 +80,8 @@
     // With nothing to wait for, the event loop takes a module that awaits a request for stuck.
     createTimer(() => {}, 2147483647, undefined, true, true);
     for (let i = 0; i < leftovers.length; i++) deleteProperty(globals, leftovers[i]);
+    // jsrun looks it up after each command, and must not meet what a guest put behind its global.
+    defineProperty(globals, "ReadableStream", { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true });
     setUnhandledPromiseRejectionHandler(() => true);
     limitBuffers(bytes);
     park = () => { callHost(parkOp, []); };

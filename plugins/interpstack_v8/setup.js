@@ -19,6 +19,8 @@
     });
   },
   seal(late) {
+    for (const name of Object.keys(globalThis)) // of jsrun; those of guests show, and no others
+      Object.defineProperty(globalThis, name, { __proto__: null, enumerable: false });
     this.kernel.seal();
     for (const name of late) if (globalThis[name] === undefined) delete globalThis[name];
     delete globalThis.$setup;

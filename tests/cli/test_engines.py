@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import pytest
 
-from interpstack.cli import conformance
+from interpstack.cli import conformance, engines
+from interpstack.cli.survey import Failed
 from interpstack.testing import Area
 
 ENTRY_POINTS = """
@@ -123,6 +125,21 @@ def test_engines_that_cannot_be_tested_say_why(spawn, plugins, name, message):
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2
     assert message in stderr
+
+
+def test_all_engines_are_those_that_are_there(monkeypatch):
+    every = engines._installed()
+    assert every[0] == "fake"
+    assert {"quickjs", "v8", "monty", "process:quickjs", "process:v8"} <= set(every)
+    assert "process" not in every
+    found = engines.survey()
+    absent = attrs.evolve(
+        found,
+        engines=tuple(entry for entry in found.engines if entry.plugin != "v8"),
+        failed=(Failed("v8", "interpstack", "jsrun is not installed"),),
+    )
+    monkeypatch.setattr(engines, "survey", lambda: absent)
+    assert set(every) - set(engines._installed()) == {"v8", "process:v8"}
 
 
 def test_the_kit_says_what_it_needs(run, monkeypatch):

@@ -11,6 +11,7 @@ import pytest
 
 from interpstack import Capability, Engine, Isolation, Limits
 from interpstack.testing import PYTHON, Area, EngineConformance, FakeEngine
+from interpstack.testing.conformance import rules
 from interpstack.testing.conformance.rules import check_skips
 
 
@@ -209,9 +210,42 @@ def test_gaps_are_expected_failures() -> None:
         gaps: ClassVar[dict[str, str]] = {"test_usage_is_told": "it does not count"}
 
     (mark,) = Gap.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
-    assert (mark.name, mark.kwargs) == ("xfail", {"reason": "it does not count", "strict": True})
+    told = {"reason": "it does not count", "strict": True, "run": True}
+    assert (mark.name, mark.kwargs) == ("xfail", told)
     assert Gap.test_usage_is_told.area is Area.CELLS  # type: ignore[attr-defined]
     assert not hasattr(Kit.test_usage_is_told, "pytestmark")
+
+
+def test_fatal_gaps_are_not_run() -> None:
+    class Fatal(Kit):
+        fatal: ClassVar[dict[str, str]] = {"test_usage_is_told": "it crashes"}
+
+    (mark,) = Fatal.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
+    assert (mark.kwargs["reason"], mark.kwargs["run"]) == ("it crashes", False)
+
+
+def test_gaps_name_cases_that_there_are() -> None:
+    class Metafunc:
+        function = Kit.test_hostile_guest
+
+    gaps = {"test_hostile_guest[unheard of]": "why"}
+    for told in ((gaps, {}), ({}, gaps)):
+        with pytest.raises(TypeError, match=r"unheard of.*which is no test of the kit"):
+            rules.parametrize(Metafunc(), "attack", PYTHON.attacks, *told)  # type: ignore[arg-type]
+
+
+def test_a_part_of_the_attacks_keeps_those_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Part(Kit):
+        guest = PYTHON
+        attacks_one_in = 10
+        gaps: ClassVar[dict[str, str]] = {"test_hostile_guest[loops/caught]": "why"}
+
+    monkeypatch.delenv("INTERPSTACK_ATTACKS", raising=False)
+    names = list(PYTHON.attacks)
+    part = [*dict.fromkeys([*names[::10], "loops/caught"])]
+    assert sorted(Part().attacks()) == sorted(part)
+    monkeypatch.setenv("INTERPSTACK_ATTACKS", "all")
+    assert list(Part().attacks()) == names
 
 
 @pytest.mark.parametrize(

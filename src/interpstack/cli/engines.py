@@ -43,12 +43,23 @@ def report_command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _installed() -> list[str]:
-    """The reference engine, what plugins register, and what only has tests registered."""
+    """The reference engine, what plugins register, and what only has tests registered.
+
+    An engine without a language runs others, and is tested under their names. Tests of what is
+    not installed, such as an extra, are left out.
+    """
     from interpstack.testing import FakeEngine
     from interpstack.testing.conformance.registry import registered
 
-    engines = {entry.cls.name for entry in survey().engines} | registered().keys()
-    return [FakeEngine.name, *sorted(engines - {FakeEngine.name})]
+    found = survey()
+    engines = {entry.cls.name: entry.cls for entry in found.engines}
+    absent = {plugin.name for plugin in found.failed}
+    names = {name for name, cls in engines.items() if cls.language}
+    for name in registered():
+        around, colon, inner = name.partition(":")
+        if {around, inner} <= engines.keys() if colon else name not in absent:
+            names.add(name)
+    return [FakeEngine.name, *sorted(names - {FakeEngine.name})]
 
 
 def _show(done: EngineReport) -> None:

@@ -73,7 +73,7 @@ def _result(item: pytest.Item, report: pytest.TestReport) -> dict[str, Any]:
 
 def _told(report: pytest.TestReport) -> str:
     if hasattr(report, "wasxfail"):
-        return str(report.wasxfail).removeprefix("reason: ")
+        return str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] ")
     if report.passed:
         return ""
     crash = getattr(report.longrepr, "reprcrash", None)

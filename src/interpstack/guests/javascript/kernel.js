@@ -359,7 +359,10 @@
         for (let i = 0; i < body.length; i++) define(object, body[i][0], revive(body[i][1]), true);
         return object;
       }
-      case "error": return makeError(new ErrorClass(), body.name, body.message, table());
+      case "error": { // where V8 made it is no business of the guest's
+        const error = define(new ErrorClass(), "stack", typeof body.stack === "string" ? body.stack : "");
+        return makeError(error, body.name, body.message, table());
+      }
     }
     throw new TypeErrorClass("unknown kind of value from the host");
   }
@@ -684,7 +687,8 @@
     return text;
   }
   function thrownText(error) {
-    if (!isError(error)) return typeof error === "string" ? error : inspect(error, { chars: 2000, depth: 5 });
+    if (typeof error === "string") return slice(error, 0, limits.renderChars);
+    if (!isError(error)) return inspect(error, { chars: 2000, depth: 5 });
     const { name, message } = describe(error);
     return message === "" ? name : name + ": " + message;
   }

@@ -100,7 +100,7 @@ class BridgeConformance(abc.ABC):
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         rules.check_skips(metafunc.definition)
         if "use" in metafunc.fixturenames:
-            rules.parametrize(metafunc, "use", {use.name: use for use in self.uses}, self.gaps)
+            rules.parametrize(metafunc, "use", {use.name: use for use in self.uses}, self.gaps, {})
 
     # -- what is offered -------------------------------------------------------------------
 

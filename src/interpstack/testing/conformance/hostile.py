@@ -49,11 +49,11 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
                 assert self.eval(session, source) == shown, source
 
     def test_names_taken_before_the_host_offers_them(self, squat: str) -> None:
-        realm = self.engine.open(Limits(cpu_seconds=0.3), _offer("host.a"))
+        realm = self.engine.open(Limits(cpu_seconds=2), _offer("host.a"))
 
         def run(source: str) -> str:
             execution = realm.start(Cell(source=source, seed=1))
-            completion = execution.poll(0.0, 0.3).completion
+            completion = execution.poll(0.0, 2.0).completion
             execution.abort("done")
             assert completion is not None
             assert completion.error is None, completion.error

@@ -29,7 +29,8 @@ class ImageTests(EngineKit, area=Area.IMAGES):
 
     def test_images_are_data(self, record_property: Any) -> None:
         image = self._stored()
-        assert image.engine == self.engine.name
+        # An engine around another one keeps images that the other one reads, too.
+        assert image.engine in self.engine.name.split(":")
         assert isinstance(image.data, bytes)
         assert image.base
         record_property("figure", f"{len(image.data)} bytes for a small state")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.testing.conformance import rules
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.guests import Guest
+from interpstack.testing.guests import Attack, Guest
 
 __all__ = ["CPU_SECONDS", "PATIENCE", "EngineKit", "bridge_set", "finish", "hanging", "poll"]
 
@@ -37,6 +38,11 @@ class EngineKit(abc.ABC):
     guest: ClassVar[Guest]
     #: What the engine cannot do, by test name, with `[parameter]` for one case of a test; and why.
     gaps: ClassVar[Mapping[str, str]] = {}
+    #: Gaps that are not tried, since they end the process that runs the tests.
+    fatal: ClassVar[Mapping[str, str]] = {}
+    #: Of `Guest.attacks`, one in so many is tried: for a suite that is run often. Those with gaps
+    #: are, too; and with `INTERPSTACK_ATTACKS=all` in the environment all are.
+    attacks_one_in: ClassVar[int] = 1
     #: The engine under test, for all tests of the class.
     engine: ClassVar[Engine]
 
@@ -48,6 +54,7 @@ class EngineKit(abc.ABC):
         elif not kit:
             rules.check_overrides(cls, EngineKit)
             rules.mark_gaps(cls, EngineKit, vars(cls).get("gaps", {}))
+            rules.mark_gaps(cls, EngineKit, vars(cls).get("fatal", {}), run=False)
 
     @abc.abstractmethod
     def make_engine(self) -> Engine:
@@ -79,13 +86,25 @@ class EngineKit(abc.ABC):
         if not isinstance(getattr(self, "guest", None), Guest):
             raise TypeError(f"{type(self).__name__} needs `guest = …`, a Guest with samples")
         tables: dict[str, Mapping[str, Any]] = {
-            "attack": self.guest.attacks,
+            "attack": self.attacks(),
             "sent": self.guest.sends,
             "reach": {text: text for text in self.guest.reach},
             "squat": {text: text for text in self.guest.squats},
         }
         for name in tables.keys() & set(metafunc.fixturenames):
-            rules.parametrize(metafunc, name, tables[name], self.gaps)
+            rules.parametrize(metafunc, name, tables[name], self.gaps, self.fatal)
+
+    def attacks(self) -> Mapping[str, Attack]:
+        """The attacks that are tried."""
+        if self.attacks_one_in == 1 or os.environ.get("INTERPSTACK_ATTACKS") == "all":
+            return self.guest.attacks
+        told = {**self.gaps, **self.fatal}
+        return {
+            name: attack
+            for number, (name, attack) in enumerate(self.guest.attacks.items())
+            if number % self.attacks_one_in == 0
+            or f"test_hostile_guest[{rules.case(name)}]" in told
+        }
 
     # -- for tests -------------------------------------------------------------------------
 

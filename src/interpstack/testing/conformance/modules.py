@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 
-from interpstack.engine import Cell
+from interpstack.engine import Capability, Cell
 from interpstack.hookspecs import hookimpl
+from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle, ModuleLoader
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit
@@ -53,6 +55,15 @@ class ModuleTests(EngineKit, area=Area.MODULES):
             error = session.eval_sync(self.sample("load_module")).error
             assert error is not None
             assert error.name == "SyntaxError"
+            self.assert_usable(session)
+
+    def test_modules_that_compute_for_ever_are_stopped(self) -> None:
+        if Capability.CPU_LIMIT not in self.engine.capabilities:
+            pytest.skip("the engine does not declare cpu-limit")
+        modules = _Modules(ModuleBundle("endless", {"endless": self.guest.loop}))
+        with self.session(plugins=[modules], limits=Limits(cpu_seconds=0.3)) as session:
+            session.eval_sync(self.guest.store)
+            self.fails(session, self.sample("load_module"), "Timeout", "computed")
             self.assert_usable(session)
 
     def _modules(self) -> _Modules:

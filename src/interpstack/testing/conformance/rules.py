@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 __all__ = [
+    "case",
     "check_overrides",
     "check_skips",
     "gap_mark",
@@ -65,8 +66,8 @@ def check_overrides(cls: type, root: type) -> None:
             replacement.area = original.area
 
 
-def mark_gaps(cls: type, root: type, gaps: Mapping[str, str]) -> None:
-    """Expect whole tests to fail that are named in `gaps`.
+def mark_gaps(cls: type, root: type, gaps: Mapping[str, str], run: bool = True) -> None:
+    """Expect whole tests to fail that are named in `gaps`; or do not run them.
 
     Raises:
         TypeError: There is no such test, or a reason is missing.
@@ -79,25 +80,43 @@ def mark_gaps(cls: type, root: type, gaps: Mapping[str, str]) -> None:
         if test not in known:
             raise TypeError(f"{cls.__name__}.gaps names {name!r}, which is no test of the kit")
         if not parameter and test not in vars(cls):
-            setattr(cls, test, gap_mark(reason)(_copy(known[test])))
+            setattr(cls, test, gap_mark(reason, run)(_copy(known[test])))
 
 
 def parametrize(
-    metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], gaps: Mapping[str, str]
+    metafunc: pytest.Metafunc,
+    name: str,
+    table: Mapping[str, Any],
+    gaps: Mapping[str, str],
+    fatal: Mapping[str, str],
 ) -> None:
-    """Run a test once for each entry of `table`, as the argument `name`."""
+    """Run a test once for each entry of `table`, as the argument `name`.
+
+    Raises:
+        TypeError: A gap names a case that is not there.
+    """
+    start = f"{metafunc.function.__name__}["
+    known = {f"{start}{case(key)}]" for key in table}
+    for told in (*gaps, *fatal):
+        if told.startswith(start) and told not in known:
+            raise TypeError(f"there is a gap for {told!r}, which is no test of the kit")
     cases = []
     for key, value in table.items():
-        case = ascii(key)[1:-1]
-        reason = gaps.get(f"{metafunc.function.__name__}[{case}]")
-        marks = [gap_mark(reason)] if reason else []
-        cases.append(pytest.param(value, id=case, marks=marks))
+        test = f"{start}{case(key)}]"
+        reason = fatal.get(test) or gaps.get(test)
+        marks = [gap_mark(reason, run=test not in fatal)] if reason else []
+        cases.append(pytest.param(value, id=case(key), marks=marks))
     metafunc.parametrize(name, cases)
 
 
-def gap_mark(reason: str) -> pytest.MarkDecorator:
+def case(key: str) -> str:
+    """A name as pytest shows it."""
+    return ascii(key)[1:-1]
+
+
+def gap_mark(reason: str, run: bool = True) -> pytest.MarkDecorator:
     """The test must fail: a gap that has been closed is to be taken off the list."""
-    return pytest.mark.xfail(reason=reason, strict=True)
+    return pytest.mark.xfail(reason=reason, strict=True, run=run)
 
 
 def check_skips(definition: Any) -> None:

@@ -30,8 +30,6 @@ _LOOPS = {
     "proxy trap": f"new Proxy({{}}, {{get() {{ {_SPIN} }}}}).x",
     "proxy trap of the result": f"new Proxy({{}}, {{ownKeys() {{ {_SPIN} }}}})",
     "getPrototypeOf trap of the result": f"new Proxy({{}}, {{getPrototypeOf() {{ {_SPIN} }}}})",
-    "endless prototype chain": """
-        const again = new Proxy({}, {getPrototypeOf: () => again}); again instanceof Map""",
     "toString": f"'' + {{toString() {{ {_SPIN} }}}}",
     "toString of an error's message": f"const e = new Error; e.message = {{toString() {{ {_SPIN} }}}}; for (;;) String(e)",
     "valueOf": f"1 + {{valueOf() {{ {_SPIN} }}}}",
@@ -125,6 +123,12 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         "builtins", {k: Attack(v, _QUICK, limits=_SOON, needs=_NEEDS) for k, v in _BUILTINS.items()}
     ),
     **group("waits", {k: _endless(v, _WALL) for k, v in _WAITS.items()}),
+    "loops/endless prototype chain": Attack(
+        "const again = new Proxy({}, {getPrototypeOf: () => again}); again instanceof Map",
+        ("Timeout", "RangeError"),  # some engines recurse
+        limits=_CPU,
+        needs=_NEEDS,
+    ),
     "loops/output so far": Attack(
         "console.log('before'); for (;;);", ("Timeout",), console="before", needs=_NEEDS
     ),

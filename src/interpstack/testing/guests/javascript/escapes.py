@@ -45,9 +45,15 @@ _LEAKS = {
         Error.prepareStackTrace = (e, frames) => { seen.push(...frames.map(f => f.getFunction())); return ''; };
         Object.defineProperty(TypeError, 'prepareStackTrace', {value: (e, f) => { seen.push(f); }});
         String(new Error().stack); String(new TypeError().stack); host.echo({get a() { String(new Error().stack); return 1; }})""",
-    "caller": "function f() { try { seen.push(f.caller); } catch {} }; host.echo({get a() { f(); return 1; }})",
+    "caller": """
+        const o = {get a() { f(); return 1; }}, own = Object.getOwnPropertyDescriptor(o, 'a').get
+        function f() { try { for (let c = f.caller; c; c = c.caller) if (c !== own) seen.push(c); } catch {} }
+        host.echo(o)""",
     "arguments": "host.echo({get a() { try { seen.push(host.echo.arguments, host.echo.caller); } catch {} return 1; }})",
-    "callee": "function f() { try { seen.push(arguments.callee.caller); } catch {} }; host.echo({get a() { f(); return 1; }})",
+    "callee": """
+        const o = {get a() { f(); return 1; }}, own = Object.getOwnPropertyDescriptor(o, 'a').get
+        function f() { try { const c = arguments.callee.caller; seen.push(c === own ? c.caller : c); } catch {} }
+        host.echo(o)""",
     "this of a getter": "const o = {get a() { if (this !== o) seen.push(this); return 1; }}; host.echo(o)",
     "this of a thenable": "const t = {then(go) { if (this !== t) seen.push(this); go(1); }}; await t",
     "this of toJSON": "class J { toJSON(...a) { if (!(this instanceof J)) seen.push(this); seen.push(...a.filter(x => typeof x === 'object')); return 1; } }; await host.echo(new J)",

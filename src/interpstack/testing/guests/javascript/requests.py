@@ -61,7 +61,6 @@ _CALLS = {
 _MISUSES = [
     "new host.echo(1)",
     "class X extends host.echo {}; new X",
-    "host.echo.apply(null, {length: 1e5})",
     "host()",
     "host.echo.prototype.x = 1",
 ]
@@ -142,6 +141,9 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         },
     ),
     **group("calls", {v: Attack(v, ("TypeError", "RangeError")) for v in _MISUSES}),
+    "calls/many arguments": Attack(
+        "host.echo.apply(null, {length: 1e5})", (VALUE, "TypeError", "RangeError")
+    ),
     **group("promises", {k: Attack(v, shows=shown) for k, (v, shown) in _PROMISES.items()}),
     **group("promises", {v: Attack(v, ("Deadlock",)) for v in _NEVER}),
     "promises/that waits for itself": Attack(

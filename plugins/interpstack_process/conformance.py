@@ -1,0 +1,42 @@
+"""How engines in worker processes are held to the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from interpstack import Engine, InterpreterStack
+from interpstack.testing import JAVASCRIPT, EngineConformance
+
+__all__ = ["QuickJSConformance", "V8Conformance"]
+
+
+class QuickJSConformance(EngineConformance):
+    """What `process:quickjs` must do, and what it cannot do."""
+
+    guest = JAVASCRIPT
+    gaps: ClassVar[Mapping[str, str]] = {
+        "test_guests_keep_their_memory_elsewhere": (
+            "the image of each session is kept in the host, too, to outlive its worker"
+        ),
+    }
+
+    def make_engine(self) -> Engine:
+        return InterpreterStack("process:quickjs").engine
+
+
+class V8Conformance(EngineConformance):
+    """What `process:v8` must do, and what it cannot do."""
+
+    guest = JAVASCRIPT
+    gaps: ClassVar[Mapping[str, str]] = {
+        "test_hostile_guest[bombs/doubling]": (
+            "a text of 2 ** 29 characters takes its memory when the next cell begins, and ends that"
+        ),
+        "test_hostile_guest[builtins/sort]": (
+            "V8 aborts its worker when it cannot make an array; the cell ends with EngineFailure"
+        ),
+    }
+
+    def make_engine(self) -> Engine:
+        return InterpreterStack("process:v8").engine

@@ -1,0 +1,29 @@
+"""How V8 is held to the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from interpstack import Engine
+from interpstack.testing import JAVASCRIPT, EngineConformance
+from interpstack_v8.engine import V8Engine
+
+__all__ = ["V8Conformance"]
+
+
+class V8Conformance(EngineConformance):
+    """What V8 must do, and what it cannot do."""
+
+    guest = JAVASCRIPT
+    gaps: ClassVar[Mapping[str, str]] = {
+        "test_hostile_guest[bombs/doubling]": (
+            "a text of 2 ** 29 characters takes its memory when the next cell begins, and ends that"
+        ),
+    }
+    fatal: ClassVar[Mapping[str, str]] = {
+        "test_hostile_guest[builtins/sort]": "V8 aborts the process when it cannot make an array",
+    }
+
+    def make_engine(self) -> Engine:
+        return V8Engine()

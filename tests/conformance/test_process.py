@@ -1,0 +1,18 @@
+"""QuickJS in worker processes, held to the kit."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+import pytest
+
+from interpstack_process.conformance import QuickJSConformance
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
+
+
+class TestProcess(QuickJSConformance):
+    """The report tries all attacks; so do the tests of QuickJS itself."""
+
+    attacks_one_in: ClassVar[int] = 8
