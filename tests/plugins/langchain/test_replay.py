@@ -15,6 +15,7 @@ import pytest
 import stores
 from click.testing import CliRunner, Result
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from interpstack.cli import main
@@ -104,7 +105,8 @@ async def record(
             calls: list[str] = []
             own = tools(calls)
             names = [one.name for one in own]
-            return Recorder(talk(tools=own, ptc=names, checkpointer=saver, **options), url, calls)
+            chat = talk(**{"tools": own, "ptc": names, "checkpointer": saver, **options})
+            return Recorder(chat, url, calls)
 
         yield make
 
@@ -183,6 +185,20 @@ async def test_the_first_call_of_a_thread_may_be_in_flight(record: Any) -> None:
     await asyncio.wait({running})
     assert found["text"] == 'in flight when the record ends: tools.wait({"seconds":900})'
     assert found["timeline"] == []
+
+
+async def test_evals_of_subgraphs_are_found(record: Any, evals: Any) -> None:
+    outer = record()
+    inner = attrs.evolve(outer, chat=record(checkpointer=None).chat)
+    graph = StateGraph(MessagesState)
+    graph.add_node("inner", inner.chat.agent)
+    graph.add_edge(START, "inner")
+    agent = graph.compile(checkpointer=outer.chat.agent.checkpointer)
+    inner.chat.say([evals("let n = 1"), evals("await tools.pay({to: 'Ann', euros: n + 1})")])
+    await agent.ainvoke({"messages": [("user", "go")]}, CONFIG)
+    found = await outer.data()
+    assert all(one["namespace"].startswith("inner:") for one in found)
+    assert found[1]["text"] == found[1]["recorded_answer"] == "<result>receipt Ann 2</result>"
 
 
 @pytest.mark.parametrize("mode", ["turn", "call"])

@@ -16,6 +16,7 @@ from langgraph.types import Command, Interrupt, Send, interrupt
 from interpstack_langchain.scopes import (
     Checkpoint,
     answers_given,
+    checkpoint_key,
     entered,
     pending_calls,
     scope,
@@ -112,7 +113,7 @@ def test_a_subgraph_has_its_own_checkpoint_and_the_root_of_the_outermost() -> No
     (found,) = seen
     assert found.root["configurable"]["checkpoint_ns"] == ""
     assert found.config["configurable"]["checkpoint_ns"].startswith("node:")
-    assert found.id != "|".join(found.root["configurable"].values())
+    assert checkpoint_key(found.config) != checkpoint_key(found.root)
 
 
 # -- writes of a checkpoint ----------------------------------------------------------------
