@@ -13,10 +13,11 @@ import hmac
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
@@ -28,11 +29,12 @@ from interpstack_langchain.scopes import (
     Checkpoint,
     Scope,
     answers_given,
+    checkpoint_key,
     scope,
     take_plain_answer,
 )
 
-__all__ = ["LEDGER", "EvalLedger", "Ledgers"]
+__all__ = ["LEDGER", "EvalLedger", "Ledgers", "eval_key", "recorded_entries"]
 
 #: The channel that entries are written to; no graph has it.
 LEDGER: Final = "interpreter_ledger"
@@ -42,6 +44,30 @@ _SUSPENDED: Final = ("interpstack", "suspended")
 _MAX_REMEMBERED: Final = 256
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
 _CHECKPOINT_SECONDS: Final = 10.0
+
+
+def eval_key(checkpoint: RunnableConfig, call_id: str) -> str:
+    """Identifies an eval among all evals, the same in every run of it.
+
+    Args:
+        checkpoint: Identifies the checkpoint that the eval's step started from.
+        call_id: The model's id for the eval.
+    """
+    return f"{checkpoint_key(checkpoint)}|{call_id}"
+
+
+def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
+    """The entries of an eval's ledger, in order.
+
+    Args:
+        key: The eval's.
+        writes: Of the checkpoint that the eval's step started from: tasks, channels, values.
+    """
+    found = {task: value for task, channel, value in writes if channel == LEDGER}
+    entries: list[Mapping[str, Any]] = []
+    while (entry := found.get(_task(key, len(entries)))) is not None:
+        entries.append(entry)
+    return entries
 
 
 @attrs.define(eq=False)
@@ -71,7 +97,7 @@ class Ledgers:
         checkpoint = Checkpoint.of(config)
         if checkpoint is None:
             return None
-        key = f"{checkpoint.id}|{request.tool_call['id'] or ''}"
+        key = eval_key(checkpoint.config, request.tool_call["id"] or "")
         return EvalLedger(key, checkpoint, config, store, is_async, self)
 
     def remembered(self, key: str) -> list[Mapping[str, Any]]:
@@ -101,6 +127,7 @@ class EvalLedger:
         store: Keeps the eval in the middle while it is paused, if the graph has one.
         is_async: Whether the checkpointer is used on the event loop of the caller.
         ledgers: Of the middleware.
+        offered: Names that the eval's code may call, kept for a replay that has no agent.
     """
 
     key: str
@@ -109,6 +136,7 @@ class EvalLedger:
     store: BaseStore | None
     is_async: bool
     ledgers: Ledgers
+    offered: Sequence[str] = ()
     _before: list[tuple[str, str, Any]] | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
@@ -121,19 +149,17 @@ class EvalLedger:
         """All entries, in order."""
         if not self.checkpoint.resuming:
             return list(self.ledgers.remembered(self.key))
-        found = {task: value for task, channel, value in await self._writes() if channel == LEDGER}
-        entries: list[Mapping[str, Any]] = []
-        while (entry := found.get(self._task(len(entries)))) is not None:
-            entries.append(entry)
-        return entries
+        return recorded_entries(self.key, await self._writes())
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
         """Keep an entry."""
+        if index == 0:
+            entry = {**entry, "offered": list(self.offered)}
         await self._put(self.checkpoint.config, [(LEDGER, dict(entry))], self._task(index))
         self.ledgers.remember(self.key, entry)
 
     def _task(self, index: int) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.key}|{index}"))
+        return _task(self.key, index)
 
     async def step_writes(self) -> list[tuple[str, Any]]:
         """What tasks of the same step wrote in an earlier run of it: channels and values."""
@@ -328,6 +354,11 @@ class EvalLedger:
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)
+
+
+def _task(key: str, index: int) -> str:
+    """The task that writes an entry."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}|{index}"))
 
 
 def _interrupts(error: BaseException) -> Sequence[Interrupt]:

@@ -238,6 +238,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             state, done = with_writes(state, await running.store.step_writes())
         offered = self._sessions.offered(self._owner(state))
         turn = self._turn(request.runtime.tools if offered is None else offered)
+        if running.store is not None:
+            bridges = self.stack.bridge_set(turn)
+            running.store.offered = [b.name for b in bridges if b.awaited and not b.hidden]
         update: dict[str, Any] = {}
         try:
             if self._mode.scope == "call":

@@ -30,11 +30,21 @@ from langgraph._internal._constants import (
     NS_SEP,
     NULL_TASK_ID,
     RESUME,
+    TASKS,
 )
 from langgraph._internal._scratchpad import PregelScratchpad
 from langgraph.types import Interrupt
 
-__all__ = ["Checkpoint", "Scope", "answers_given", "entered", "scope", "take_plain_answer"]
+__all__ = [
+    "Checkpoint",
+    "Scope",
+    "answers_given",
+    "checkpoint_key",
+    "entered",
+    "pending_calls",
+    "scope",
+    "take_plain_answer",
+]
 
 
 @attrs.frozen
@@ -82,12 +92,6 @@ class Checkpoint:
         at_exit = conf.get(CONFIG_KEY_DURABILITY) == "exit"
         return cls(saver, at(graph), root, task, resuming, at_exit)
 
-    @property
-    def id(self) -> str:
-        """Identifies the checkpoint among all checkpoints."""
-        conf = self.config["configurable"]
-        return "|".join((conf["thread_id"], conf["checkpoint_ns"], conf["checkpoint_id"]))
-
     def writes(self, found: Any) -> list[tuple[str, str, Any]]:
         """The writes of a checkpoint as its saver returned it, in order."""
         return [] if found is None else list(found.pending_writes or [])
@@ -109,6 +113,19 @@ class Checkpoint:
         Such an answer stays in the checkpoint and would be taken for the next question, too.
         """
         return [(RESUME, None)], NULL_TASK_ID
+
+
+def checkpoint_key(config: RunnableConfig) -> str:
+    """Identifies a checkpoint among all checkpoints."""
+    conf = config["configurable"]
+    return "|".join((conf["thread_id"], conf["checkpoint_ns"], conf["checkpoint_id"]))
+
+
+def pending_calls(checkpoint: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls that the step after a checkpoint makes, as the model wrote them."""
+    sends = checkpoint["channel_values"].get(TASKS) or ()
+    given = [call for send in sends if isinstance(send.arg, list) for call in send.arg]
+    return [call for call in given if isinstance(call, dict) and "args" in call]
 
 
 @attrs.define(eq=False)

@@ -44,7 +44,7 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
     rows = stdout.partition("Commands:\n")[2].splitlines()
     listed = [row.split()[0] for row in rows if row[2] != " "]
     assert listed[:5] == ["run", "repl", "plugins", "doctor", "engines"]
-    assert listed[5:] == sorted({"demo", "shout", "broken", "failing", "gone", "other"})
+    assert listed[5:] == sorted({"demo", "replay", "shout", "broken", "failing", "gone", "other"})
     assert "Added by shouter (broken)." in stdout
 
 

@@ -11,12 +11,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, Interrupt, interrupt
+from langgraph.types import Command, Interrupt, Send, interrupt
 
 from interpstack_langchain.scopes import (
     Checkpoint,
     answers_given,
+    checkpoint_key,
     entered,
+    pending_calls,
     scope,
     take_plain_answer,
 )
@@ -47,6 +49,19 @@ def in_task(look: Any, saver: Any = "memory", **options: Any) -> Any:
     graph = graph_of(node, InMemorySaver() if saver == "memory" else saver)
     graph.invoke({"seen": []}, CONFIG, **options)
     return seen[0]
+
+
+def test_a_checkpoint_tells_the_tool_calls_of_the_next_step() -> None:
+    call = {"name": "eval", "args": {"code": "1"}, "id": "a", "type": "tool_call"}
+    graph = StateGraph(State)
+    graph.add_node("model", lambda state: {"seen": []})
+    graph.add_node("tools", lambda given: {"seen": []})
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", lambda state: [Send("tools", [call])], ["tools"])
+    saver = InMemorySaver()
+    graph.compile(checkpointer=saver).invoke({"seen": []}, CONFIG)
+    found = [pending_calls(saved.checkpoint) for saved in saver.list(CONFIG)]
+    assert [calls for calls in found if calls] == [[call]], "a replay finds no evals"
 
 
 # -- what a task's configuration has -------------------------------------------------------
@@ -98,7 +113,7 @@ def test_a_subgraph_has_its_own_checkpoint_and_the_root_of_the_outermost() -> No
     (found,) = seen
     assert found.root["configurable"]["checkpoint_ns"] == ""
     assert found.config["configurable"]["checkpoint_ns"].startswith("node:")
-    assert found.id != "|".join(found.root["configurable"].values())
+    assert checkpoint_key(found.config) != checkpoint_key(found.root)
 
 
 # -- writes of a checkpoint ----------------------------------------------------------------

@@ -1,0 +1,163 @@
+"""A ledger that is only read: it tells what is recorded, and ends the run where that ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    Bridge,
+    BridgeError,
+    BridgeRegistry,
+    Cell,
+    Ledger,
+    Request,
+    Session,
+    Step,
+    Turn,
+    hookimpl,
+)
+
+__all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
+
+#: What guests may ask for without a bridge; see `interpstack.Request`.
+_TIMER: Final = "timer"
+_BUILT_IN: Final = (_TIMER, "module")
+
+
+class RecordEnds(Exception):
+    """The record has no more, and the code waits for what is not in it.
+
+    Attributes:
+        waiting: What it waits for.
+    """
+
+    def __init__(self, waiting: Sequence[Request]) -> None:
+        super().__init__("the record ends here")
+        self.waiting = tuple(waiting)
+
+
+@attrs.define(eq=False)
+class ReadOnlyStore:
+    """A ledger's entries; see `interpstack_durable.ledger.LedgerStore`.
+
+    Attributes:
+        key: Identifies the eval.
+        entries: What is recorded of it.
+    """
+
+    key: str
+    entries: Sequence[Mapping[str, Any]]
+    suspends: bool = False
+
+    async def load(self) -> Sequence[Mapping[str, Any]]:
+        return self.entries
+
+    async def append(self, index: int, entry: Mapping[str, Any]) -> None:
+        raise RecordEnds(())
+
+    async def keep_suspended(self, text: str) -> None:
+        raise RecordEnds(())
+
+    async def suspended(self) -> str | None:
+        return None
+
+    async def resume(self, ledger: Ledger) -> None:
+        """Nothing goes on after the record: `_ReadOnlyLedger` sees to it."""
+
+    async def pause(
+        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+    ) -> BaseException:
+        return RecordEnds([request for request, _ in paused])
+
+
+@attrs.define(eq=False)
+class Rerun:
+    """One run of a recorded eval.
+
+    Attributes:
+        store: Its ledger's entries.
+        began: Its clock, if none is recorded; in seconds since 1970.
+        bridges: Names to be offered to the code.
+        waiting: What the code has asked for and got no answer to.
+        over: Set when all of the record was told.
+    """
+
+    store: ReadOnlyStore
+    began: float
+    bridges: Sequence[str]
+    waiting: dict[int, Request] = attrs.field(factory=dict)
+    over: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    def turn(self) -> Turn:
+        """What the session is bound to."""
+        return Turn(options={"ledger_store": lambda: self.store, "rerun": self})
+
+
+class NothingIsCalled:
+    """The plugin that makes a run a replay; bound by `Rerun.turn`."""
+
+    name = "replay"
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
+        for name in turn.options["rerun"].bridges:
+            if name in _BUILT_IN:
+                continue
+            try:
+                register.bridge(Bridge(name=name, handler=_refuse, raw=True, owner="replay"))
+            except BridgeError:
+                continue  # of a thread whose tools had other names by then
+
+    @hookimpl(wrapper=True)
+    def interpstack_open_ledger(
+        self, session: Session, cell: Cell
+    ) -> Generator[None, Ledger, Ledger]:
+        return _ReadOnlyLedger((yield), session.turn.options["rerun"])
+
+
+class _ReadOnlyLedger(Ledger):
+    def __init__(self, recorded: Ledger, run: Rerun) -> None:
+        self.seed = recorded.seed
+        self._recorded = recorded
+        self._run = run
+
+    async def begin(self, now: float) -> float:
+        return await self._recorded.begin(self._run.began)
+
+    def replay(self, asked: Sequence[Request]) -> Step | None:
+        step = self._recorded.replay(asked)
+        waiting = self._run.waiting
+        waiting.update((request.id, request) for request in asked)
+        for settlement in step.settlements if step is not None else ():
+            waiting.pop(settlement.id, None)
+        return step
+
+    async def resume(self) -> None:
+        """End the run, unless only timers are open: then the code may have ended.
+
+        The driver lets them go at the end of a cell, so who runs the cell sees what it is.
+        """
+        self._run.over.set()
+        calls = [r for r in self._run.waiting.values() if r.bridge != _TIMER]
+        if calls:
+            raise RecordEnds(calls)
+
+    async def record(self, asked: Sequence[Request], step: Step) -> None:
+        raise RecordEnds(tuple(self._run.waiting.values()))
+
+    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
+        return RecordEnds([request for request, _ in paused])
+
+    def noted(self, key: str) -> Any:
+        return self._recorded.noted(key)
+
+    async def note(self, notes: Mapping[str, Any]) -> None:
+        raise RecordEnds(())
+
+
+async def _refuse(value: Any) -> None:
+    raise RuntimeError("a replay calls nothing")

@@ -1,0 +1,213 @@
+"""Runs recorded evals again, on the state they started from and against their ledgers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import attrs
+
+from interpstack import (
+    Cell,
+    EngineFailure,
+    GuestError,
+    ImageError,
+    InterpreterStack,
+    InterpstackError,
+    Limits,
+    Outcome,
+    Persistence,
+    RecordRejected,
+    ReplayDivergence,
+    Session,
+    SessionState,
+)
+from interpstack_langchain.replay_evals import Record, RecordedEval
+from interpstack_langchain.replay_ledger import (
+    NothingIsCalled,
+    ReadOnlyStore,
+    RecordEnds,
+    Rerun,
+)
+from interpstack_langchain.replay_timeline import Timeline
+
+__all__ = ["Replay", "Replayer"]
+
+#: Seconds until code that only waits for timers counts as waiting.
+_GRACE_SECONDS: Final = 2.0
+#: Characters shown of what the code waits for.
+_SHOWN_CHARS: Final = 200
+
+
+@attrs.frozen(kw_only=True)
+class Replay:
+    """How a recorded eval ended when it was run again.
+
+    Attributes:
+        status: `ended`, `paused`, `in flight`, `diverged` or `not begun`.
+        engine: That ran it.
+        language: Of its code.
+        text: What the model would be told, or what the code waits for, or where it diverged.
+        notes: What else the reader must know.
+    """
+
+    status: str
+    engine: str
+    language: str
+    text: str
+    notes: Sequence[str] = ()
+
+
+@attrs.define(eq=False)
+class Replayer:
+    """Runs evals again; a context manager that closes the engines it opened.
+
+    Args:
+        engine: To run them in; `None` for the one that their state is of, else `quickjs`.
+        limits: What each may use.
+        signing_key: Records of other keys are refused; `None` to check none.
+    """
+
+    engine: str | None
+    limits: Limits
+    signing_key: bytes | None = None
+    _stacks: dict[str, InterpreterStack] = attrs.field(factory=dict, init=False)
+
+    def __enter__(self) -> Replayer:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for stack in self._stacks.values():
+            stack.close()
+
+    async def replay(
+        self,
+        found: RecordedEval,
+        timeline: Timeline,
+        before: Sequence[Record],
+        after: Sequence[Record],
+        bridges: Sequence[str],
+    ) -> Replay:
+        """Run an eval again.
+
+        Args:
+            found: What to run.
+            timeline: What is recorded of it.
+            before: Records of the state it started from.
+            after: Records it wrote itself.
+            bridges: Names to offer to its code.
+
+        Raises:
+            ConfigurationError: There is no such engine.
+        """
+        state, notes = self._state(found, before)
+        name = self.engine or _engine_of(state) or self._engine_after(found, before, after)
+        run = Rerun(
+            store=ReadOnlyStore(found.key, found.entries),
+            began=datetime.fromisoformat(found.began).timestamp(),
+            bridges=bridges,
+        )
+        if timeline.began is None and not found.blocked:
+            notes.append(
+                "No call is recorded, and so no clock: the code is told the time at which its "
+                "step began."
+            )
+        stack = self._stack(name)
+        async with stack.session() as session:
+            session.bind(run.turn())
+            notes += await _restore(session, state)
+            status, text = await _run(session, found, run, timeline)
+        if status == "ended" and found.answer is None:
+            notes.append("No answer is recorded: the agent had not come to the end of this step.")
+        elif status == "ended" and found.answer != text:
+            notes.append("The recorded answer is another.")
+        language = stack.engine.language
+        return Replay(status=status, engine=name, language=language, text=text, notes=notes)
+
+    def _state(
+        self, found: RecordedEval, records: Sequence[Record]
+    ) -> tuple[SessionState, list[str]]:
+        if not records:
+            return SessionState(), []
+        *earlier, record = records
+        try:
+            return self._mode().load(record, found.owner, earlier), []
+        except RecordRejected as error:
+            return SessionState(), [f"Variables from before cannot be restored: {error}."]
+
+    def _engine_after(
+        self, found: RecordedEval, before: Sequence[Record], after: Sequence[Record]
+    ) -> str:
+        if not after:
+            return "quickjs"
+        state, _ = self._state(found, [*before, *after])
+        return _engine_of(state) or "quickjs"
+
+    def _mode(self) -> Persistence:
+        # All modes have the same records.
+        mode = self._stack(self.engine or "quickjs").persistence("thread")
+        return mode(signing_key=self.signing_key)
+
+    def _stack(self, engine: str) -> InterpreterStack:
+        if engine not in self._stacks:
+            plugins = [NothingIsCalled(), "persistence", "durable", "console"]
+            self._stacks[engine] = InterpreterStack(engine, plugins, limits=self.limits)
+        return self._stacks[engine]
+
+
+def _engine_of(state: SessionState) -> str | None:
+    return None if state.image is None else state.image.engine
+
+
+async def _restore(session: Session, state: SessionState) -> Sequence[str]:
+    if state == SessionState():
+        return ()
+    try:
+        return await session.restore_state(state)
+    except (ImageError, EngineFailure) as error:
+        await session.reset()
+        return (f"Variables from before cannot be restored: {error}.",)
+
+
+async def _run(
+    session: Session, found: RecordedEval, run: Rerun, timeline: Timeline
+) -> tuple[str, str]:
+    """How the run ended: a status and its text."""
+    if found.blocked:
+        return "not begun", "it runs once the evals before it in the same message have ended"
+    try:
+        outcome = await _outcome(session, found.code, run)
+    except RecordEnds as end:
+        if timeline.paused is not None and found.answer is None:
+            return "paused", f"waiting for {', '.join(timeline.paused.waits_for)}"
+        return "in flight", f"in flight when the record ends: {_listed(end)}"
+    except ReplayDivergence as error:
+        return "diverged", str(error)
+    except InterpstackError as error:
+        outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
+    return "ended", session.render(outcome)
+
+
+async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:
+    """Run the code; what waits for timers when the record is over is not waited for."""
+    running = asyncio.ensure_future(session.eval(Cell(source=code)))
+    over = asyncio.ensure_future(run.over.wait())
+    try:
+        await asyncio.wait({running, over}, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({running}, timeout=_GRACE_SECONDS)
+    finally:
+        over.cancel()
+    if done:
+        return running.result()
+    running.cancel()
+    await asyncio.wait({running})
+    raise RecordEnds(tuple(run.waiting.values()))
+
+
+def _listed(end: RecordEnds) -> str:
+    texts = (json.dumps(request.wire, separators=(",", ":")) for request in end.waiting)
+    shown = zip(end.waiting, texts, strict=True)
+    return ", ".join(f"{request.bridge}({text:.{_SHOWN_CHARS}})" for request, text in shown)

@@ -1,0 +1,142 @@
+"""Shows replays: as tables for a person, as data for a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+from rich import box
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from interpstack_langchain.replay_evals import RecordedEval
+from interpstack_langchain.replay_run import Replay
+from interpstack_langchain.replay_timeline import Pause, RecordedCall, Timeline
+
+__all__ = ["Shown"]
+
+_COLOURS: Final[Mapping[str, str]] = {
+    "ended": "green",
+    "paused": "yellow",
+    "in flight": "yellow",
+    "diverged": "red",
+    "not begun": "dim",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Shown:
+    """One replayed eval.
+
+    Attributes:
+        found: What was recorded.
+        timeline: Its calls.
+        replay: How it ended.
+        chars: Characters shown of each input and answer.
+    """
+
+    found: RecordedEval
+    timeline: Timeline
+    replay: Replay
+    chars: int
+
+    def data(self, *, code: bool) -> dict[str, Any]:
+        """Plain JSON data."""
+        found, replay = self.found, self.replay
+        return {
+            "eval": found.number,
+            "tool_call_id": found.call_id,
+            "namespace": found.namespace,
+            "step_began": found.began,
+            "began": self.timeline.began,
+            "engine": replay.engine,
+            "language": replay.language,
+            "status": replay.status,
+            "text": replay.text,
+            "recorded_answer": found.answer,
+            "notes": list(replay.notes),
+            "timeline": [self._event(event) for event in self.timeline.events],
+            **({"code": found.code} if code else {}),
+        }
+
+    def _event(self, event: RecordedCall | Pause) -> dict[str, Any]:
+        data = attrs.asdict(event)
+        if isinstance(event, RecordedCall):
+            data["input"] = self._cut(event.input)
+            data["answer"] = None if event.answered is None else self._cut(event.answer)
+        kind = "call" if isinstance(event, RecordedCall) else "pause"
+        return {"kind": kind, **data}
+
+    def print(self, console: Console, *, code: bool) -> None:
+        """Write to a terminal; what the guest made cannot send it commands."""
+        found, replay = self.found, self.replay
+        where = f" in {found.namespace}" if found.namespace else ""
+        head = (f"Eval {found.number}", "bold")
+        console.print(
+            Text.assemble(head, _plain(f"{where}, {found.began}, engine {replay.engine}"))
+        )
+        if code:
+            source = _plain(found.code.strip())
+            console.print(
+                Syntax(source, replay.language, background_color="default", word_wrap=True)
+            )
+        if self.timeline.events:
+            console.print(self._table())
+        else:
+            console.print(Text("no calls are recorded", "dim"))
+        colour = _COLOURS[replay.status]
+        console.print(Text.assemble((f"{replay.status}: ", colour), _plain(replay.text)))
+        for note in replay.notes:
+            console.print(Text.assemble(("Note: ", "yellow"), _plain(note)))
+        if found.answer is not None and found.answer != replay.text:
+            console.print(Text.assemble(("recorded: ", "bold"), _plain(found.answer)))
+        console.print()
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in ("step", "asked", "told"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for column in ("call", "input", "answer", "decision"):
+            table.add_column(column, overflow="fold")
+        for event in self.timeline.events:
+            if isinstance(event, RecordedCall):
+                table.add_row(*self._call(event))
+            else:
+                waits = _plain(f"waits for {', '.join(event.waits_for)}")
+                answered = "answered" if event.resumed else "not answered"
+                pause = Text(f"pause {event.number}", "yellow")
+                table.add_row("", _seconds(event.at), "", pause, Text(waits), "", answered)
+        return table
+
+    def _call(self, call: RecordedCall) -> tuple[str | Text, ...]:
+        told = "" if call.answered is None else _seconds(call.answered)
+        return (
+            "" if call.step is None else str(call.step),
+            _seconds(call.asked),
+            told,
+            Text(_plain(call.bridge)),
+            Text(_plain(self._cut(call.input))),
+            Text(_plain(self._cut(call.answer)), "red" if call.failed else ""),
+            Text(_plain("; ".join(call.decisions))),
+        )
+
+    def _cut(self, text: str) -> str:
+        return text if len(text) <= self.chars else f"{text[: self.chars]}…"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f} s"
+
+
+def _plain(text: str) -> str:
+    """A text with escapes for what a terminal would act upon, or cannot encode."""
+    shown = "".join(
+        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    encoding = sys.stdout.encoding or "utf-8"
+    return shown.encode(encoding, "backslashreplace").decode(encoding)

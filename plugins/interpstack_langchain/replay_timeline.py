@@ -1,0 +1,161 @@
+"""What a ledger tells of an eval: its calls, the pauses, and the decisions, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack import ConfigurationError
+
+__all__ = ["Pause", "RecordedCall", "Timeline", "read_timeline"]
+
+#: The form of entries that is understood; see `interpstack_durable.entries`.
+_FORM: Final = 1
+
+
+@attrs.define(kw_only=True)
+class RecordedCall:
+    """One call of the guest.
+
+    Attributes:
+        id: The guest's id of it.
+        bridge: What was called; `timer` and `module` are the guest's waits and imports.
+        input: The start of the input, as JSON.
+        asked: Seconds from the eval's begin to the step after which the guest asked.
+        step: The step that told the answer, from 1; `None` if it was never told.
+        answered: Seconds from the begin to that step.
+        answer: The value, as JSON, or the error.
+        failed: Whether it was answered with an error.
+        decisions: What people decided and answered.
+    """
+
+    id: int
+    bridge: str
+    input: str
+    asked: float
+    step: int | None = None
+    answered: float | None = None
+    answer: str = ""
+    failed: bool = False
+    decisions: Sequence[str] = ()
+
+
+@attrs.define(kw_only=True)
+class Pause:
+    """A time that the eval waited for somebody.
+
+    Attributes:
+        number: Of the eval's pauses.
+        at: Seconds from the eval's begin.
+        waits_for: What was asked.
+        resumed: Whether it was answered.
+    """
+
+    number: int
+    at: float
+    waits_for: Sequence[str]
+    resumed: bool
+
+
+@attrs.frozen(kw_only=True)
+class Timeline:
+    """A ledger as a person reads it.
+
+    Attributes:
+        began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
+        steps: How often the guest was told answers.
+        events: Calls and pauses, in order.
+        offered: Names that the code could call; empty if nothing is recorded.
+    """
+
+    began: float | None
+    steps: int
+    events: Sequence[RecordedCall | Pause]
+    offered: Sequence[str] = ()
+
+    @property
+    def paused(self) -> Pause | None:
+        """What the eval waits for, if it was paused and not resumed."""
+        pauses = [event for event in self.events if isinstance(event, Pause)]
+        return pauses[-1] if pauses and not pauses[-1].resumed else None
+
+
+def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
+    """Read a ledger.
+
+    Raises:
+        ConfigurationError: Another release wrote it.
+    """
+    if not entries:
+        return Timeline(began=None, steps=0, events=())
+    form, began = entries[0].get("version"), float(entries[0].get("began", 0.0))
+    if form != _FORM:
+        raise ConfigurationError(
+            f"the ledger has the form {form!r}, not {_FORM}: another release of interpstack wrote "
+            "it; replay it with that one"
+        )
+    notes: dict[str, Any] = {}
+    for entry in entries:
+        notes.update(entry.get("notes", {}))
+    calls: dict[int, RecordedCall] = {}
+    events: list[RecordedCall | Pause] = []
+    step, clock = 0, 0.0
+    for entry in entries:
+        if "now" not in entry:
+            events += _pauses(entry.get("notes", {}), notes, clock)
+            continue
+        for request_id, bridge, _, text in entry["asked"]:
+            call = RecordedCall(id=request_id, bridge=bridge, input=text, asked=clock)
+            call.decisions = list(_decisions(notes, request_id))
+            calls[request_id] = call
+            events.append(call)
+        step, clock = step + 1, float(entry["now"]) - began
+        for request_id, value, error, _ in entry["settled"]:
+            if request_id in calls:
+                _answer(calls[request_id], step, clock, value, error)
+    offered = [str(name) for name in entries[0].get("offered", ())]
+    return Timeline(began=began, steps=step, events=events, offered=offered)
+
+
+def _answer(
+    call: RecordedCall, step: int, clock: float, value: str, error: Sequence[Any] | None
+) -> None:
+    call.step, call.answered, call.failed = step, clock, error is not None
+    call.answer = value if error is None else f"{error[0]}: {error[1]}"
+
+
+def _decisions(notes: Mapping[str, Any], request_id: int) -> Iterator[str]:
+    decision = notes.get(f"decision {request_id}")
+    if decision is not None:
+        kind, message = decision["type"], decision.get("message")
+        if kind == "edit":
+            yield f"edit: {decision['name']}({_json(decision['args'])})"
+        else:
+            yield f"{kind}: {message}" if message else kind
+    for answer in notes.get(f"answers {request_id}") or ():
+        yield f"answered: {_json(answer)}"
+
+
+def _pauses(
+    noted: Mapping[str, Any], notes: Mapping[str, Any], clock: float
+) -> Iterator[RecordedCall | Pause]:
+    number = noted.get("pauses")
+    if number is None:
+        return
+    pause = noted[f"pause {number}"]
+    resumed = bool(notes.get(f"resumed {number}"))
+    given = {} if resumed else notes.get("given") or {}
+    asked = [
+        f"approval of {action['name']}({_json(action['args'])})"
+        for question in pause["questions"].values()
+        for action in question["payload"]["action_requests"]
+    ]
+    asked += [f"an answer to {_json(one.value)}" for one in pause["others"] if one.id not in given]
+    yield Pause(number=number, at=clock, waits_for=asked, resumed=resumed)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=repr, ensure_ascii=False)

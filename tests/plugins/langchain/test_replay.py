@@ -1,0 +1,460 @@
+"""`interpstack replay`: recorded evals, run again from the database alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import attrs
+import pytest
+import stores
+from click.testing import CliRunner, Result
+from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+
+from interpstack.cli import main
+
+Replay = Callable[..., Any]
+LEDGERS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"
+CONFIG = {"configurable": {"thread_id": "t"}}
+
+
+@attrs.define
+class Recorder:
+    """An agent on a database, and the command that replays what it did."""
+
+    chat: Any
+    url: str
+    calls: list[str]
+
+    async def turn(self, *codes: Any, **options: Any) -> Any:
+        return await self.chat.turn(*codes, **options)
+
+    async def command(self, *args: str, thread: str = "t") -> Result:
+        """Run the command; the tools must not be called meanwhile."""
+        before = list(self.calls)
+        given = ["replay", thread, "--checkpointer", self.url, *args]
+        runner = CliRunner()
+        done = await asyncio.to_thread(runner.invoke, main, given, catch_exceptions=False)
+        assert self.calls == before
+        return done
+
+    async def data(self, *args: str, status: int = 0) -> list[Any]:
+        done = await self.command("--json", *args)
+        assert done.exit_code == status, done.output
+        found: list[Any] = json.loads(done.stdout)
+        return found
+
+    async def one(self, *args: str, status: int = 0) -> Any:
+        (found,) = await self.data(*args, status=status)
+        return found
+
+
+def tools(calls: list[str]) -> list[Any]:
+    @tool
+    def pay(to: str, euros: int) -> str:
+        """Pay somebody."""
+        calls.append(f"pay {to} {euros}")
+        if euros < 0:
+            raise ValueError("euros must be above 0")
+        return f"receipt {to} {euros}"
+
+    @tool
+    async def wait(seconds: float) -> float:
+        """Wait."""
+        calls.append(f"wait {seconds}")
+        await asyncio.sleep(seconds)
+        return seconds
+
+    @tool
+    def ask(what: str) -> str:
+        """Ask somebody."""
+        calls.append(f"ask {what}")
+        return str(interrupt(what))
+
+    return [pay, wait, ask]
+
+
+@pytest.fixture
+def store_name() -> str:
+    """The kind of checkpointer; tests parametrise it."""
+    return "sqlite-async"
+
+
+@pytest.fixture
+async def record(
+    talk: Any, store_name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Callable[..., Recorder]]:
+    """Makes agents on one database."""
+    if store_name.startswith("postgres"):
+        place = request.getfixturevalue("postgres").new_database()
+        parts = dict(part.split("=", 1) for part in place.split())
+        host = quote(parts["host"], safe="")
+        url = f"postgresql:///{parts['dbname']}?host={host}&user={parts['user']}"
+    else:
+        place = url = str(tmp_path / "a b?.db")
+    async with stores.open_saver(store_name, place) as saver:
+
+        def make(**options: Any) -> Recorder:
+            calls: list[str] = []
+            own = tools(calls)
+            names = [one.name for one in own]
+            chat = talk(**{"tools": own, "ptc": names, "checkpointer": saver, **options})
+            return Recorder(chat, url, calls)
+
+        yield make
+
+
+# -- what ended ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store_name", ["sqlite-async", "postgres-async"])
+async def test_evals_run_again_on_the_state_they_started_from(record: Any, evals: Any) -> None:
+    agent = record()
+    await agent.turn(
+        "let n = 1; const id = crypto.randomUUID(); await tools.pay({to: 'Ann', euros: 5})",
+        evals("n += 1; n", "n += 10; await tools.pay({to: 'Bob', euros: n}); [n, id]"),
+    )
+    await agent.turn("[n, Math.random(), Date.now(), await tools.pay({to: 'Eve', euros: n})]")
+    found = await agent.data()
+    assert [one["eval"] for one in found] == [1, 2, 3, 4]
+    assert [one["status"] for one in found] == ["ended"] * 4
+    assert all(one["text"] == one["recorded_answer"] for one in found)
+    assert [one["engine"] for one in found] == ["quickjs"] * 4
+    assert "and so no clock" in found[1]["notes"][0]
+    assert [one["notes"] for one in (found[0], found[2], found[3])] == [[]] * 3
+    (call,) = found[2]["timeline"]
+    assert call["bridge"] == "tools.pay"
+    assert json.loads(call["input"]) == {"to": "Bob", "euros": 12}
+    assert (call["step"], call["answer"], call["failed"]) == (1, '"receipt Bob 12"', False)
+    assert 0 <= call["asked"] <= call["answered"] < 60
+    assert await agent.one("--eval", "-1") == found[3]
+    assert await agent.one("--eval", "2", "--code") == {**found[1], "code": "n += 1; n"}
+
+
+async def test_parallel_and_failed_calls_and_timers(record: Any) -> None:
+    agent = record()
+    await agent.turn(
+        "const got = await Promise.allSettled([tools.wait({seconds: 0.2}), "
+        "tools.wait({seconds: 0.01}), tools.pay({to: 'Ann', euros: -1}), "
+        "new Promise(done => setTimeout(done, 5, 'slept'))]); "
+        "got.map(one => one.value ?? one.reason.message)"
+    )
+    found = await agent.one()
+    assert found["text"] == found["recorded_answer"]
+    slow, quick, failed, timer = found["timeline"]
+    assert slow["step"] > quick["step"] >= 1
+    assert slow["answered"] > quick["answered"]
+    assert failed["failed"]
+    assert "euros must be above 0" in failed["answer"]
+    assert timer["bridge"] == "timer"
+
+
+async def test_code_that_leaves_a_timer_open_ends(record: Any) -> None:
+    agent = record()
+    await agent.turn("setTimeout(() => {}, 1e8); await tools.pay({to: 'Ann', euros: 1})")
+    found = await agent.one()
+    assert found["status"] == "ended"
+    assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
+
+
+async def test_code_finds_the_names_that_it_could_call(record: Any) -> None:
+    agent = record()
+    names = "Object.keys(tools).sort()"
+    await agent.turn(
+        names, f"const pay = tools['pay']; await pay({{to: 'Ann', euros: 1}}); {names}"
+    )
+    for found in await agent.data():
+        assert found["text"] == found["recorded_answer"]
+        assert "wait" in found["text"]
+
+
+async def test_the_first_call_of_a_thread_may_be_in_flight(record: Any) -> None:
+    agent = record()
+    running = asyncio.ensure_future(agent.turn("await tools.wait({seconds: 900})"))
+    while not agent.calls:  # noqa: ASYNC110 - a tool in another context
+        await asyncio.sleep(0.01)
+    found = await agent.one()
+    running.cancel()
+    await asyncio.wait({running})
+    assert found["text"] == 'in flight when the record ends: tools.wait({"seconds":900})'
+    assert found["timeline"] == []
+
+
+async def test_evals_of_subgraphs_are_found(record: Any, evals: Any) -> None:
+    outer = record()
+    inner = attrs.evolve(outer, chat=record(checkpointer=None).chat)
+    graph = StateGraph(MessagesState)
+    graph.add_node("inner", inner.chat.agent)
+    graph.add_edge(START, "inner")
+    agent = graph.compile(checkpointer=outer.chat.agent.checkpointer)
+    inner.chat.say([evals("let n = 1"), evals("await tools.pay({to: 'Ann', euros: n + 1})")])
+    await agent.ainvoke({"messages": [("user", "go")]}, CONFIG)
+    found = await outer.data()
+    assert all(one["namespace"].startswith("inner:") for one in found)
+    assert found[1]["text"] == found[1]["recorded_answer"] == "<result>receipt Ann 2</result>"
+
+
+@pytest.mark.parametrize("mode", ["turn", "call"])
+async def test_other_modes_have_their_own_state(record: Any, mode: str) -> None:
+    agent = record(mode=mode)
+    await agent.turn("var n = 1; await tools.pay({to: 'Ann', euros: n})", "typeof n")
+    await agent.turn("typeof n")
+    found = await agent.data()
+    seen = {"turn": "number", "call": "undefined"}[mode]
+    assert [one["text"] for one in found[1:]] == [
+        f"<result>{seen}</result>",
+        "<result>undefined</result>",
+    ]
+    assert all(one["text"] == one["recorded_answer"] for one in found)
+
+
+async def test_signed_state(record: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = record(snapshot_signing_key="k" * 16)
+    await agent.turn("let n = 1", "n += 1; await tools.pay({to: 'Ann', euros: n}); n")
+    monkeypatch.setenv("KEY", "k" * 16)
+    found = await agent.one("--eval", "2", "--signing-key-env", "KEY")
+    assert (found["text"], found["notes"]) == ("<result>2</result>", [])
+    monkeypatch.setenv("KEY", "other" * 16)
+    found = await agent.one("--eval", "2", "--signing-key-env", "KEY", status=1)
+    assert found["status"] == "diverged"  # without its variables
+    assert "signed with another key" in found["notes"][0]
+
+
+# -- what did not end ----------------------------------------------------------------------
+
+
+async def test_a_paused_eval(record: Any, evals: Any) -> None:
+    agent = record(interrupt_on={"pay": {"allowed_decisions": ["approve", "edit", "reject"]}})
+    code = (
+        "const paid = []; for (const to of ['Ann', 'Bob', 'Eve']) "
+        "paid.push(await tools.pay({to, euros: 1}).catch(e => e.name)); paid"
+    )
+    await agent.turn(evals(code, "'after'"))
+    found, after = await agent.data()
+    assert found["status"] == "paused"
+    assert found["text"] == 'waiting for approval of pay({"to": "Ann", "euros": 1})'
+    call, pause = found["timeline"]
+    assert (call["step"], call["answered"], call["answer"]) == (None, None, None)
+    assert (pause["kind"], pause["number"], pause["resumed"]) == ("pause", 1, False)
+    assert after["status"] == "not begun"
+
+    edited = {"name": "pay", "args": {"to": "Zoe", "euros": 9}}
+    decisions: list[dict[str, Any]] = [
+        {"type": "edit", "edited_action": edited},
+        {"type": "reject", "message": "no"},
+        {"type": "approve"},
+    ]
+    for decision in decisions:
+        await agent.chat.agent.ainvoke(Command(resume={"decisions": [decision]}), CONFIG)
+    found, after = await agent.data()
+    assert found["status"] == after["status"] == "ended"
+    assert found["text"] == found["recorded_answer"]
+    made = [event for event in found["timeline"] if event["kind"] == "call"]
+    assert [call["decisions"] for call in made] == [
+        ['edit: pay({"to": "Zoe", "euros": 9})'],
+        ["reject: no"],
+        ["approve"],
+    ]
+    pauses = [event for event in found["timeline"] if event["kind"] == "pause"]
+    assert [(pause["number"], pause["resumed"]) for pause in pauses] == [
+        (1, True),
+        (2, True),
+        (3, True),
+    ]
+
+
+async def test_a_tool_that_interrupts(record: Any) -> None:
+    agent = record()
+    await agent.turn("[await tools.ask({what: 'when?'}), await tools.ask({what: 'where?'})]")
+    found = await agent.one()
+    assert (found["status"], found["text"]) == ("paused", 'waiting for an answer to "when?"')
+    await agent.chat.agent.ainvoke(Command(resume="now"), CONFIG)
+    await agent.chat.agent.ainvoke(Command(resume="here"), CONFIG)
+    found = await agent.one()
+    assert found["text"] == found["recorded_answer"] == '<result>["now", "here"]</result>'
+    assert [e["waits_for"] for e in found["timeline"] if e["kind"] == "pause"] == [
+        ['an answer to "when?"'],
+        ['an answer to "where?"'],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("waits", "told", "calls"),
+    [
+        ("tools.wait({seconds: 900})", 'tools.wait({"seconds":900})', 2),
+        ("new Promise(done => setTimeout(done, 900000))", "timer(900000)", 1),
+    ],
+)
+async def test_an_eval_that_was_left_in_flight(
+    record: Any, waits: str, told: str, calls: int
+) -> None:
+    agent = record()
+    code = f"await tools.pay({{to: 'Ann', euros: 1}}); await {waits}"
+    running = asyncio.ensure_future(agent.turn(code))
+    while len(agent.calls) < calls or not _ledger(agent):  # noqa: ASYNC110 - of the database
+        await asyncio.sleep(0.01)
+    found = await agent.one()  # while the agent is at work
+    running.cancel()
+    await asyncio.wait({running})
+    assert found == await agent.one()
+    assert found["status"] == "in flight"
+    assert found["text"] == f"in flight when the record ends: {told}"
+    assert (found["recorded_answer"], len(found["timeline"])) == (None, 1)
+
+
+# -- what differs --------------------------------------------------------------------------
+
+
+def _ledger(agent: Recorder) -> list[Any]:
+    """The ledgers in the database."""
+    with sqlite3.connect(agent.url) as database:
+        rows = database.execute(LEDGERS).fetchall()
+    database.close()
+    return rows
+
+
+def _tampered(agent: Recorder, change: Callable[[Any], None]) -> None:
+    """Change the ledgers in the database."""
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    serde = JsonPlusSerializer()
+    rows = _ledger(agent)
+    with sqlite3.connect(agent.url) as database:
+        for row, kind, value in rows:
+            entry = serde.loads_typed((kind, value))
+            change(entry)
+            kind, value = serde.dumps_typed(entry)
+            database.execute(
+                "UPDATE writes SET type = ?, value = ? WHERE rowid = ?", (kind, value, row)
+            )
+    database.close()
+
+
+async def test_a_run_that_asks_for_something_else_diverges(record: Any) -> None:
+    agent = record()
+    await agent.turn("let n = 1; n", "await tools.pay({to: 'Ann', euros: n})")
+
+    def other_call(entry: Any) -> None:
+        entry["asked"][0][2:] = ["0" * 32, '{"to":"Ann","euros":7}']
+
+    _tampered(agent, other_call)
+    found = await agent.one("--eval", "2", status=1)
+    assert found["status"] == "diverged"
+    assert 'tools.pay({"to":"Ann","euros":1})' in found["text"]
+    assert 'tools.pay({"to":"Ann","euros":7})' in found["text"]
+    assert found["timeline"][0]["input"] == '{"to":"Ann","euros":7}'
+
+
+async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
+    _tampered(agent, lambda entry: entry["settled"][0].__setitem__(1, '"forged"'))
+    found = await agent.one()
+    assert found["text"] == "<result>forged</result>"
+    assert found["notes"] == ["The recorded answer is another."]
+    _tampered(agent, lambda entry: entry.update(cell="0" * 32))
+    found = await agent.one(status=1)
+    assert found["text"] == "the recorded run was of other code than is to be run now"
+    _tampered(agent, lambda entry: entry.update(version=99))
+    done = await agent.command()
+    assert done.exit_code == 2
+    assert "the form 99, not 1" in done.stderr
+
+
+async def test_another_engine_gets_the_values(record: Any) -> None:
+    agent = record()
+    await agent.turn("let n = 41", "await tools.pay({to: 'Ann', euros: n + 1})")
+    found = await agent.one("--eval", "2", "--engine", "v8")
+    assert found["engine"] == "v8"
+    assert found["text"] == found["recorded_answer"]
+    assert "restored from their values" in found["notes"][0]
+
+
+# -- what is printed -----------------------------------------------------------------------
+
+
+async def test_the_table_is_short_and_sends_no_commands_to_the_terminal(record: Any) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: '\\u001b]0;x\\u0007' + 'y'.repeat(999), euros: 1}); 7")
+    done = await agent.command("--chars", "20", "--code")
+    assert done.exit_code == 0
+    for part in ("Eval 1", "tools.pay", "receipt", "ended: <result>7</result>", "await"):
+        assert part in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "y" * 20 not in done.stdout.replace("\n", "").replace(" ", "")
+
+
+async def test_nothing_is_written(record: Any) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
+
+    def content() -> list[str]:
+        with sqlite3.connect(agent.url) as database:
+            lines = list(database.iterdump())
+        database.close()
+        return lines
+
+    before = content()
+    assert (await agent.command()).exit_code == 0
+    assert content() == before
+
+
+# -- what is wrong -------------------------------------------------------------------------
+
+WRONG = [
+    (["--eval", "2"], "--eval 2: the thread has 1 eval; it takes 1 to 1"),
+    (["--eval", "0"], "--eval 0"),
+    (["--tool-name", "repl"], "no call of 'repl'; tools called in it: eval"),
+    (["--signing-key-env", "NO_SUCH"], "no such environment variable"),
+    (["--engine", "nope"], "unknown engine 'nope'"),
+    (["--checkpointer", "redis://here"], "no way to open redis://"),
+    (["--checkpointer", "sqlite:///gone.db"], "there is no file"),
+    (["--checkpointer", __file__], "cannot be read"),
+    (["--checkpointer", "postgresql://u:secret@127.0.0.1:1/x"], "postgresql://…@127.0.0.1:1/x"),
+]
+
+
+@pytest.mark.parametrize(("args", "told"), WRONG)
+async def test_mistakes_are_told_on_one_line(record: Any, args: list[str], told: str) -> None:
+    agent = record()
+    await agent.turn("1")
+    done = await agent.command(*args)
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert "secret" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+async def test_threads_that_are_not_there(record: Any, tmp_path: Path) -> None:
+    agent = record()
+    await agent.turn("1", thread="mine")
+    done = await agent.command(thread="yours")
+    assert (done.exit_code, "used last are: mine" in done.stderr) == (2, True)
+    await agent.turn(thread="silent")
+    done = await agent.command(thread="silent")
+    assert (done.exit_code, "tools called in it: none" in done.stderr) == (2, True)
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    done = await agent.command("--checkpointer", f"sqlite:////{empty}")
+    assert (done.exit_code, "has no checkpoints" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("package", ["sqlite", "postgres"])
+async def test_a_missing_package_is_named(
+    record: Any, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = record()
+    await agent.turn("1")
+    monkeypatch.setitem(__import__("sys").modules, f"langgraph.checkpoint.{package}", None)
+    url = {"sqlite": agent.url, "postgres": "postgresql:///x"}[package]
+    done = await agent.command("--checkpointer", url)
+    assert done.exit_code == 2
+    assert f"pip install langgraph-checkpoint-{package}" in done.stderr
