@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -25,6 +25,9 @@ from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.requests import Requests, RequestWrapper
 from interpstack.workers import run_guest
+
+if TYPE_CHECKING:
+    from interpstack.metering import Meter
 
 __all__ = ["Recording", "run_cell"]
 
@@ -42,6 +45,7 @@ async def run_cell(
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     recording: Recording | None = None,
+    meter: Meter | None = None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -56,8 +60,9 @@ async def run_cell(
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         recording: How the cell is recorded, and perhaps run again.
+        meter: Draws on the account the cell runs under.
     """
-    requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module)
+    requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module, meter)
     suspended = None if recording is None else recording.suspended
     if recording is None or suspended is None:
         run = _Run(realm, realm.start(cell), requests, limits, context, unawaited, recording)
@@ -265,6 +270,8 @@ class _Run:
         progress = await run_guest(step, self.execution.interrupt)
         self.polls += 1
         self.cpu += progress.cpu_seconds
+        if self.requests.meter is not None:
+            self.requests.meter.account.spend({"cpu_seconds": progress.cpu_seconds})
         await self._take(progress)
         return progress
 
@@ -322,15 +329,31 @@ class _Run:
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
 
     def _out_of_time(self) -> tuple[str, str]:
-        wall, cpu = self._wall_left(), self._cpu_left()
+        wall, cpu = self._own_wall_left(), self._own_cpu_left()
+        meter = self.requests.meter
+        exceeded = None if meter is None else meter.out_of_time(cpu, wall)
+        if exceeded is not None:
+            return exceeded.name, exceeded.message
         if wall is not None and (cpu is None or wall < cpu):
             return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
     def _cpu_left(self) -> float | None:
-        return None if self.limits.cpu_seconds is None else self.limits.cpu_seconds - self.cpu
+        return self._least("cpu_seconds", self._own_cpu_left())
 
     def _wall_left(self) -> float | None:
+        return self._least("wall_seconds", self._own_wall_left())
+
+    def _least(self, kind: str, own: float | None) -> float | None:
+        """What is left of the cell's own time, or of the account's if that is less."""
+        meter = self.requests.meter
+        left = None if meter is None else meter.account.left(kind)
+        return own if left is None else left if own is None else min(own, left)
+
+    def _own_cpu_left(self) -> float | None:
+        return None if self.limits.cpu_seconds is None else self.limits.cpu_seconds - self.cpu
+
+    def _own_wall_left(self) -> float | None:
         if self.limits.wall_seconds is None:
             return None
         return self.limits.wall_seconds - (time.monotonic() - self.started)

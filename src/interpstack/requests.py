@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,6 +23,9 @@ from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext
 from interpstack.values import decode, encode
 from interpstack.workers import call_blocking
+
+if TYPE_CHECKING:
+    from interpstack.metering import Meter
 
 __all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "Requests"]
 
@@ -66,6 +69,7 @@ class Requests:
         context: Passed to handlers that want it.
         wrap_request: The wrappers of one request, outermost first.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        meter: Draws on the account the cell runs under, if there is one.
         count: Requests made so far, without timers and imports.
         open: Those that were started and are not answered yet.
         held: Those that are not started: what they asked for may be recorded.
@@ -79,6 +83,7 @@ class Requests:
     context: CellContext
     wrap_request: Callable[[Request], Sequence[RequestWrapper]]
     resolve_module: Callable[[str], ModuleLoader | None]
+    meter: Meter | None = None
     count: int = 0
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
     held: dict[int, Request] = attrs.field(factory=dict)
@@ -152,6 +157,8 @@ class Requests:
             request = self.held.pop(settlement.id, None)
             if request is not None and request.bridge not in (TIMER, MODULE):
                 self._count(request.bridge)
+                if self.meter is not None:
+                    self.meter.told(self.bridges.get(request.bridge), request, settlement)
 
     def go_on(self, unanswered: Iterable[Request], made: Mapping[str, int]) -> None:
         """Take up a run in the middle.
@@ -161,6 +168,8 @@ class Requests:
             made: Requests made before these, by bridge.
         """
         self._bridge_counts, self.count = dict(made), sum(made.values())
+        if self.meter is not None:
+            self.meter.made(self.bridges, made)
         for request in unanswered:
             self.hold(request)
 
@@ -294,7 +303,7 @@ class Requests:
         if bridge.budget is not None and count > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
-        return None
+        return None if self.meter is None else self.meter.refuse(bridge, request)
 
     def _count(self, name: str) -> int:
         """Count one more request, and how many there were of its name."""

@@ -6,7 +6,7 @@ import os
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -19,10 +19,11 @@ from interpstack.driver import Recording, run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
+from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
-from interpstack.requests import RequestWrapper
+from interpstack.requests import GuestException, RequestWrapper
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
@@ -421,21 +422,29 @@ class Session:
         recording: Recording | None = None,
     ) -> Outcome:
         ledger = None if recording is None else recording.ledger
+        suspended = recording is not None and recording.suspended is not None
+        try:
+            meter = Meter.begin(cell, suspended=suspended)
+        except GuestException as error:  # as a guest would have to say it
+            return Outcome(error=error.error)
         context = CellContext(self.key, cell, ledger=ledger)
         token = _running.set((*_running.get(), self))
         wrap = self._stack.hook.interpstack_wrap_request
         try:
-            return await run_cell(
-                realm,
-                cell,
-                bridges,
-                self._stack.limits,
-                context,
-                self._wrappers if wrap.get_hookimpls() else _no_wrappers,
-                self._stack.unawaited,
-                self._resolve_module,
-                recording,
-            )
+            with nullcontext() if meter is None else meter.account.running():
+                outcome = await run_cell(
+                    realm,
+                    cell,
+                    bridges,
+                    self._stack.limits,
+                    context,
+                    self._wrappers if wrap.get_hookimpls() else _no_wrappers,
+                    self._stack.unawaited,
+                    self._resolve_module,
+                    recording,
+                    meter,
+                )
+            return outcome if meter is None else meter.output(outcome, self._stack.limits)
         except EngineFailure:
             await self._drop_realm()
             raise
