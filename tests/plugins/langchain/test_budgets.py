@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
@@ -364,8 +365,9 @@ told
 
 @both
 @pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
 async def test_an_eval_that_is_run_again_draws_once(
-    talk: Any, note: Any, noted: list[str], process: str, use_async: bool
+    talk: Any, note: Any, noted: list[str], process: str, store: Any, use_async: bool
 ) -> None:
     @tool
     def pay() -> str:
@@ -379,6 +381,7 @@ async def test_an_eval_that_is_run_again_draws_once(
         "interrupt_on": {"pay": True},
         "checkpointer": saver,
         "budget": Budget(requests=4),
+        "agent_options": {"store": store},
     }
     first = talk(**options)
     await first.turn(PAUSES)
