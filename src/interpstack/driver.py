@@ -11,7 +11,7 @@ are requests started. An exception out of a cell with a ledger means that it wil
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -23,7 +23,7 @@ from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
-from interpstack.requests import Requests, RequestWrapper
+from interpstack.requests import Requests
 from interpstack.workers import run_guest
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ async def run_cell(
     bridges: BridgeSet,
     limits: Limits,
     context: CellContext,
-    wrap_request: Callable[[Request], Sequence[RequestWrapper]] = lambda request: (),
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     recording: Recording | None = None,
@@ -55,14 +54,13 @@ async def run_cell(
         bridges: What the realm is bound to.
         limits: See `Limits`.
         context: Collects what bridges add to the outcome.
-        wrap_request: The wrappers of one request, outermost first.
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         recording: How the cell is recorded, and perhaps run again.
         meter: Draws on the account the cell runs under.
     """
-    requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module, meter)
+    requests = Requests(cell, bridges, limits, context, resolve_module, meter)
     suspended = None if recording is None else recording.suspended
     if recording is None or suspended is None:
         run = _Run(realm, realm.start(cell), requests, limits, context, unawaited, recording)

@@ -1,7 +1,7 @@
 """The host's side of a cell: answers what the guest asks for.
 
-Each request is a task. It is refused, or waits for room, runs its bridge's handler inside the
-wrappers of the plugins, and ends as a settlement, whatever the handler does.
+Each request is a task. It is refused, or waits for room, runs its bridge's handler, and ends as a
+settlement, whatever the handler does.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +27,13 @@ from interpstack.workers import call_blocking
 if TYPE_CHECKING:
     from interpstack.metering import Meter
 
-__all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "Requests"]
+__all__ = ["GuestException", "Requests"]
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
 _GRACE_SECONDS = 5.0
-
-AnswerRequest = Callable[[], Awaitable[Any]]
-RequestWrapper = Callable[[AnswerRequest], Awaitable[Any]]
 
 
 class GuestException(Exception):
@@ -67,7 +64,6 @@ class Requests:
         bridges: What is offered.
         limits: How many may be made, and run at once.
         context: Passed to handlers that want it.
-        wrap_request: The wrappers of one request, outermost first.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         meter: Draws on the account the cell runs under, if there is one.
         count: Requests made so far, without timers and imports.
@@ -81,7 +77,6 @@ class Requests:
     bridges: BridgeSet
     limits: Limits
     context: CellContext
-    wrap_request: Callable[[Request], Sequence[RequestWrapper]]
     resolve_module: Callable[[str], ModuleLoader | None]
     meter: Meter | None = None
     count: int = 0
@@ -279,10 +274,7 @@ class Requests:
             key = f"{self.cell.seed:x}:{request.id}"
             context = self.context.for_request(request.id, key, request.plain)
             given = request.wire if request.plain else decode(request.wire)
-            answer: AnswerRequest = partial(self._invoke, bridge, given, context)
-            for wrapper in reversed(self.wrap_request(request)):
-                answer = partial(wrapper, answer)
-            value = await answer()
+            value = await self._invoke(bridge, given, context)
         text = _to_json(encode(value))
         if len(text) > self.limits.value_bytes:
             raise UnsupportedValue(

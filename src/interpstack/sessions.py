@@ -16,14 +16,14 @@ import attrs
 
 from interpstack.bridges import BridgeSet
 from interpstack.driver import Recording, run_cell
-from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
+from interpstack.engine import Capability, Cell, GuestError, Image, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
-from interpstack.requests import GuestException, RequestWrapper
+from interpstack.requests import GuestException
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
@@ -429,7 +429,6 @@ class Session:
             return Outcome(error=error.error)
         context = CellContext(self.key, cell, ledger=ledger)
         token = _running.set((*_running.get(), self))
-        wrap = self._stack.hook.interpstack_wrap_request
         try:
             with nullcontext() if meter is None else meter.account.running():
                 outcome = await run_cell(
@@ -438,7 +437,6 @@ class Session:
                     bridges,
                     self._stack.limits,
                     context,
-                    self._wrappers if wrap.get_hookimpls() else _no_wrappers,
                     self._stack.unawaited,
                     self._resolve_module,
                     recording,
@@ -450,11 +448,6 @@ class Session:
             raise
         finally:
             _running.reset(token)
-
-    def _wrappers(self, request: Request) -> Sequence[RequestWrapper]:
-        hook = self._stack.hook.interpstack_wrap_request
-        found: Sequence[RequestWrapper] = hook(session=self, request=request)
-        return found
 
     def _resolve_module(self, specifier: str) -> ModuleLoader | None:
         hook = self._stack.hook.interpstack_resolve_module
@@ -481,10 +474,6 @@ class Session:
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
-
-
-def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:
-    return ()
 
 
 def _squeezed(image: Image) -> Image:
