@@ -281,7 +281,7 @@ class Account:
         """Let a cell begin; False if it was let in before, and is run again.
 
         Args:
-            cell: Names it, the same in every run.
+            cell: Names it, the same in every run; empty if it has only one.
             always: Let it in whatever is left: it is in the middle of its run.
 
         Raises:

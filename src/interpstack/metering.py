@@ -12,7 +12,8 @@ from interpstack.requests import GuestException
 
 if TYPE_CHECKING:
     from interpstack.bridges import Bridge, BridgeSet
-    from interpstack.engine import Cell, GuestError, Request, Settlement
+    from interpstack.engine import GuestError, Request, Settlement
+    from interpstack.ledger import Ledger
     from interpstack.limits import Limits
     from interpstack.outcome import Outcome
 
@@ -28,7 +29,7 @@ class Meter:
 
     Attributes:
         account: What is drawn on.
-        cell: The cell's name in it, the same in every run.
+        cell: The cell's name in it, the same in every run; empty if it has only one.
         fresh: Whether the account knows of no earlier run.
     """
 
@@ -37,11 +38,11 @@ class Meter:
     fresh: bool
 
     @classmethod
-    def begin(cls, cell: Cell, *, suspended: bool) -> Meter | None:
+    def begin(cls, ledger: Ledger | None, *, suspended: bool) -> Meter | None:
         """The meter of a cell that is about to run; `None` if there is no account.
 
         Args:
-            cell: With its seed.
+            ledger: Of the cell. Without one it is never run again, and all it does is new.
             suspended: It goes on in the middle, whatever is left.
 
         Raises:
@@ -50,7 +51,7 @@ class Meter:
         account = Account.current()
         if account is None:
             return None
-        name = f"{cell.seed:x}"
+        name = "" if ledger is None else f"{ledger.seed:x}"
         return cls(account, name, account.admit(name, always=suspended))
 
     # -- time ------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ class Meter:
             self.account.spend({kind: count * amount for kind, amount in drawn.items()})
 
     def _key(self, request: Request) -> str:
-        return f"{self.cell}:{request.id}"
+        return f"{self.cell}:{request.id}" if self.cell else ""
 
     # -- output ----------------------------------------------------------------------------
 

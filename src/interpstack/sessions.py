@@ -424,7 +424,7 @@ class Session:
         ledger = None if recording is None else recording.ledger
         suspended = recording is not None and recording.suspended is not None
         try:
-            meter = Meter.begin(cell, suspended=suspended)
+            meter = Meter.begin(ledger, suspended=suspended)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
         context = CellContext(self.key, cell, ledger=ledger)

@@ -18,6 +18,7 @@ from interpstack import (
     Bridge,
     Budget,
     BudgetExceeded,
+    Cell,
     CellContext,
     ConfigurationError,
     Limits,
@@ -263,6 +264,13 @@ async def test_a_request_beyond_the_budget_is_refused_before_it_starts(
         assert (await session.eval("await kit.f()")).error.name == "BudgetExceeded"
     assert len(made) == int(said.partition(" ")[0])
     assert (await session.eval("await kit.f()")).ok, "outside, nothing is drawn"
+
+
+async def test_cells_of_one_seed_are_not_taken_for_one(make_session: MakeSession) -> None:
+    session = _session(make_session)
+    with Account(Budget(requests=3)).use():
+        said = [await session.eval(Cell(source="await kit.f()", seed=7)) for _ in range(4)]
+    assert [outcome.ok for outcome in said] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("kind", ["tokens", "cost"])
