@@ -327,7 +327,7 @@ class _Run:
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
 
     def _out_of_time(self) -> tuple[str, str]:
-        wall, cpu = self._own_wall_left(), self._own_cpu_left()
+        wall, cpu = self._wall_left(shared=False), self._cpu_left(shared=False)
         meter = self.requests.meter
         exceeded = None if meter is None else meter.out_of_time(cpu, wall)
         if exceeded is not None:
@@ -336,25 +336,16 @@ class _Run:
             return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
-    def _cpu_left(self) -> float | None:
-        return self._least("cpu_seconds", self._own_cpu_left())
+    def _cpu_left(self, *, shared: bool = True) -> float | None:
+        """Of the cell's own time, or of the account's if that is less and `shared`."""
+        limit, meter = self.limits.cpu_seconds, self.requests.meter
+        own = None if limit is None else limit - self.cpu
+        return own if meter is None or not shared else meter.least("cpu_seconds", own)
 
-    def _wall_left(self) -> float | None:
-        return self._least("wall_seconds", self._own_wall_left())
-
-    def _least(self, kind: str, own: float | None) -> float | None:
-        """What is left of the cell's own time, or of the account's if that is less."""
-        meter = self.requests.meter
-        left = None if meter is None else meter.account.left(kind)
-        return own if left is None else left if own is None else min(own, left)
-
-    def _own_cpu_left(self) -> float | None:
-        return None if self.limits.cpu_seconds is None else self.limits.cpu_seconds - self.cpu
-
-    def _own_wall_left(self) -> float | None:
-        if self.limits.wall_seconds is None:
-            return None
-        return self.limits.wall_seconds - (time.monotonic() - self.started)
+    def _wall_left(self, *, shared: bool = True) -> float | None:
+        limit, meter = self.limits.wall_seconds, self.requests.meter
+        own = None if limit is None else limit - (time.monotonic() - self.started)
+        return own if meter is None or not shared else meter.least("wall_seconds", own)
 
     def _outcome(self, **fields: Any) -> Outcome:
         usage = Usage(

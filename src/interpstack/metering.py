@@ -56,6 +56,11 @@ class Meter:
 
     # -- time ------------------------------------------------------------------------------
 
+    def least(self, kind: str, own: float | None) -> float | None:
+        """What is left of the cell's own time, or of the account's if that is less."""
+        left = self.account.left(kind)
+        return own if left is None else left if own is None else min(own, left)
+
     def out_of_time(self, cpu: float | None, wall: float | None) -> GuestError | None:
         """The error of a cell that was stopped; `None` if its own limits were tighter.
 
@@ -87,7 +92,7 @@ class Meter:
             self.account.spend(_drawn(request.bridge, bridge), once=self._key(request))
 
     def made(self, bridges: BridgeSet, counts: Mapping[str, int]) -> None:
-        """Count what was made before the cell was suspended, by bridge."""
+        """Count what was made before the cell was suspended, by bridge, refusals included."""
         if not self.fresh:
             return
         for name, count in counts.items():
