@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import attrs
@@ -16,6 +17,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
 from interpstack import (
+    Budget,
     Cell,
     Engine,
     GuestError,
@@ -40,6 +42,7 @@ from interpstack_langchain.options import Options, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
+from interpstack_langchain.spending import CostOf, Spending
 from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of, with_writes
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -74,6 +77,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             subagents: `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: Where `import("@/skills/…")` finds skills.
+        budget: What all evals of a turn may use together, with the subagents they dispatch.
+        cost_of: The cost of a model's message, for `Budget.cost`; without it, what the
+            message's `response_metadata` reports as `cost`.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -102,6 +108,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         plugins: Sequence[Any] = (),
         interrupt_on: Any = None,
         skills_backend: Any = None,
+        budget: Budget | None = None,
+        cost_of: CostOf | None = None,
     ) -> None:
         super().__init__()
         self._skills = None if skills_backend is None else BackendSkills(skills_backend)
@@ -120,6 +128,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
         )
+        self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
         self._ledgers = Ledgers(_as_bytes(snapshot_signing_key))
         own = [
@@ -170,7 +179,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        return handler(self._with_prompt(request))
+        with self._counting(request.state):
+            return handler(self._with_prompt(request))
+
+    def _counting(self, state: Any) -> AbstractContextManager[None]:
+        """Count what the agent's own model uses, if there is a budget."""
+        if self._spending is None:
+            return nullcontext()
+        return self._spending.model_call(self._turn_key(state))
 
     async def awrap_model_call(
         self,
@@ -178,7 +194,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        return await handler(self._with_prompt(request))
+        with self._counting(request.state):
+            return await handler(self._with_prompt(request))
 
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
@@ -230,6 +247,13 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return EvalCall(request, run, approvals=self._approvals, store=store)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
+        if self._spending is None:
+            return await self._run(code, running)
+        with self._spending.eval(self._turn_key(running.request.state)) as reports:
+            running.callbacks = reports.among(running.callbacks)
+            return await self._run(code, running)
+
+    async def _run(self, code: str, running: EvalCall) -> Any:
         request = running.request
         state: Mapping[str, Any] = request.state if isinstance(request.state, dict) else {}
         done: Collection[str] = ()
@@ -351,8 +375,15 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             return f"run:{turn_of(state)}"
         return f"thread:{thread}|{_subgraph()}"
 
+    def _turn_key(self, state: Any) -> str:
+        """Identifies the turn among all turns."""
+        state = state if isinstance(state, Mapping) else {}
+        return f"{self._owner(state)}|{turn_of(state)}"
+
     async def _end_turn(self, state: Any) -> None:
         owner = self._owner(state)
+        if self._spending is not None:
+            self._spending.end(self._turn_key(state))
         # A subgraph without a state of its own has the task that runs it in its name.
         passing = ":" in _subgraph() or owner.startswith("run:")
         await self._sessions.end_turn(owner, close=passing or self._mode.scope == "turn")

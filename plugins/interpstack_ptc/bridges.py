@@ -30,6 +30,7 @@ def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
             raw=True,
             concurrency=tool.concurrency,
             budget=tool.budget,
+            tool=tool.name,
             passes=tool.passes,
         )
     if named:

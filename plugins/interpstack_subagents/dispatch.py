@@ -74,6 +74,7 @@ def task_bridge(options: Mapping[str, Any], language: str) -> Bridge | None:
         concurrency=options.get("max_subagent_concurrency", 32),
         budget=options.get("max_subagent_dispatches"),
         passes=options.get("dispatch_passes", ()),
+        dispatches=True,
         declaration=_DECLARATION if python else "",
     )
 

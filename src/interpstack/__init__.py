@@ -1,6 +1,7 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
+from interpstack.budgets import Account, Budget, BudgetExceeded
 from interpstack.engine import (
     Call,
     Capability,
@@ -47,12 +48,15 @@ from interpstack.workers import Slots, call_blocking, run_sync
 
 __all__ = [
     "UNDEFINED",
+    "Account",
     "BigInt",
     "Bridge",
     "BridgeError",
     "BridgeNameClash",
     "BridgeRegistry",
     "BridgeSet",
+    "Budget",
+    "BudgetExceeded",
     "Call",
     "Capability",
     "Cell",

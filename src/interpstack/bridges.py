@@ -45,6 +45,8 @@ class Bridge:
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
         repeats: A call that wants no answer is delivered again when its cell is replayed: it
             only adds to the outcome, as console output does.
+        tool: Name of the tool behind it, if that is another: budgets know it by both.
+        dispatches: Each request runs a subagent.
         declaration: The function as the guest's language declares it, under the last part of
             the name, for engines that check calls before they run; empty if nobody knows.
     """
@@ -59,6 +61,8 @@ class Bridge:
     passes: tuple[type[BaseException], ...] = ()
     hidden: bool = False
     repeats: bool = False
+    tool: str = ""
+    dispatches: bool = False
     declaration: str = attrs.field(default="", repr=False)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)

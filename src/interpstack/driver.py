@@ -11,8 +11,8 @@ are requests started. An exception out of a cell with a ledger means that it wil
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -23,8 +23,11 @@ from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
-from interpstack.requests import Requests, RequestWrapper
+from interpstack.requests import Requests
 from interpstack.workers import run_guest
+
+if TYPE_CHECKING:
+    from interpstack.metering import Meter
 
 __all__ = ["Recording", "run_cell"]
 
@@ -38,10 +41,10 @@ async def run_cell(
     bridges: BridgeSet,
     limits: Limits,
     context: CellContext,
-    wrap_request: Callable[[Request], Sequence[RequestWrapper]] = lambda request: (),
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     recording: Recording | None = None,
+    meter: Meter | None = None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -51,13 +54,13 @@ async def run_cell(
         bridges: What the realm is bound to.
         limits: See `Limits`.
         context: Collects what bridges add to the outcome.
-        wrap_request: The wrappers of one request, outermost first.
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         recording: How the cell is recorded, and perhaps run again.
+        meter: Draws on the account the cell runs under.
     """
-    requests = Requests(cell, bridges, limits, context, wrap_request, resolve_module)
+    requests = Requests(cell, bridges, limits, context, resolve_module, meter)
     suspended = None if recording is None else recording.suspended
     if recording is None or suspended is None:
         run = _Run(realm, realm.start(cell), requests, limits, context, unawaited, recording)
@@ -265,6 +268,8 @@ class _Run:
         progress = await run_guest(step, self.execution.interrupt)
         self.polls += 1
         self.cpu += progress.cpu_seconds
+        if self.requests.meter is not None:
+            self.requests.meter.account.spend({"cpu_seconds": progress.cpu_seconds})
         await self._take(progress)
         return progress
 
@@ -322,18 +327,25 @@ class _Run:
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
 
     def _out_of_time(self) -> tuple[str, str]:
-        wall, cpu = self._wall_left(), self._cpu_left()
+        wall, cpu = self._wall_left(shared=False), self._cpu_left(shared=False)
+        meter = self.requests.meter
+        exceeded = None if meter is None else meter.out_of_time(cpu, wall)
+        if exceeded is not None:
+            return exceeded.name, exceeded.message
         if wall is not None and (cpu is None or wall < cpu):
             return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
-    def _cpu_left(self) -> float | None:
-        return None if self.limits.cpu_seconds is None else self.limits.cpu_seconds - self.cpu
+    def _cpu_left(self, *, shared: bool = True) -> float | None:
+        """Of the cell's own time, or of the account's if that is less and `shared`."""
+        limit, meter = self.limits.cpu_seconds, self.requests.meter
+        own = None if limit is None else limit - self.cpu
+        return own if meter is None or not shared else meter.least("cpu_seconds", own)
 
-    def _wall_left(self) -> float | None:
-        if self.limits.wall_seconds is None:
-            return None
-        return self.limits.wall_seconds - (time.monotonic() - self.started)
+    def _wall_left(self, *, shared: bool = True) -> float | None:
+        limit, meter = self.limits.wall_seconds, self.requests.meter
+        own = None if limit is None else limit - (time.monotonic() - self.started)
+        return own if meter is None or not shared else meter.least("wall_seconds", own)
 
     def _outcome(self, **fields: Any) -> Outcome:
         usage = Usage(

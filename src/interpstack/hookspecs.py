@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interpstack.bridges import BridgeRegistry
-    from interpstack.engine import Cell, Engine, Request
+    from interpstack.engine import Cell, Engine
     from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
-    from interpstack.requests import RequestWrapper
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
     from interpstack.turns import Turn
@@ -136,22 +135,4 @@ def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger:
     Returns:
         The ledger, which is read and written by the driver. `None` leaves the cell to the next
         plugin; without any answer nothing of it is recorded.
-    """
-
-
-@hookspec
-def interpstack_wrap_request(session: Session, request: Request) -> RequestWrapper:
-    """Return an async wrapper around one request of the guest.
-
-    Called when there is room for the request to run, before its handler. Budgets, unknown
-    names and timers never get here.
-
-    Args:
-        session: The session whose cell made the request.
-        request: What the guest asked for; its input is an undecoded wire tree.
-
-    Returns:
-        `async def wrapper(answer)`, which awaits `answer()` at most once and returns the
-        value for the guest, or raises what the guest is to catch. The wrapper of the plugin
-        listed first is outermost. `None` leaves the request alone.
     """

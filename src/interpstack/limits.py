@@ -13,7 +13,8 @@ __all__ = ["Limits"]
 _MIB = 2**20
 
 
-def _positive(kind: type, minimum: float = 0, optional: bool = True) -> Any:
+def positive(kind: type, minimum: float = 0, optional: bool = True, of: str = "limits") -> Any:
+    """A validator of numbers greater than `minimum`; `of` stands in its messages."""
     accepted = "a whole number" if kind is int else "a number"
 
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -26,7 +27,7 @@ def _positive(kind: type, minimum: float = 0, optional: bool = True) -> Any:
             least = f"greater than {minimum:g}"
             also = ", or None for no limit" if optional else ""
             raise ConfigurationError(
-                f"limits: {attribute.name} takes {accepted} {least}{also}; got {value!r}"
+                f"{of}: {attribute.name} takes {accepted} {least}{also}; got {value!r}"
             )
 
     return validate
@@ -52,15 +53,13 @@ class Limits:
         ConfigurationError: A value is of the wrong type or not positive.
     """
 
-    cpu_seconds: float | None = attrs.field(default=5.0, validator=_positive(float))
-    wall_seconds: float | None = attrs.field(default=600.0, validator=_positive(float))
-    memory_bytes: int | None = attrs.field(
-        default=64 * _MIB, validator=_positive(int, 4 * _MIB - 1)
-    )
-    requests: int | None = attrs.field(default=256, validator=_positive(int))
-    timers: int = attrs.field(default=1000, validator=_positive(int, optional=False))
-    concurrency: int = attrs.field(default=128, validator=_positive(int, optional=False))
-    result_chars: int = attrs.field(default=4000, validator=_positive(int, optional=False))
-    console_chars: int = attrs.field(default=4000, validator=_positive(int, optional=False))
-    value_bytes: int = attrs.field(default=16 * _MIB, validator=_positive(int, optional=False))
-    source_bytes: int = attrs.field(default=_MIB, validator=_positive(int, optional=False))
+    cpu_seconds: float | None = attrs.field(default=5.0, validator=positive(float))
+    wall_seconds: float | None = attrs.field(default=600.0, validator=positive(float))
+    memory_bytes: int | None = attrs.field(default=64 * _MIB, validator=positive(int, 4 * _MIB - 1))
+    requests: int | None = attrs.field(default=256, validator=positive(int))
+    timers: int = attrs.field(default=1000, validator=positive(int, optional=False))
+    concurrency: int = attrs.field(default=128, validator=positive(int, optional=False))
+    result_chars: int = attrs.field(default=4000, validator=positive(int, optional=False))
+    console_chars: int = attrs.field(default=4000, validator=positive(int, optional=False))
+    value_bytes: int = attrs.field(default=16 * _MIB, validator=positive(int, optional=False))
+    source_bytes: int = attrs.field(default=_MIB, validator=positive(int, optional=False))

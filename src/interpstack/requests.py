@@ -1,7 +1,7 @@
 """The host's side of a cell: answers what the guest asks for.
 
-Each request is a task. It is refused, or waits for room, runs its bridge's handler inside the
-wrappers of the plugins, and ends as a settlement, whatever the handler does.
+Each request is a task. It is refused, or waits for room, runs its bridge's handler, and ends as a
+settlement, whatever the handler does.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -24,16 +24,16 @@ from interpstack.outcome import CellContext
 from interpstack.values import decode, encode
 from interpstack.workers import call_blocking
 
-__all__ = ["AnswerRequest", "GuestException", "RequestWrapper", "Requests"]
+if TYPE_CHECKING:
+    from interpstack.metering import Meter
+
+__all__ = ["GuestException", "Requests"]
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
 _GRACE_SECONDS = 5.0
-
-AnswerRequest = Callable[[], Awaitable[Any]]
-RequestWrapper = Callable[[AnswerRequest], Awaitable[Any]]
 
 
 class GuestException(Exception):
@@ -64,8 +64,8 @@ class Requests:
         bridges: What is offered.
         limits: How many may be made, and run at once.
         context: Passed to handlers that want it.
-        wrap_request: The wrappers of one request, outermost first.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        meter: Draws on the account the cell runs under, if there is one.
         count: Requests made so far, without timers and imports.
         open: Those that were started and are not answered yet.
         held: Those that are not started: what they asked for may be recorded.
@@ -77,8 +77,8 @@ class Requests:
     bridges: BridgeSet
     limits: Limits
     context: CellContext
-    wrap_request: Callable[[Request], Sequence[RequestWrapper]]
     resolve_module: Callable[[str], ModuleLoader | None]
+    meter: Meter | None = None
     count: int = 0
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
     held: dict[int, Request] = attrs.field(factory=dict)
@@ -152,6 +152,8 @@ class Requests:
             request = self.held.pop(settlement.id, None)
             if request is not None and request.bridge not in (TIMER, MODULE):
                 self._count(request.bridge)
+                if self.meter is not None:
+                    self.meter.told(self.bridges.get(request.bridge), request, settlement)
 
     def go_on(self, unanswered: Iterable[Request], made: Mapping[str, int]) -> None:
         """Take up a run in the middle.
@@ -161,6 +163,8 @@ class Requests:
             made: Requests made before these, by bridge.
         """
         self._bridge_counts, self.count = dict(made), sum(made.values())
+        if self.meter is not None:
+            self.meter.made(self.bridges, made)
         for request in unanswered:
             self.hold(request)
 
@@ -270,10 +274,7 @@ class Requests:
             key = f"{self.cell.seed:x}:{request.id}"
             context = self.context.for_request(request.id, key, request.plain)
             given = request.wire if request.plain else decode(request.wire)
-            answer: AnswerRequest = partial(self._invoke, bridge, given, context)
-            for wrapper in reversed(self.wrap_request(request)):
-                answer = partial(wrapper, answer)
-            value = await answer()
+            value = await self._invoke(bridge, given, context)
         text = _to_json(encode(value))
         if len(text) > self.limits.value_bytes:
             raise UnsupportedValue(
@@ -294,7 +295,7 @@ class Requests:
         if bridge.budget is not None and count > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
-        return None
+        return None if self.meter is None else self.meter.refuse(bridge, request)
 
     def _count(self, name: str) -> int:
         """Count one more request, and how many there were of its name."""

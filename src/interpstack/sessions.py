@@ -6,7 +6,7 @@ import os
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -16,13 +16,14 @@ import attrs
 
 from interpstack.bridges import BridgeSet
 from interpstack.driver import Recording, run_cell
-from interpstack.engine import Capability, Cell, GuestError, Image, Realm, Request
+from interpstack.engine import Capability, Cell, GuestError, Image, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
+from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
-from interpstack.requests import RequestWrapper
+from interpstack.requests import GuestException
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
@@ -421,31 +422,32 @@ class Session:
         recording: Recording | None = None,
     ) -> Outcome:
         ledger = None if recording is None else recording.ledger
+        suspended = recording is not None and recording.suspended is not None
+        try:
+            meter = Meter.begin(ledger, suspended=suspended)
+        except GuestException as error:  # as a guest would have to say it
+            return Outcome(error=error.error)
         context = CellContext(self.key, cell, ledger=ledger)
         token = _running.set((*_running.get(), self))
-        wrap = self._stack.hook.interpstack_wrap_request
         try:
-            return await run_cell(
-                realm,
-                cell,
-                bridges,
-                self._stack.limits,
-                context,
-                self._wrappers if wrap.get_hookimpls() else _no_wrappers,
-                self._stack.unawaited,
-                self._resolve_module,
-                recording,
-            )
+            with nullcontext() if meter is None else meter.account.running():
+                outcome = await run_cell(
+                    realm,
+                    cell,
+                    bridges,
+                    self._stack.limits,
+                    context,
+                    self._stack.unawaited,
+                    self._resolve_module,
+                    recording,
+                    meter,
+                )
+            return outcome if meter is None else meter.output(outcome, self._stack.limits)
         except EngineFailure:
             await self._drop_realm()
             raise
         finally:
             _running.reset(token)
-
-    def _wrappers(self, request: Request) -> Sequence[RequestWrapper]:
-        hook = self._stack.hook.interpstack_wrap_request
-        found: Sequence[RequestWrapper] = hook(session=self, request=request)
-        return found
 
     def _resolve_module(self, specifier: str) -> ModuleLoader | None:
         hook = self._stack.hook.interpstack_resolve_module
@@ -472,10 +474,6 @@ class Session:
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
-
-
-def _no_wrappers(request: Request) -> Sequence[RequestWrapper]:
-    return ()
 
 
 def _squeezed(image: Image) -> Image:

@@ -99,11 +99,6 @@ class Recorder:
     def interpstack_open_ledger(self, session: Any, cell: Any) -> Any:
         self.note("interpstack_open_ledger")
 
-    @hookimpl
-    def interpstack_wrap_request(self, session: Any, request: Any) -> Any:
-        self.note("interpstack_wrap_request")
-        return lambda answer: answer()
-
 
 class Importing:
     name = "importing"

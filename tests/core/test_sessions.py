@@ -14,7 +14,6 @@ from interpstack import (
     Cell,
     ConfigurationError,
     EngineFailure,
-    GuestException,
     HostTool,
     Image,
     ImageError,
@@ -368,54 +367,3 @@ def test_a_turn_that_clashes_is_refused_and_the_last_one_stays(make_stack: Make)
     with pytest.raises(BridgeNameClash, match="the host"):
         session.bind(Turn(tools=[_tool("a")]))
     assert session.turn == Turn()
-
-
-# -- wrappers --------------------------------------------------------------------------------
-
-
-class _Wrap:
-    def __init__(self, name: str, seen: list[str]) -> None:
-        self.name = name
-        self.seen = seen
-
-    @hookimpl
-    def interpstack_wrap_request(self, session: Any, request: Any) -> Any:
-        if request.bridge == "kit.bare":
-            return None
-
-        async def wrapper(answer: Any) -> Any:
-            self.seen.append(f"{self.name} in {session.key} {request.wire}")
-            try:
-                return f"{self.name}({await answer()})"
-            finally:
-                self.seen.append(f"{self.name} out")
-
-        return wrapper
-
-
-async def test_wrappers_surround_a_request_the_first_listed_outermost(make_stack: Make) -> None:
-    seen: list[str] = []
-    bridges = [Bridge(name=f"kit.{name}", handler=lambda n=0: n) for name in ("f", "bare")]
-    session = make_stack(*bridges, plugins=[_Wrap("one", seen), _Wrap("two", seen)]).session("k")
-    assert (await session.eval("await kit.f(n=1)")).text == "one(two(1))"
-    assert seen == ["one in k {'n': 1}", "two in k {'n': 1}", "two out", "one out"]
-    assert (await session.eval("await kit.bare(n=1)")).text == "1"
-    assert len(seen) == 4
-
-
-class _Refuse:
-    name = "refuse"
-
-    @hookimpl
-    def interpstack_wrap_request(self) -> Any:
-        async def wrapper(answer: Any) -> Any:
-            raise GuestException("not approved", name="Denied")
-
-        return wrapper
-
-
-async def test_a_wrapper_may_refuse_a_request(make_stack: Make) -> None:
-    calls: list[int] = []
-    stack = make_stack(Bridge(name="kit.f", handler=lambda: calls.append(1)), plugins=[_Refuse()])
-    error = (await stack.session("k").eval("await kit.f()")).error
-    assert (error.name, error.message, calls) == ("Denied", "not approved", [])

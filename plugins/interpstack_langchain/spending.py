@@ -1,0 +1,158 @@
+"""Budgets of an agent's turns, and what its models report that they used.
+
+Each turn has an account, on which its evals draw. Tokens and cost are noted by a callback handler:
+it is among the callbacks of the agent's own model, and of everything that code calls.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import attrs
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.config import get_config
+
+from interpstack import Account, Budget, ConfigurationError
+
+__all__ = ["CostOf", "Spending"]
+
+CostOf = Callable[[AIMessage], float]
+#: Turns that are remembered at once.
+_MAX_TURNS: Final = 4096
+
+
+@attrs.define(eq=False)
+class Spending:
+    """The accounts of one middleware.
+
+    Attributes:
+        budget: Of each turn.
+        cost_of: The cost of a message, where models do not report it.
+    """
+
+    budget: Budget
+    cost_of: CostOf | None = None
+    _accounts: OrderedDict[str, Account] = attrs.field(factory=OrderedDict, init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    @classmethod
+    def of(cls, budget: Any, cost_of: Any) -> Spending | None:
+        """`None` without a budget.
+
+        Raises:
+            TypeError: An argument is of a wrong type.
+            ConfigurationError: There is a function for the cost, but no budget for it.
+        """
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget takes a Budget or None; got {budget!r}")
+        if cost_of is not None and not callable(cost_of):
+            raise TypeError(f"cost_of takes a function of an AIMessage; got {cost_of!r}")
+        if budget is None and cost_of is not None:
+            raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
+        return None if budget is None else cls(budget, cost_of)
+
+    def account(self, turn: str) -> Account:
+        """The account of a turn; its parent is what the code drew on that began the turn."""
+        with self._lock:  # evals of one message may be in threads of their own
+            account = self._accounts.get(turn)
+            if account is None:
+                account = Account(self.budget, Account.current(), "this turn")
+                self._accounts[turn] = account
+                while len(self._accounts) > _MAX_TURNS:
+                    self._accounts.popitem(last=False)
+            return account
+
+    def end(self, turn: str) -> None:
+        """Forget the account of a turn."""
+        self._accounts.pop(turn, None)
+
+    @contextmanager
+    def eval(self, turn: str) -> Iterator[Reports]:
+        """Let an eval draw on the account of its turn; what notes the usage of its calls."""
+        account = self.account(turn)
+        with account.use():
+            yield Reports(account, self.cost_of)
+
+    @contextmanager
+    def model_call(self, turn: str) -> Iterator[None]:
+        """Note what the agent's own model uses in the block."""
+        config = get_config()
+        with self.eval(turn) as reports:
+            callbacks = reports.among(config.get("callbacks"))
+            token = var_child_runnable_config.set({**config, "callbacks": callbacks})
+            try:
+                yield
+            finally:
+                var_child_runnable_config.reset(token)
+
+
+class Reports(BaseCallbackHandler):
+    """Draws what models report on the account of the code that calls them.
+
+    Args:
+        account: Where a model is called outside all of them.
+        cost_of: The cost of a message, where models do not report it.
+    """
+
+    run_inline = True  # in the context of the call, which says whose it is
+    raise_error = True  # a cost that cannot be counted would be no limit
+    ignore_chain = ignore_agent = ignore_retriever = ignore_chat_model = True
+
+    def __init__(self, account: Account, cost_of: CostOf | None) -> None:
+        self.account = account
+        self.cost_of = cost_of
+
+    def among(self, callbacks: Callbacks) -> Callbacks:
+        """Callbacks with this handler; it takes the place of that of an outer eval.
+
+        What it draws is drawn on the accounts of outer evals, too, so theirs must not do it again.
+        """
+        if not isinstance(callbacks, BaseCallbackManager):
+            return [*self._kept(callbacks or []), self]
+        manager = callbacks.copy()
+        manager.handlers = self._kept(manager.handlers)
+        manager.inheritable_handlers = self._kept(manager.inheritable_handlers)
+        manager.add_handler(self, inherit=True)
+        return manager
+
+    def _kept(self, handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
+        for handler in handlers:
+            if isinstance(handler, Reports):
+                self.cost_of = self.cost_of or handler.cost_of
+        return [handler for handler in handlers if not isinstance(handler, Reports)]
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        account = Account.current() or self.account
+        for generations in response.generations:
+            for generation in generations:
+                message = generation.message if isinstance(generation, ChatGeneration) else None
+                if isinstance(message, AIMessage):
+                    account.spend({"tokens": _tokens(message)})
+                    account.spend({"cost": self._cost(message)})
+
+    def _cost(self, message: AIMessage) -> float:
+        if self.cost_of is not None:
+            return self.cost_of(message)
+        metadata: Mapping[str, Any] = message.response_metadata or {}
+        usage = metadata.get("token_usage")
+        found = metadata.get("cost", usage.get("cost") if isinstance(usage, Mapping) else None)
+        return _number(found)
+
+
+def _tokens(message: AIMessage) -> float:
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    parts = _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+    return max(parts, _number(usage.get("total_tokens")))
+
+
+def _number(value: Any) -> float:
+    """A number that a provider reports; 0 for what is none."""
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if fits and 0 <= value < float("inf") else 0

@@ -1,0 +1,401 @@
+"""Budgets of a turn: shared by its evals and by the subagents they dispatch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+from interpstack import Account, Budget, ConfigurationError
+from interpstack_langchain import CodeInterpreterMiddleware
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+OVER = '<error type="BudgetExceeded">'
+
+EACH = """
+await (async () => {
+  let made = 0, caught = null
+  await Promise.all(Array.from({length: 4}, async () => {
+    try { await tools.note({text: "x"}); made++ } catch (e) { caught = e }
+  }))
+  return [made, caught && [caught.name, caught.budget, caught.limit, caught.left, caught.tool]]
+})()
+"""
+
+
+def usage(tokens: int) -> dict[str, int]:
+    return {"input_tokens": tokens - 1, "output_tokens": 1, "total_tokens": tokens}
+
+
+@pytest.fixture
+def noted() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def note(noted: list[str]) -> Any:
+    @tool
+    def note(text: str) -> int:
+        """Note something."""
+        noted.append(text)
+        return len(noted)
+
+    return note
+
+
+# -- evals of one turn ---------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    ("budget", "kind"),
+    [
+        (Budget(requests=6), "requests"),
+        (Budget(tool_requests={"note": 6}), "tool_requests:note"),
+        (Budget(tool_requests={"tools.note": 6}), "tool_requests:tools.note"),
+    ],
+)
+async def test_evals_of_a_turn_share_a_budget(
+    talk: Any, note: Any, noted: list[str], budget: Budget, kind: str
+) -> None:
+    chat = talk(tools=[note], ptc=["note"], budget=budget)
+    refused = f'["BudgetExceeded", "{kind}", 6, 0, "tools.note"]'
+    told = await chat.run(EACH, EACH)
+    assert told == ["<result>[4, null]</result>", f"<result>[2, {refused}]</result>"]
+    assert len(noted) == 6
+    assert (await chat.run("await tools.note({text: 'y'})")) == ["<result>7</result>"]
+
+
+@both
+async def test_evals_of_one_message_share_it_and_modes_do_not_matter(
+    talk: Any, note: Any, noted: list[str], evals: Any
+) -> None:
+    for mode in ("thread", "turn", "call"):
+        noted.clear()
+        chat = talk(tools=[note], ptc=["note"], mode=mode, budget=Budget(requests=5))
+        code = "await Promise.allSettled([1, 2, 3].map(() => tools.note({text: 'x'}))); 'end'"
+        told = await chat.run(evals(code, code), "await tools.note({text: 'x'})", thread=mode)
+        assert told[:2] == ["<result>end</result>"] * 2
+        assert told[2].startswith(f"{OVER}the budget of this turn is used up")
+        assert len(noted) == 5
+
+
+@both
+async def test_time_and_output_of_a_turn(talk: Any) -> None:
+    chat = talk(budget=Budget(cpu_seconds=0.3), timeout=None)
+    endless, after = await chat.run("for (;;);", "1")
+    assert endless.startswith(
+        '<error type="BudgetExceeded">the budget of this turn is used up: 0.3'
+    )
+    assert after.startswith(OVER)
+    assert await chat.run("1") == ["<result>1</result>"]
+
+    chat = talk(budget=Budget(wall_seconds=0.5))
+    told = await chat.run("await new Promise(r => setTimeout(r, 60000))", "1")
+    assert ["0.5 seconds, 0 left" in one for one in told] == [True, True]
+
+    chat = talk(budget=Budget(output_bytes=10))
+    told = await chat.run("'x'.repeat(8)", "'y'.repeat(8)", "1")
+    assert told[0] == "<result>xxxxxxxx</result>"
+    assert told[1].endswith("<result>yy… [truncated 6 chars]</result>")
+    assert told[1].startswith("<notice>the budget of this turn is used up: 10 bytes of output")
+    assert told[2].startswith(OVER)
+
+
+# -- tokens and cost -----------------------------------------------------------------------
+
+
+def model_message(code: str, **fields: Any) -> AIMessage:
+    call = {"name": "eval", "args": {"code": code}, "id": f"call {code}", "type": "tool_call"}
+    return AIMessage("", tool_calls=[call], **fields)
+
+
+@both
+@pytest.mark.parametrize(
+    ("budget", "fields", "options"),
+    [
+        (Budget(tokens=25), {"usage_metadata": usage(10)}, {}),
+        (Budget(cost=2.5), {"response_metadata": {"cost": 1.0}}, {}),
+        (Budget(cost=2.5), {"response_metadata": {"token_usage": {"cost": 1.0}}}, {}),
+        (Budget(cost=2.5), {}, {"cost_of": lambda message: 1}),
+    ],
+)
+async def test_what_the_agents_own_model_uses_counts(
+    talk: Any, note: Any, noted: list[str], budget: Budget, fields: Any, options: Any
+) -> None:
+    chat = talk(tools=[note], ptc=["note"], budget=budget, **options)
+    call = "await tools.note({text: 'x'})"
+    steps = [model_message(f"{call}  // {n}", **fields) for n in range(4)]
+    told = await chat.run(*steps)
+    assert told[:2] == ["<result>1</result>", "<result>2</result>"]
+    left = f"{'25 tokens' if budget.tokens else '2.5 cost'}, 0 left"
+    assert (
+        told[2:]
+        == [f'<error type="BudgetExceeded">the budget of this turn is used up: {left}</error>'] * 2
+    )
+    assert len(noted) == 2
+    assert chat.model.seen[-1][-1].type == "tool", "the model itself is not stopped"
+
+
+@pytest.mark.parametrize("reported", [None, {"input_tokens": -5, "output_tokens": float("nan")}])
+async def test_odd_reports_count_nothing(talk: Any, reported: Any) -> None:
+    message = model_message("1")
+    message.usage_metadata = reported
+    message.response_metadata = {"cost": "much"}
+    chat = talk(budget=Budget(tokens=1, cost=1), checkpointer=None)
+    assert await chat.run(message) == ["<result>1</result>"]
+
+
+async def test_a_cost_that_cannot_be_counted_is_no_cost_of_nothing(talk: Any) -> None:
+    chat = talk(budget=Budget(cost=1), cost_of=lambda message: message.nothing)
+    with pytest.raises(AttributeError, match="nothing"):
+        await chat.run("1")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"budget": 5}, TypeError, "budget takes a Budget or None; got 5"),
+        ({"budget": Budget(), "cost_of": 5}, TypeError, "cost_of takes a function"),
+        ({"cost_of": len}, ConfigurationError, "cost_of needs a budget"),
+    ],
+)
+def test_wrong_arguments(options: Any, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        CodeInterpreterMiddleware(**options)
+
+
+# -- subagents -----------------------------------------------------------------------------
+
+
+class Replying(BaseChatModel):
+    """Runs one piece of code for each answer it has not got, then says what it was told."""
+
+    codes: list[str]
+    tokens: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "replying"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Replying:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
+        told = [m.text for m in messages if isinstance(m, ToolMessage)]
+        reported: Any = {"usage_metadata": usage(self.tokens)} if self.tokens else {}
+        if len(told) < len(self.codes):
+            message = model_message(self.codes[len(told)], **reported)
+        else:
+            message = AIMessage("|".join(told), **reported)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class Crew:
+    """A deep agent with a subagent `kid`, each with an interpreter."""
+
+    def __init__(
+        self, codes: list[str], kid: list[str], note: Any, own: Any, inner: Any, **options: Any
+    ) -> None:
+        tokens, kid_tokens = options.pop("tokens", (0, 0))
+        self.outer = CodeInterpreterMiddleware(ptc=["note"], **own)
+        self.inner = CodeInterpreterMiddleware(ptc=["note"], **inner)
+        self.agent = create_deep_agent(
+            Replying(codes=codes, tokens=tokens),
+            tools=[note],
+            middleware=[self.outer],
+            subagents=[
+                {
+                    "name": "kid",
+                    "description": "helps",
+                    "system_prompt": "",
+                    "model": Replying(codes=kid, tokens=kid_tokens),
+                    "tools": [note],
+                    "middleware": [self.inner],
+                }
+            ],
+            **options,
+        )
+
+    async def run(self, use_async: bool, given: Any = None) -> list[str]:
+        given = given or {"messages": [("user", "go")]}
+        config = {"configurable": {"thread_id": "t"}}
+        if use_async:
+            state = await self.agent.ainvoke(given, config)
+        else:
+            state = await asyncio.to_thread(self.agent.invoke, given, config)
+        return [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
+
+    def close(self) -> None:
+        self.outer.stack.close()
+        self.inner.stack.close()
+
+
+@pytest.fixture
+def crew() -> Any:
+    made: list[Crew] = []
+
+    def make(*args: Any, **kwargs: Any) -> Crew:
+        made.append(Crew(*args, **kwargs))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+DISPATCH = 'await task({description: "go", subagentType: "kid"})'
+THREE = "await Promise.allSettled([1, 2, 3].map(() => tools.note({text: 'x'}))); 'end'"
+
+
+@both
+@pytest.mark.parametrize(
+    ("inner", "made"),
+    [(None, "xxxkkk"), (Budget(), "xxxkkk"), (Budget(requests=2), "xxxkkx")],
+)
+async def test_a_subagents_evals_draw_on_the_dispatching_turn(
+    crew: Any, note: Any, noted: list[str], use_async: bool, inner: Budget | None, made: str
+) -> None:
+    # 3 calls and the dispatch, then those of the subagent, then what is left
+    own = {"budget": Budget(requests=7)}
+    kid = THREE.replace("'x'", "'k'")
+    team = crew([f"{THREE}; {DISPATCH}", THREE], [kid], note, own, {"budget": inner})
+    told = await team.run(use_async)
+    assert told == ["<result>&lt;result&gt;end&lt;/result&gt;</result>", "<result>end</result>"]
+    assert "".join(noted) == made
+
+
+@both
+async def test_dispatches_are_counted(crew: Any, note: Any, use_async: bool) -> None:
+    code = f"""
+    const all = await Promise.allSettled(Array.from({{length: 4}}, async () => {DISPATCH}));
+    JSON.stringify(all.map(one => one.reason?.budget ?? one.status))
+    """
+    team = crew([code], [], note, {"budget": Budget(dispatches=2)}, {})
+    (told,) = await team.run(use_async)
+    found = json.loads(told.removeprefix("<result>").removesuffix("</result>"))
+    assert sorted(found) == ["dispatches", "dispatches", "fulfilled", "fulfilled"]
+
+
+@both
+@pytest.mark.parametrize("inner", [None, Budget(tokens=10**6)])
+async def test_tokens_of_subagents_count_once(
+    crew: Any, note: Any, noted: list[str], use_async: bool, inner: Budget | None
+) -> None:
+    """A dispatch is two model calls of 100 tokens; the agent's own models report 1 each."""
+    code = f"try {{ {DISPATCH}; 'ran' }} catch (e) {{ e.name }}"
+    # 1 + 200 + 1 + 200 + 1 are used when the third eval begins, and it needs something left
+    for budget, third in ((403, OVER), (404, "<result>1</result>")):
+        own = {"budget": Budget(tokens=budget)}
+        codes = [f"{code} //1", f"{code} //2", "1"]
+        team = crew(codes, ["1"], note, own, {"budget": inner}, tokens=(1, 100))
+        told = await team.run(use_async)
+        assert told[:2] == ["<result>ran</result>"] * 2
+        assert told[2].startswith(third)
+
+
+@both
+async def test_code_can_catch_that_tokens_are_used_up(
+    crew: Any, note: Any, noted: list[str], use_async: bool
+) -> None:
+    code = f"""
+    {DISPATCH};
+    const told = [];
+    for (const call of [async () => {DISPATCH}, () => tools.note({{text: 'x'}})])
+      try {{ await call() }} catch (e) {{ told.push(e.name, e.budget, e.tool) }}
+    told.join(" ")
+    """
+    team = crew([code], [], note, {"budget": Budget(tokens=50)}, {}, tokens=(1, 60))
+    assert await team.run(use_async) == [
+        "<result>BudgetExceeded tokens task BudgetExceeded tokens tools.note</result>"
+    ]
+    assert noted == []
+
+
+@both
+async def test_a_cost_function_of_either_interpreter_is_used(
+    crew: Any, note: Any, use_async: bool
+) -> None:
+    for own, inner in (
+        ({"budget": Budget(cost=3), "cost_of": lambda m: 1}, {"budget": Budget()}),
+        ({"budget": Budget(cost=3)}, {"budget": Budget(), "cost_of": lambda m: 2}),
+    ):
+        team = crew([DISPATCH, "1"], ["1"], note, own, inner)
+        told = await team.run(use_async)
+        assert told[1].startswith(OVER)
+        assert "3 cost, 0 left" in told[1]
+
+
+# -- the host's own accounts ---------------------------------------------------------------
+
+
+@both
+async def test_turns_draw_on_an_account_of_the_host(
+    talk: Any, note: Any, noted: list[str], use_async: bool
+) -> None:
+    account = Account(Budget(requests=5), name="the user")
+    for options in ({}, {"budget": Budget(requests=4)}):
+        chat = talk(tools=[note], ptc=["note"], **options)
+        with account.use():
+            assert await chat.run(THREE) == ["<result>end</result>"]
+    assert (len(noted), account.used("requests")) == (5, 5)
+
+
+# -- evals that are run again --------------------------------------------------------------
+
+PAUSES = """
+await Promise.all([1, 2].map(() => tools.note({text: "a"})));
+await tools.pay({});
+let told = 'no';
+try { await tools.note({text: "b"}); await tools.note({text: "c"}) } catch (e) { told = e.message }
+told
+"""
+
+
+@both
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
+async def test_an_eval_that_is_run_again_draws_once(
+    talk: Any, note: Any, noted: list[str], process: str, store: Any, use_async: bool
+) -> None:
+    @tool
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    saver = InMemorySaver()
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": saver,
+        "budget": Budget(requests=4),
+        "agent_options": {"store": store},
+    }
+    first = talk(**options)
+    await first.turn(PAUSES)
+    assert noted == ["a", "a"]
+    resumed = first
+    if process == "another":
+        resumed = talk(**options)
+        resumed.say([])
+    given = Command(resume={"decisions": [{"type": "approve"}]})
+    config = {"configurable": {"thread_id": "t"}}
+    if use_async:
+        state = await resumed.agent.ainvoke(given, config)
+    else:
+        state = await asyncio.to_thread(resumed.agent.invoke, given, config)
+    told = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert told == ["<result>the budget of this turn is used up: 4 requests, 0 left</result>"]
+    assert noted == ["a", "a", "b"]
