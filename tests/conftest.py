@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["stores"]
+pytest_plugins = ["engines", "stores"]
 
 
 @pytest.fixture(scope="session", autouse=True)
