@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 
 from interpstack import (
     Cell,
+    ConfigurationError,
     Engine,
     GuestError,
     HostTool,
@@ -74,6 +75,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             subagents: `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: Where `import("@/skills/…")` finds skills.
+        durable: Whether evals are recorded while they run, where the agent has a checkpointer.
+            Without it, an eval that was interrupted runs again from its start, calls included.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -102,6 +105,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         plugins: Sequence[Any] = (),
         interrupt_on: Any = None,
         skills_backend: Any = None,
+        durable: bool = True,
     ) -> None:
         super().__init__()
         self._skills = None if skills_backend is None else BackendSkills(skills_backend)
@@ -119,13 +123,19 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             mode=mode,
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
+            durable=durable,
         )
         self._approvals = Approvals.of(interrupt_on)
+        if self._approvals is not None and not durable:
+            raise ConfigurationError(
+                "interrupt_on needs durable=True: without a record, calls that were approved "
+                "would be made again"
+            )
         self._ledgers = Ledgers(_as_bytes(snapshot_signing_key))
         own = [
             plugin,
             "persistence",
-            "durable",
+            *(["durable"] if durable else []),
             *(["console"] if capture_console else []),
             "ptc",
             "subagents",

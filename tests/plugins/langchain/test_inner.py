@@ -519,6 +519,28 @@ async def test_code_cannot_catch_an_interrupt(talk: Any) -> None:
     assert await chat.run("a") == ["<result>2</result>"]  # the first attempt left no trace
 
 
+@pytest.mark.parametrize(("durable", "made"), [(True, 1), (False, 2)])
+async def test_an_eval_that_is_not_durable_runs_again(talk: Any, durable: bool, made: int) -> None:
+    calls: list[str] = []
+
+    @tool
+    def note() -> None:
+        """Note."""
+        calls.append("noted")
+
+    @tool
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("sure?"))
+
+    chat = talk(ptc=[note, ask], durable=durable)
+    paused = await chat.turn("await tools.note(); await tools.ask()")
+    assert [i.value for i in paused["__interrupt__"]] == ["sure?"]
+    result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
+    assert result["messages"][-2].text == "<result>yes</result>"
+    assert len(calls) == made
+
+
 async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any) -> None:
     @tool
     def ask() -> str:
