@@ -142,7 +142,13 @@ ROWS = (
     Row("agent turn: restore, eval, persist", "thread_turn", "s", ms, (_faster(15),)),
     Row("stored state of a small session", "stored", "state", number_of_bytes, (_faster(100),)),
     Row("stored for each further turn", "stored", "turn", number_of_bytes, (_faster(1),)),
-    Row("get_state values after 1+1", "stored", "values", number_of_bytes, (_at_most(16384, "16,384 B"),)),
+    Row(
+        "get_state values after 1+1",
+        "stored",
+        "values",
+        number_of_bytes,
+        (_at_most(16384, "16,384 B"),),
+    ),
     Row(
         "memory of 1,000 idle sessions", "idle_sessions", "bytes", mb, (_at_most(100e6, "100 MB"),)
     ),

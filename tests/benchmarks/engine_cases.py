@@ -103,7 +103,7 @@ async def idle_memory(engine: str) -> float:
     with _stack(engine) as stack:
         for number in range(_SESSIONS):
             async with stack.session(f"session {number}") as session:
-                await _checked(session, f"n = {number}")
+                await _checked(session, BY_LANGUAGE[stack.engine.language]["small"])
         return _resident() - before
 
 

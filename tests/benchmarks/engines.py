@@ -57,7 +57,7 @@ _ROWS = (
     EngineRow("1+1 in a warm session", "one_plus_one"),
     EngineRow("result of 1,000 rows", "rows"),
     EngineRow("100 parallel tool calls in one eval", "parallel_calls"),
-    EngineRow("compute: fib(20), recursive", "compute"),
+    EngineRow("compute: fib(27), recursive", "compute"),
     EngineRow("memory of 100 idle sessions", "idle_memory", mb, rounds=1),
     EngineRow(
         "two compute cells at once over one",

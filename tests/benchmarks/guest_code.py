@@ -53,9 +53,10 @@ BY_LANGUAGE = {
         "one_plus_one": "1 + 1",
         "make_rows": make_rows(1000),
         "rows": ROWS_RESULT,
-        "parallel_calls": "answers = " + PARALLEL_CALLS.partition("const answers = ")[2],
-        "compute": _FIB.format(20),
-        "compute_long": _FIB.format(26),
+        "parallel_calls": PARALLEL_CALLS,
+        "small": "let n = 1; const label = 'session ' + n",
+        "compute": _FIB.format(27),
+        "compute_long": _FIB.format(29),
     },
     "python": {
         "before": "0",
@@ -70,7 +71,8 @@ BY_LANGUAGE = {
             "answers = await asyncio.gather(*[tools.echo(text=f'call {i}') for i in range(100)])\n"
             "len(answers)"
         ),
-        "compute": _FIB_PYTHON.format(20),
-        "compute_long": _FIB_PYTHON.format(26),
+        "small": "n = 1\nlabel = 'session ' + str(n)\nlabel",
+        "compute": _FIB_PYTHON.format(27),
+        "compute_long": _FIB_PYTHON.format(29),
     },
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["count", "ms", "mb", "number_of_bytes", "times"]
+__all__ = ["count", "mb", "ms", "number_of_bytes", "times"]
 
 
 def ms(seconds: float) -> str:

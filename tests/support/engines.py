@@ -2,7 +2,8 @@
 
 A test runs on QuickJS. `@pytest.mark.engines("javascript")` has it run on the other JavaScript
 engines, too; `@pytest.mark.engines("all")` on those of other languages as well: then `guest`
-writes the code. With `needs=Capability.X`, engines that lack it are left out.
+writes the code. With `needs=Capability.X`, engines that lack it are left out; with
+`only=("a", "b")`, the other engines run the cases that have all these words in their ids.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def engine_named(name: str) -> OnEngine:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "engines(languages, needs=None): run on the engines of a language too, or on `all`",
+        "engines(languages, needs=None, only=()): run on the engines of a language too, or on `all`",
     )
 
 
@@ -61,6 +62,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     params = [QUICKJS, *(_param(engine, mark.kwargs.get("needs")) for engine in tried)]
     names = ["quickjs", *(engine.name for engine in tried)]
     metafunc.parametrize("on_engine", params, ids=names, indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if not _is_chosen(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+def _is_chosen(item: pytest.Item) -> bool:
+    mark, spec = item.get_closest_marker("engines"), getattr(item, "callspec", None)
+    if mark is None or spec is None or spec.params["on_engine"] is QUICKJS:
+        return True
+    return set(mark.kwargs.get("only", ())) <= set(spec.id.split("-"))
 
 
 def _param(engine: OnEngine, needs: Capability | None) -> Any:
