@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("interpstack", deadline=None)
 settings.load_profile("interpstack")
 
-pytest_plugins = ["stores"]
+pytest_plugins = ["engines", "stores"]
 
 
 @pytest.fixture(scope="session", autouse=True)

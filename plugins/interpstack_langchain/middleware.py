@@ -19,6 +19,7 @@ from langgraph.runtime import Runtime
 from interpstack import (
     Budget,
     Cell,
+    ConfigurationError,
     Engine,
     GuestError,
     HostTool,
@@ -80,6 +81,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         budget: What all evals of a turn may use together, with the subagents they dispatch.
         cost_of: The cost of a model's message, for `Budget.cost`; without it, what the
             message's `response_metadata` reports as `cost`.
+        durable: Whether evals are recorded while they run, where the agent has a checkpointer.
+            Without it, an eval that was interrupted runs again from its start, calls included.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -110,6 +113,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         skills_backend: Any = None,
         budget: Budget | None = None,
         cost_of: CostOf | None = None,
+        durable: bool = True,
     ) -> None:
         super().__init__()
         self._skills = None if skills_backend is None else BackendSkills(skills_backend)
@@ -127,14 +131,20 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             mode=mode,
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
+            durable=durable,
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
+        if self._approvals is not None and not durable:
+            raise ConfigurationError(
+                "interrupt_on needs durable=True: without a record, calls that were approved "
+                "would be made again"
+            )
         self._ledgers = Ledgers(_as_bytes(snapshot_signing_key))
         own = [
             plugin,
             "persistence",
-            "durable",
+            *(["durable"] if durable else []),
             *(["console"] if capture_console else []),
             "ptc",
             "subagents",

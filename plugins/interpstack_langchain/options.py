@@ -115,6 +115,7 @@ class Options:
         default=None, validator=_number(int, least=1, optional=True)
     )
     snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
+    durable: bool = attrs.field(default=True, validator=_flag)
 
     def limits(self) -> Limits:
         """What each eval may use."""

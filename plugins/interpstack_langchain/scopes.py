@@ -166,7 +166,7 @@ def scope(
     outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
     namespace = f"{conf[CONFIG_KEY_CHECKPOINT_NS]}{NS_SEP}{name}"
     answers = list(answers)
-    if (ours := _id(namespace, len(answers))) in given:
+    if given and (ours := _id(namespace, len(answers))) in given:  # an id takes long to make
         answers.append(given[ours])
     configurable = {
         CONFIG_KEY_CHECKPOINT_NS: namespace,

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shown import count, mb, ms, number_of_bytes, times
+
 __all__ = ["CASES", "ROWS", "Case", "Row", "Target"]
 
 
@@ -22,6 +24,7 @@ class Case:
         rounds: Repetitions of each side.
         ours_per_round: Our repetitions in one round, where the peer's take very long.
         bare: Whether there is a side without an interpreter.
+        peer: Whether there is a side of the peer.
         fresh: One process for each repetition instead of one for all; see `start.py`.
         cached: For fresh processes, whether an earlier one has filled the cache.
     """
@@ -30,12 +33,13 @@ class Case:
     rounds: int
     ours_per_round: int = 1
     bare: bool = False
+    peer: bool = True
     fresh: bool = False
     cached: bool = True
 
     @property
     def sides(self) -> tuple[str, ...]:
-        return ("ours", "peer", "bare") if self.bare else ("ours", "peer")
+        return ("ours", *(["peer"] if self.peer else []), *(["bare"] if self.bare else []))
 
 
 @dataclass(frozen=True)
@@ -77,22 +81,6 @@ def _of_bare(times: float) -> Target:
     return Target("ours/bare", times, f"≤ {times:g} x bare")
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:,.{0 if seconds >= 1 else 1 if seconds >= 0.01 else 2}f} ms"
-
-
-def _mb(count: float) -> str:
-    return f"{count / 1e6:,.1f} MB"
-
-
-def _bytes(count: float) -> str:
-    return f"{count:,.0f} B"
-
-
-def _count(count: float) -> str:
-    return f"{count:,.0f}"
-
-
 CASES = (
     Case("first_start", 3, fresh=True, cached=False),
     Case("later_start", 7, fresh=True),
@@ -103,6 +91,8 @@ CASES = (
     Case("rows_1000", 2, ours_per_round=8),
     Case("parallel_calls", 9, bare=True),
     Case("sequential_calls", 9, bare=True),
+    Case("durable_parallel", 25, peer=False),
+    Case("durable_sequential", 15, peer=False),
     Case("rows_argument", 2, ours_per_round=8, bare=True),
     Case("agent_turn", 15, bare=True),
     Case("thread_turn", 9, bare=True),
@@ -111,36 +101,56 @@ CASES = (
 )
 
 ROWS = (
-    Row("first process, nothing cached: import and first result", "first_start", "s", _ms),
-    Row("later process, cached: import and first result", "later_start", "s", _ms, (_faster(10),)),
-    Row("import of the package", "imports", "s", _ms, (_at_most(0.15, "150 ms"),)),
+    Row("first process, nothing cached: import and first result", "first_start", "s", ms),
+    Row("later process, cached: import and first result", "later_start", "s", ms, (_faster(10),)),
+    Row("import of the package", "imports", "s", ms, (_at_most(0.15, "150 ms"),)),
     Row(
         "… engine and agent packages imported by it",
         "imports",
         "heavy",
-        _count,
+        count,
         (_at_most(0, "0"),),
     ),
-    Row("1+1 in a warm interpreter", "one_plus_one", "s", _ms, (_faster(1.5),)),
-    Row("200 lines of console.log", "console_lines", "s", _ms, (_faster(20),)),
-    Row("result of 100 rows", "rows_100", "s", _ms),
-    Row("result of 1,000 rows", "rows_1000", "s", _ms, (_faster(300),)),
+    Row("1+1 in a warm interpreter", "one_plus_one", "s", ms, (_faster(1.5),)),
+    Row("200 lines of console.log", "console_lines", "s", ms, (_faster(20),)),
+    Row("result of 100 rows", "rows_100", "s", ms),
+    Row("result of 1,000 rows", "rows_1000", "s", ms, (_faster(300),)),
     Row(
         "100 parallel tool calls in one eval",
         "parallel_calls",
         "s",
-        _ms,
+        ms,
         (_faster(5), _of_bare(1.6)),
     ),
-    Row("100 sequential tool calls in one eval", "sequential_calls", "s", _ms, (_faster(2.5),)),
-    Row("1,000 rows as a tool argument", "rows_argument", "s", _ms, (_faster(300),)),
-    Row("agent turn with one eval, fresh thread", "agent_turn", "s", _ms, (_faster(5),)),
-    Row("agent turn: restore, eval, persist", "thread_turn", "s", _ms, (_faster(15),)),
-    Row("stored state of a small session", "stored", "state", _bytes, (_faster(100),)),
-    Row("stored for each further turn", "stored", "turn", _bytes, (_faster(1),)),
-    Row("get_state values after 1+1", "stored", "values", _bytes, (_at_most(16384, "16,384 B"),)),
+    Row("100 sequential tool calls in one eval", "sequential_calls", "s", ms, (_faster(2.5),)),
     Row(
-        "memory of 1,000 idle sessions", "idle_sessions", "bytes", _mb, (_at_most(100e6, "100 MB"),)
+        "recording 100 parallel calls: an eval durable over not durable",
+        "durable_parallel",
+        "ratio",
+        times,
+        (_at_most(1.3, "1.3 x"),),
     ),
-    Row("… threads they hold", "idle_sessions", "threads", _count, (_at_most(0, "0"),)),
+    Row(
+        "recording 100 sequential calls: added to each call",
+        "durable_sequential",
+        "added",
+        ms,
+        (_at_most(0.002, "2 ms"),),
+    ),
+    Row("1,000 rows as a tool argument", "rows_argument", "s", ms, (_faster(300),)),
+    Row("agent turn with one eval, fresh thread", "agent_turn", "s", ms, (_faster(5),)),
+    Row("agent turn: restore, eval, persist", "thread_turn", "s", ms, (_faster(15),)),
+    Row("stored state of a small session", "stored", "state", number_of_bytes, (_faster(100),)),
+    Row("stored for each further turn", "stored", "turn", number_of_bytes, (_faster(1),)),
+    Row(
+        "get_state values after 1+1",
+        "stored",
+        "values",
+        number_of_bytes,
+        (_at_most(16384, "16,384 B"),),
+    ),
+    Row(
+        "memory of 1,000 idle sessions", "idle_sessions", "bytes", mb, (_at_most(100e6, "100 MB"),)
+    ),
+    Row("… threads they hold", "idle_sessions", "threads", count, (_at_most(0, "0"),)),
 )

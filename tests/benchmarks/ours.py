@@ -81,11 +81,14 @@ def _pool_threads() -> int:
     return (os.cpu_count() or 2) - started
 
 
-def _middleware(mode: str) -> Any:
+def _middleware(mode: str, durable: bool = True) -> Any:
     from interpstack_langchain import CodeInterpreterMiddleware
 
     return CodeInterpreterMiddleware(
-        ptc=["echo", "count_rows"], mode=mode, timeout=guest_code.TIMEOUT_SECONDS
+        ptc=["echo", "count_rows"],
+        mode=mode,
+        timeout=guest_code.TIMEOUT_SECONDS,
+        durable=durable,
     )
 
 
@@ -99,6 +102,29 @@ async def sequential_calls() -> Once:
     from agents import last_eval
 
     return await last_eval(_middleware, guest_code.SEQUENTIAL_CALLS)
+
+
+async def durable_parallel() -> Once:
+    return await _durable(guest_code.PARALLEL_CALLS)
+
+
+async def durable_sequential() -> Once:
+    return await _durable(guest_code.SEQUENTIAL_CALLS)
+
+
+async def _durable(code: str) -> Once:
+    """The same eval with its calls recorded and without, in one process, taking turns."""
+    from agents import last_eval
+
+    recorded = await last_eval(_middleware, code)
+    plain = await last_eval(lambda mode: _middleware(mode, durable=False), code)
+
+    async def once() -> dict[str, float]:
+        with_record, without = (await recorded())["s"], (await plain())["s"]
+        return {"ratio": with_record / without, "added": (with_record - without) / 100}
+
+    await once()
+    return once
 
 
 async def rows_argument() -> Once:

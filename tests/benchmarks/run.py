@@ -1,6 +1,8 @@
 """The benchmark: this project beside `langchain-quickjs`, measured in the same run.
 
-`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE …] [--quick]`
+`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines] [--quick]`
+
+A second table follows, with a column for each engine; `--engines` prints it alone.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, ROWS, Row
+from engines import engine_results, engine_table, missing
 from rich.console import Console
 from rich.table import Table
 from sides import Figures, fill, measure
@@ -27,37 +30,49 @@ _PEER = "langchain-quickjs"
 
 def _main() -> int:
     arguments = _arguments()
-    try:
-        peer = version(_PEER)
-    except PackageNotFoundError:
+    peer = _peer_version()
+    if peer is None and not arguments.engines:
         sys.stderr.write(f"{_PEER} is not installed; run the benchmark with: tox -e bench\n")
         return 2
-    figures = _measure(arguments.only, arguments.quick)
-    results = [_result(row, figures[row.case]) for row in ROWS if row.case in figures]
     console = Console(width=None if sys.stdout.isatty() else 140)
-    console.print(_table(results, peer))
+    results: list[dict[str, Any]] = []
+    by_engine: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as cache:
+        fill(cache)
+        if not arguments.engines:
+            figures = _measure(arguments.only, arguments.quick, cache)
+            results = [_result(row, figures[row.case]) for row in ROWS if row.case in figures]
+            console.print(_table(results, str(peer)))
+        if not arguments.only:
+            by_engine = engine_results(cache, arguments.quick)
+            console.print(engine_table(by_engine), *missing(), sep="\n")
     if arguments.json:
-        report = json.dumps(_report(results, peer), indent=2)
+        report = json.dumps({**_report(results, peer), "engines": by_engine}, indent=2)
         Path(arguments.json).write_text(report + "\n", "utf-8")
-    missed = [result for result in results if not result["met"]]
+    missed = [result for result in [*results, *by_engine] if not result["met"]]
     return 1 if missed and arguments.check else 0
 
 
-def _measure(only: list[str] | None, quick: bool) -> dict[str, Figures]:
+def _peer_version() -> str | None:
+    try:
+        return version(_PEER)
+    except PackageNotFoundError:
+        return None
+
+
+def _measure(only: list[str] | None, quick: bool, cache: str) -> dict[str, Figures]:
     """Figures by case; none for a case that failed."""
     progress = Console(stderr=True)
     figures: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory() as cache:
-        fill(cache)
-        for case in CASES:
-            if only and case.name not in only:
-                continue
-            progress.print(f"measuring {case.name} …", style="dim")
-            try:
-                figures[case.name] = measure(case, cache, quick)
-            except RuntimeError as error:
-                progress.print(str(error), style="red", markup=False)
-                figures[case.name] = {}
+    for case in CASES:
+        if only and case.name not in only:
+            continue
+        progress.print(f"measuring {case.name} …", style="dim")
+        try:
+            figures[case.name] = measure(case, cache, quick)
+        except RuntimeError as error:
+            progress.print(str(error), style="red", markup=False)
+            figures[case.name] = {}
     return figures
 
 
@@ -67,6 +82,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, too")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--only", action="append", choices=names, help="run this case; repeatable")
+    parser.add_argument("--engines", action="store_true", help="print the table by engine alone")
     parser.add_argument("--quick", action="store_true", help="one repetition of everything")
     return parser.parse_args()
 
@@ -79,7 +95,7 @@ def _result(row: Row, figures: Figures) -> dict[str, Any]:
         "case": row.case,
         "figure": row.figure,
         **values,
-        "ratio": values["peer"] / values["ours"] if values.get("ours") else None,
+        "ratio": values["peer"] / values["ours"] if values.get("peer") and values["ours"] else None,
         "of_bare": values["ours"] / values["bare"] if values.get("bare") else None,
         "targets": targets,
         "met": bool(values) and all(target["met"] for target in targets),
@@ -122,11 +138,11 @@ def _times(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:,.{0 if ratio >= 100 else 1}f} x"
 
 
-def _report(results: list[dict[str, Any]], peer: str) -> dict[str, Any]:
+def _report(results: list[dict[str, Any]], peer: str | None) -> dict[str, Any]:
     rows = [{k: v for k, v in result.items() if k != "shown"} for result in results]
     return {
         "interpstack": version("interpstack"),
-        "peer": f"{_PEER} {peer}",
+        "peer": peer and f"{_PEER} {peer}",
         "python": platform.python_version(),
         "machine": platform.platform(),
         "cpus": os.cpu_count(),

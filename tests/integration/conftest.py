@@ -11,6 +11,7 @@ import attrs
 import pytest
 from deepagents.backends import StateBackend
 from deepagents.middleware import SubAgentMiddleware
+from engines import OnEngine
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from scripted import Script, Step, answers
@@ -30,6 +31,11 @@ class Conversations:
     model: Script
     middleware: CodeInterpreterMiddleware
     is_async: bool = True
+
+    @property
+    def engine(self) -> str:
+        """Name of its engine."""
+        return self.middleware.stack.engine.name
 
     async def send(self, given: Any, config: Any) -> Any:
         """Invoke the graph as the checkpointer wants it."""
@@ -64,7 +70,7 @@ MakeConversations = Callable[..., Conversations]
 
 
 @pytest.fixture
-def converse() -> Iterator[MakeConversations]:
+def converse(on_engine: OnEngine) -> Iterator[MakeConversations]:
     """Makes agents; at the end closes their interpreters."""
     made: list[CodeInterpreterMiddleware] = []
 
@@ -85,7 +91,7 @@ def converse() -> Iterator[MakeConversations]:
             saver=saver,
             is_async=is_async,
             interpreter=interpreter,
-            **options,
+            **{"engine": on_engine.name, **options},
         )
         made.append(agent.middleware)
         return agent

@@ -42,7 +42,10 @@ def test_every_area_names_a_test() -> None:
     assert all(".py::test_" in row for row in areas)
 
 
-def test_every_parity_test_is_on_the_page() -> None:
-    file = "integration/test_peer_parity.py"
-    tests = {name for name in functions(TESTS / file) if name.startswith("test_")}
+@pytest.mark.parametrize(
+    "path", sorted(TESTS.glob("integration/test_parity_*.py")), ids=lambda path: path.stem
+)
+def test_every_parity_test_is_on_the_page(path: Path) -> None:
+    tests = {name for name in functions(path) if name.startswith("test_")}
+    file = path.relative_to(TESTS).as_posix()
     assert tests == {name for other, name in NAMED if other == file}

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from engines import OnEngine
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -85,7 +86,7 @@ def use_async() -> bool:
 
 
 @pytest.fixture
-def talk(use_async: bool) -> Iterator[Callable[..., Conversation]]:
+def talk(use_async: bool, on_engine: OnEngine) -> Iterator[Callable[..., Conversation]]:
     """Makes conversations; closes what they opened."""
     made: list[CodeInterpreterMiddleware] = []
 
@@ -108,7 +109,7 @@ def talk(use_async: bool) -> Iterator[Callable[..., Conversation]]:
             queue[:] = [*messages, AIMessage(content=END)]
 
         model = ScriptedModel(messages=script(), seen=[], disable_streaming=True)
-        middleware = CodeInterpreterMiddleware(**options)
+        middleware = CodeInterpreterMiddleware(**{"engine": on_engine.name, **options})
         made.append(middleware)
         agent = create_agent(
             model,

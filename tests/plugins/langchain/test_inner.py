@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
+from guests import without_restored
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
@@ -101,6 +102,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:
     for name, value, code, expected in VALUES:
@@ -109,6 +111,7 @@ async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:
         assert told == f"<result>{expected}</result>", name
 
 
+@pytest.mark.engines("javascript")
 async def test_dates_are_dates(talk: Any) -> None:
     chat = talk(ptc=[returning(Row(name="n", when=datetime(2020, 1, 1, tzinfo=UTC)))])
     (told,) = await chat.run("(await tools.give()).when.toISOString()")
@@ -164,6 +167,7 @@ def add(a: int, b: int = 10) -> int:
 CAUGHT = "try { await tools.%s } catch (e) { [e instanceof Error, e.name, e.tool, e.message] }"
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_wrong_arguments_are_told_clearly(talk: Any) -> None:
     chat = talk(ptc=[add])
@@ -186,6 +190,7 @@ async def test_undefined_fields_take_their_defaults(talk: Any) -> None:
     assert told == "<result>11</result>"
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_tool_that_raises_can_be_caught(talk: Any) -> None:
     @tool
@@ -206,6 +211,7 @@ async def test_a_tool_that_raises_can_be_caught(talk: Any) -> None:
     assert ".py" not in uncaught
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_tool_that_hangs_ends_with_the_wall_time(talk: Any) -> None:
     @tool
@@ -228,6 +234,7 @@ async def test_a_tool_that_hangs_ends_with_the_wall_time(talk: Any) -> None:
     assert told[2] == "<result>1</result>"
 
 
+@pytest.mark.engines("javascript")
 async def test_the_budget_is_for_one_eval(talk: Any) -> None:
     chat = talk(ptc=[add], max_ptc_calls=2)
     code = "for (const a of [1, 2, 3]) await tools.add({a})"
@@ -290,6 +297,7 @@ def look(
     }
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_state_store_runtime_and_call_id_are_injected(talk: Any, evals: Any) -> None:
     store = InMemoryStore()
@@ -309,6 +317,7 @@ async def test_state_store_runtime_and_call_id_are_injected(talk: Any, evals: An
     assert message.tool_calls[0]["id"] + ":" in told
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize("field", ["state", "notes", "store", "call_id", "runtime", "secret"])
 async def test_code_cannot_forge_injected_arguments(talk: Any, field: str) -> None:
     chat = talk(ptc=[look])
@@ -361,6 +370,7 @@ def note(text: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]
     return Command(update={"notes": text, "messages": messages})
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_commands_update_the_graph(talk: Any) -> None:
     chat = talk(ptc=[note], after=[WithNotes()])
@@ -472,6 +482,7 @@ async def test_unknown_and_foreign_tools_are_not_there(talk: Any) -> None:
     assert all("<error" in text for text in told[1:])
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_tool_that_was_taken_away_is_refused(talk: Any) -> None:
     class Filter(AgentMiddleware[Any, Any, Any]):
@@ -497,6 +508,7 @@ async def test_a_tool_that_was_taken_away_is_refused(talk: Any) -> None:
 # -- interrupts ----------------------------------------------------------------------------
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_code_cannot_catch_an_interrupt(talk: Any) -> None:
     @tool
@@ -515,10 +527,34 @@ async def test_code_cannot_catch_an_interrupt(talk: Any) -> None:
         result = await chat.agent.ainvoke(resume, config)
     else:
         result = await asyncio.to_thread(chat.agent.invoke, resume, config)
-    assert result["messages"][-2].text == "<result>yes</result>"
+    assert without_restored(result["messages"][-2].text) == "<result>yes</result>"
     assert await chat.run("a") == ["<result>2</result>"]  # the first attempt left no trace
 
 
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(("durable", "made"), [(True, 1), (False, 2)])
+async def test_an_eval_that_is_not_durable_runs_again(talk: Any, durable: bool, made: int) -> None:
+    calls: list[str] = []
+
+    @tool
+    def note() -> None:
+        """Note."""
+        calls.append("noted")
+
+    @tool
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("sure?"))
+
+    chat = talk(ptc=[note, ask], durable=durable)
+    paused = await chat.turn("await tools.note(); await tools.ask()")
+    assert [i.value for i in paused["__interrupt__"]] == ["sure?"]
+    result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
+    assert without_restored(result["messages"][-2].text) == "<result>yes</result>"
+    assert len(calls) == made
+
+
+@pytest.mark.engines("javascript")
 async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any) -> None:
     @tool
     def ask() -> str:
@@ -528,7 +564,8 @@ async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any)
     chat = talk(ptc=[ask])
     await chat.turn(evals("let a = 1", "a += 1; await tools.ask(); a", "typeof a"))
     result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
-    told = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    told = [without_restored(text) for text in texts]
     assert told[:2] == ["<result>undefined</result>", "<result>2</result>"]
 
 
@@ -583,6 +620,7 @@ async def test_astream_events_shows_inner_calls(talk: Any, evals: Any) -> None:
     assert ended["add"]["data"]["output"].content == "11"
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_progress_is_told_on_the_custom_stream(talk: Any, evals: Any) -> None:
     chat = talk(ptc=[add])

@@ -55,6 +55,7 @@ BAD = [
     ("max_result_chars", 0, ValueError, "at least 1"),
     ("max_result_chars", None, TypeError, "at least 1"),
     ("capture_console", 1, TypeError, "True or False"),
+    ("durable", None, TypeError, "True or False"),
     ("subagents", "yes", TypeError, "True or False"),
     ("max_subagent_concurrency", 0, ValueError, "at least 1"),
     ("max_subagent_concurrency", None, TypeError, "at least 1"),
@@ -96,6 +97,11 @@ def test_bad_values_are_refused_by_name(
 def test_a_wrong_value_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError):
         CodeInterpreterMiddleware(timeout=-1)
+
+
+def test_approvals_need_a_record() -> None:
+    with pytest.raises(ConfigurationError, match="interrupt_on needs durable=True"):
+        CodeInterpreterMiddleware(durable=False, interrupt_on={"pay": True})
 
 
 def test_arguments_and_defaults_are_the_peers() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from engines import OnEngine
 
 from interpstack import CellContext, HostTool, InterpreterStack
 
@@ -25,6 +26,17 @@ def make_tool() -> Callable[..., HostTool]:
 
 
 @pytest.fixture(scope="session")
-def stack() -> Iterator[InterpreterStack]:
-    with InterpreterStack(plugins=["ptc"]) as made:
-        yield made
+def stacks() -> Iterator[dict[str, InterpreterStack]]:
+    """Stacks by engine, made when they are first wanted."""
+    made: dict[str, InterpreterStack] = {}
+    yield made
+    for stack in made.values():
+        stack.close()
+
+
+@pytest.fixture
+def stack(stacks: dict[str, InterpreterStack], on_engine: OnEngine) -> InterpreterStack:
+    name = on_engine.name
+    if name not in stacks:
+        stacks[name] = InterpreterStack(name, ["ptc"])
+    return stacks[name]

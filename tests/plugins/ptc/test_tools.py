@@ -74,6 +74,7 @@ async def run(stack: InterpreterStack, turn: Turn, code: str) -> str:
         return session.render(await session.eval(code))
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize("name", ["then", "constructor", "delete", "toString", "hasOwnProperty"])
 async def test_names_with_a_meaning_in_javascript_are_callable(
     stack: InterpreterStack, make_tool: Make, name: str
@@ -82,6 +83,7 @@ async def test_names_with_a_meaning_in_javascript_are_callable(
     assert await run(stack, Turn(tools=[make_tool(name)]), code) == "<result>1</result>"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -102,6 +104,7 @@ async def test_input_reaches_the_tool(
     assert await run(stack, turn, code) == f"<result>{expected}</result>"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize("given", ["1", "'text'", "[1]", "new Map()", "() => 1"])
 async def test_input_that_is_no_object_is_refused(
     stack: InterpreterStack, make_tool: Make, given: str
@@ -112,6 +115,7 @@ async def test_input_that_is_no_object_is_refused(
     assert "taken" not in told
 
 
+@pytest.mark.engines("javascript")
 async def test_a_tool_may_choose_the_error(stack: InterpreterStack, make_tool: Make) -> None:
     async def call(given: dict[str, Any], context: CellContext) -> Any:
         raise GuestException("no more", name="QuotaError", left=0)
@@ -121,6 +125,7 @@ async def test_a_tool_may_choose_the_error(stack: InterpreterStack, make_tool: M
     assert told == '<result>["QuotaError", "no more", "tools.ask", 0]</result>'
 
 
+@pytest.mark.engines("javascript")
 async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Make) -> None:
     turn = Turn(tools=[make_tool("once", budget=1), make_tool("often")])
     code = "await tools.once(); await tools.often(); await tools.often(); await tools.once()"
@@ -129,6 +134,7 @@ async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Mak
     assert "tools.once 1 times" in told
 
 
+@pytest.mark.engines("javascript")
 async def test_a_reference_to_a_tool_that_is_gone_is_refused(
     stack: InterpreterStack, make_tool: Make
 ) -> None:
@@ -167,6 +173,7 @@ def many(make_tool: Make) -> Turn:
     )
 
 
+@pytest.mark.engines("javascript")
 async def test_search_finds_by_name_first(stack: InterpreterStack, many: Turn) -> None:
     found = await run(stack, many, "(await tools.$search('mail')).map(t => t.name).join()")
     assert found == "<result>sendMail,readNews</result>"
@@ -177,6 +184,7 @@ async def test_search_finds_by_name_first(stack: InterpreterStack, many: Turn) -
     assert await run(stack, many, "(await tools.$search()).length") == "<result>20</result>"
 
 
+@pytest.mark.engines("javascript")
 async def test_describe_shows_one(stack: InterpreterStack, many: Turn) -> None:
     for name in ("sendMail", "tools.sendMail"):
         told = await run(stack, many, f"await tools.$describe('{name}')")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from engines import OnEngine
 
 from interpstack import InterpreterStack, Limits, Session, Turn
 
@@ -39,11 +40,12 @@ def skill(skills: Path) -> MakeSkill:
 
 
 @pytest.fixture
-def stack() -> Iterator[InterpreterStack]:
+def stack(on_engine: OnEngine) -> Iterator[InterpreterStack]:
     """Keeps one session live; the others hibernate."""
     limits = Limits(cpu_seconds=2)
-    with InterpreterStack(plugins=["console", "skills"], limits=limits, max_live_sessions=1) as s:
-        yield s
+    plugins = ["console", "skills"]
+    with InterpreterStack(on_engine.name, plugins, limits=limits, max_live_sessions=1) as made:
+        yield made
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ def _skill(skill: Any) -> None:
     skill("m", {"index.js": CODE})
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     ("code", "text"),
     [
@@ -108,6 +109,7 @@ async def test_later_errors_keep_their_lines(session: Session, code: str, place:
     assert place in outcome.error.stack
 
 
+@pytest.mark.engines("javascript")
 async def test_imports_are_variables_of_the_session(session: Session) -> None:
     await session.eval('import d, {a} from "@/skills/m"; import * as all from "@/skills/m"')
     assert (await session.eval("d + a + all.b")).text == "10"
@@ -115,6 +117,7 @@ async def test_imports_are_variables_of_the_session(session: Session) -> None:
     assert (await session.eval("a")).text == "2"
 
 
+@pytest.mark.engines("javascript")
 async def test_a_missing_export_is_told_with_those_there_are(session: Session) -> None:
     outcome = await session.eval('import d, {a, nope} from "@/skills/m"; d')
     assert outcome.error is not None
@@ -141,6 +144,7 @@ async def test_no_syntax_of_a_script(session: Session, code: str) -> None:
     assert (await session.eval("1 + 1")).text == "2"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     ("code", "text"),
     [
@@ -176,6 +180,7 @@ async def test_odd_specifiers(session: Session, code: str, error: str) -> None:
     assert outcome.error.name == error
 
 
+@pytest.mark.engines("javascript")
 async def test_a_failed_import_can_be_caught(session: Session) -> None:
     outcome = await session.eval(
         'try { await import("@/skills/nope") }catch (e) { [e instanceof Error, e.name, e.message] }'

@@ -124,6 +124,7 @@ async def test_as_many_files_as_are_allowed(session: Session, skill: Any) -> Non
     assert (await session.eval('Object.keys(await import("@/skills/m")).length')).text == "255"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     "specifier",
     [

@@ -9,6 +9,7 @@ import pytest
 from interpstack import InterpreterStack, Session
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     ("files", "code", "text"),
     [
@@ -100,6 +101,7 @@ async def test_the_file_that_is_there_comes_first(session: Session, skill: Any) 
     assert (await session.eval('(await import("@/skills/m")).x')).text == "js"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
     ("imported", "why"),
     [
@@ -208,6 +210,7 @@ async def test_a_module_that_waits_for_ever_can_be_imported_again(
     assert (await session.eval('(await import("@/skills/m")).x')).text == "1"
 
 
+@pytest.mark.engines("javascript")
 async def test_what_failed_to_parse_can_be_mended(session: Session, skill: Any) -> None:
     directory = skill("m", {"index.js": "export {x} from './b.js'", "b.js": "export const x ="})
     assert (await session.eval('import "@/skills/m"')).error is not None

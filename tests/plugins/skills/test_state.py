@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Image, ImageError, InterpreterStack, Session, Turn
+from interpstack import Capability, Image, ImageError, InterpreterStack, Session, Turn
 
 COUNTER = """
 globalThis.runs = (globalThis.runs ?? 0) + 1;
@@ -34,12 +34,14 @@ async def check(session: Session, code: str, text: str) -> None:
     assert (outcome.error, outcome.text) == (None, text)
 
 
+@pytest.mark.engines("javascript")
 async def test_a_module_is_loaded_once(session: Session) -> None:
     await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
     await check(session, 'const again = await import("@/skills/m"); again.inc()', "2")
     await check(session, "[again.n, runs]", "[2, 1]")
 
 
+@pytest.mark.engines("javascript", needs=Capability.IMAGES)
 async def test_a_hibernated_session_keeps_its_modules(
     stack: InterpreterStack, turn: Turn, skills: Any
 ) -> None:
@@ -118,6 +120,7 @@ async def test_damaged_modules_are_no_state(
         await check(copy, "kept", "1")
 
 
+@pytest.mark.engines("javascript")
 async def test_sessions_do_not_see_each_others_modules(
     stack: InterpreterStack, session: Session, turn: Turn
 ) -> None:
@@ -129,6 +132,7 @@ async def test_sessions_do_not_see_each_others_modules(
         await check(other, "runs", "1")
 
 
+@pytest.mark.engines("javascript")
 async def test_skills_may_be_withdrawn(session: Session) -> None:
     await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
     session.bind(Turn())

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import pytest
 from deepagents import create_deep_agent
+from engines import OnEngine
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -96,10 +97,11 @@ class Crew:
 class Crews:
     """Makes crews, and what they are made of."""
 
+    engine: str = "quickjs"
     made: list[CodeInterpreterMiddleware] = attrs.field(factory=list)
 
     def __call__(self, *subagents: Any, agent_options: Any = None, **options: Any) -> Crew:
-        middleware = CodeInterpreterMiddleware(**options)
+        middleware = CodeInterpreterMiddleware(**{"engine": self.engine, **options})
         self.made.append(middleware)
         script = {"code": ""}
         prompts: list[str] = []
@@ -130,9 +132,9 @@ class Crews:
 
 
 @pytest.fixture
-def crews() -> Iterator[Crews]:
+def crews(on_engine: OnEngine) -> Iterator[Crews]:
     """Makes crews; closes what they opened."""
-    found = Crews()
+    found = Crews(on_engine.name)
     yield found
     for middleware in found.made:
         middleware.stack.close()

@@ -18,6 +18,7 @@ both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"]
 ASK = 'await task({description: "hello", subagentType: "kid"})'
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_declarative_subagent_answers(crews: Any, use_async: bool) -> None:
     crew = crews()
@@ -74,6 +75,7 @@ async def test_an_async_subagent_is_started_through_its_own_tools(
     assert crew.state["async_tasks"]["remote-1"]["agent_name"] == "far"
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_an_unknown_type_rejects_and_names_the_known_ones(
     crews: Any, use_async: bool
@@ -89,6 +91,7 @@ async def test_an_unknown_type_rejects_and_names_the_known_ones(
     assert "/" not in answer.replace("</result>", "")  # no path of the host
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_failing_subagent_rejects_and_the_others_go_on(crews: Any, use_async: bool) -> None:
     def reply(messages: list[Any], names: list[str]) -> str:
@@ -113,6 +116,7 @@ async def test_an_uncaught_failure_is_the_cells_error(crews: Any) -> None:
     assert answer.startswith('<error type="ToolError">the kid stumbled')
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_a_response_schema_gives_a_parsed_value(crews: Any, use_async: bool) -> None:
     seen: list[str] = []
@@ -144,6 +148,7 @@ async def test_a_compiled_subagent_takes_no_schema(crews: Any) -> None:
     assert "kid" in answer
 
 
+@pytest.mark.engines("javascript")
 async def test_an_interrupting_subagent_stops_the_graph_and_the_eval_is_replayed(
     crews: Any,
 ) -> None:
@@ -215,6 +220,7 @@ async def test_a_file_that_one_subagent_removes_stays_removed(crews: Any) -> Non
     assert sorted(crew.state["files"]) == ["/new.txt"]
 
 
+@pytest.mark.engines("javascript")
 async def test_parallel_updates_of_a_reducer_key_are_all_kept(crews: Any) -> None:
     from deepagents.graph import DeepAgentState
 

@@ -9,6 +9,7 @@ import pytest
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
 
+@pytest.mark.engines("javascript")
 @both
 async def test_start_and_complete(crews: Any, use_async: bool) -> None:
     crew = crews()
@@ -36,6 +37,7 @@ async def test_start_and_complete(crews: Any, use_async: bool) -> None:
     }
 
 
+@pytest.mark.engines("javascript")
 async def test_an_error_is_told_in_short(crews: Any) -> None:
     def reply(messages: list[Any], names: list[str]) -> str:
         raise RuntimeError("stumbled" + "!" * 5000)

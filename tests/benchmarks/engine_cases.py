@@ -1,0 +1,119 @@
+"""One engine's side of the table by engine: `engine_cases.py ENGINE CASE` writes a line of JSON.
+
+Each case runs in a process of its own, with the stack an agent would have and no agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+from guest_code import BY_LANGUAGE
+from memory import resident_bytes
+
+from interpstack import Cell, HostTool, InterpreterStack, Limits, Turn
+
+__all__: list[str] = []
+
+_REPEAT = 9
+_SESSIONS = 100
+_LIMITS = Limits(cpu_seconds=120)
+
+
+async def _echo(given: dict[str, Any], context: Any) -> Any:
+    return given["text"]
+
+
+def _stack(engine: str) -> InterpreterStack:
+    return InterpreterStack(engine, ["console", "ptc"], limits=_LIMITS)
+
+
+def _turn() -> Turn:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    return Turn(tools=[HostTool(name="echo", call=_echo, input_schema=schema)])
+
+
+async def _checked(session: Any, code: str) -> float:
+    begun = time.perf_counter()
+    text = session.render(await session.eval(Cell(source=code)))
+    spent = time.perf_counter() - begun
+    if "<result>" not in text:
+        raise RuntimeError(text[:500])
+    return spent
+
+
+async def cold(engine: str) -> float:
+    """From a stack to the first result; packages are imported, compiled guests are cached."""
+    with _stack(engine) as warm:
+        warm.prompt()  # imports the engine
+    begun = time.perf_counter()
+    with _stack(engine) as stack:
+        await _checked(stack.session("bench"), "1 + 1")
+        return time.perf_counter() - begun
+
+
+async def _warm(engine: str, name: str, before: str = "before") -> float:
+    with _stack(engine) as stack:
+        code = BY_LANGUAGE[stack.engine.language]
+        session = stack.session("bench")
+        session.bind(_turn())
+        await _checked(session, code[before])
+        await _checked(session, code[name])
+        return statistics.median([await _checked(session, code[name]) for _ in range(_REPEAT)])
+
+
+async def one_plus_one(engine: str) -> float:
+    return await _warm(engine, "one_plus_one")
+
+
+async def rows(engine: str) -> float:
+    return await _warm(engine, "rows", "make_rows")
+
+
+async def parallel_calls(engine: str) -> float:
+    return await _warm(engine, "parallel_calls")
+
+
+async def compute(engine: str) -> float:
+    return await _warm(engine, "compute")
+
+
+async def two_at_once(engine: str) -> float:
+    """How many times one cell's throughput two cells at once have; 2 at best, on two cores."""
+    with _stack(engine) as stack:
+        code = BY_LANGUAGE[stack.engine.language]["compute_long"]
+        sessions = [stack.session(f"bench {n}") for n in range(2)]
+        await asyncio.gather(*(_checked(session, code) for session in sessions))  # warm
+        found = []
+        for _ in range(3):
+            alone = await _checked(sessions[0], code)
+            begun = time.perf_counter()
+            await asyncio.gather(*(_checked(session, code) for session in sessions))
+            found.append(2 * alone / (time.perf_counter() - begun))
+        return statistics.median(found)
+
+
+async def idle_memory(engine: str) -> float:
+    """Bytes of this process and of its workers that 100 idle sessions add, the engine's own too."""
+    before = _resident()
+    with _stack(engine) as stack:
+        for number in range(_SESSIONS):
+            async with stack.session(f"session {number}") as session:
+                await _checked(session, BY_LANGUAGE[stack.engine.language]["small"])
+        return _resident() - before
+
+
+def _resident() -> int:
+    import psutil
+
+    workers = psutil.Process().children(recursive=True)
+    return resident_bytes() + sum(worker.memory_info().rss for worker in workers)
+
+
+if __name__ == "__main__":
+    _engine, _case = sys.argv[1:]
+    sys.stdout.write(json.dumps(asyncio.run(globals()[_case](_engine))) + "\n")
