@@ -115,6 +115,8 @@ def prompt_violations(root: Path) -> list[str]:
     """Long texts in the code of plugins; prompts belong in `prompt.md`."""
     found = []
     for path in sorted((root / "plugins").rglob("*.py")):
+        if path.name == "conformance.py":
+            continue  # guest code for the kit, which no model reads
         tree = ast.parse(path.read_text("utf-8"))
         skipped = set(_no_prompts(tree))
         for node in ast.walk(tree):

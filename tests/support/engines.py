@@ -51,7 +51,7 @@ def engine_named(name: str) -> OnEngine:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "engines(languages, needs=None, only=()): run on the engines of a language too, or on `all`",
+        "engines(languages, needs=None, only=()): run on engines of a language too, or on `all`",
     )
 
 
