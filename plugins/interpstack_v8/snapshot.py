@@ -26,7 +26,13 @@ _NAME: Final = "guest:cell"
 SCRIPT: Final = f"{_NAME}, <anonymous>"
 #: Globals that V8 or jsrun add to each context made from a snapshot, so that the kernel knows
 #: them for no variables of the guest.
-_LATE: Final = ("SuppressedError", "DisposableStack", "AsyncDisposableStack", "Float16Array")
+_LATE: Final = (
+    "SuppressedError",
+    "DisposableStack",
+    "AsyncDisposableStack",
+    "Float16Array",
+    "ReadableStream",
+)
 
 _snapshots: dict[tuple[GuestSource, ...], bytes] = {}
 _lock = threading.Lock()
