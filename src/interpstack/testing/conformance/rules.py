@@ -21,6 +21,10 @@ __all__ = [
 
 _C = TypeVar("_C", bound=type)
 
+#: Tests that measure what memory a guest takes in the host: a gap may stay hidden where the host
+#: uses freed memory again.
+_MEASURED = frozenset({"test_guests_keep_their_memory_elsewhere"})
+
 
 def kit(cls: _C) -> _C:
     """Mark the tests of a class as the kit's own."""
@@ -80,7 +84,8 @@ def mark_gaps(cls: type, root: type, gaps: Mapping[str, str], run: bool = True) 
         if test not in known:
             raise TypeError(f"{cls.__name__}.gaps names {name!r}, which is no test of the kit")
         if not parameter and test not in vars(cls):
-            setattr(cls, test, gap_mark(reason, run)(_copy(known[test])))
+            mark = gap_mark(reason, run, strict=test not in _MEASURED)
+            setattr(cls, test, mark(_copy(known[test])))
 
 
 def parametrize(
@@ -114,9 +119,9 @@ def case(key: str) -> str:
     return ascii(key)[1:-1]
 
 
-def gap_mark(reason: str, run: bool = True) -> pytest.MarkDecorator:
+def gap_mark(reason: str, run: bool = True, strict: bool = True) -> pytest.MarkDecorator:
     """The test must fail: a gap that has been closed is to be taken off the list."""
-    return pytest.mark.xfail(reason=reason, strict=True, run=run)
+    return pytest.mark.xfail(reason=reason, strict=strict, run=run)
 
 
 def check_skips(definition: Any) -> None:
