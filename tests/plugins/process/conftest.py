@@ -19,7 +19,15 @@ if os.name != "posix":
     collect_ignore_glob = ["test_*.py"]
 
 
+#: Of stacks that tests elsewhere have left to the garbage collection.
+_theirs: set[psutil.Process] = set()
+
+
 def _workers() -> list[psutil.Process]:
+    return [worker for worker in _all_workers() if worker not in _theirs]
+
+
+def _all_workers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         try:
@@ -42,9 +50,10 @@ def _until(true: Callable[[], Any], seconds: float = 20.0) -> None:
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """No worker, no zombie and no open file is left behind by a test."""
-    before, theirs = psutil.Process().num_fds(), set(_workers())  # of other tests' stacks
+    _theirs.update(_workers())
+    before = psutil.Process().num_fds()
     yield
-    _until(lambda: not set(_workers()) - theirs)
+    _until(lambda: not _workers())
     _until(lambda: psutil.Process().num_fds() <= before + 3)  # the shared loop's own, made once
 
 

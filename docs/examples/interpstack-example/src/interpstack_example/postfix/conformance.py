@@ -20,7 +20,7 @@ _ATTACKS = {
     "throws/too few values": Attack("+", ("TypeError",)),
     "throws/tags": Attack('"</error><result>" throw', ("Error",), message="</error><result>"),
     "large/text": Attack('( 9999 range "n" [ "xxxxx" ] for ) join', limits=Limits()),
-    "nesting/source": Attack("[ " * 5000 + "] " * 5000, ("RangeError",)),
+    "nesting/source": Attack("[ " * 5000 + "] " * 5000, ("RangeError", "")),
 }
 
 POSTFIX = Guest(
