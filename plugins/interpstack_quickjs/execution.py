@@ -21,6 +21,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError, prepare
+from interpstack.guests.javascript.exchange import answer_text, seed_words, value_completion
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -95,12 +96,7 @@ class QuickJSExecution(Execution):
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
             self._realm.modules.add(settlement.modules)
-            error = settlement.error
-            if error is None:
-                self._answers.append(f"[{settlement.id},false,{settlement.text}]")
-            else:
-                body = {"name": error.name, "message": error.message, "data": dict(error.data)}
-                self._answers.append(f"[{settlement.id},true,{json.dumps(body)}]")
+            self._answers.append(answer_text(settlement))
 
     def abort(self, reason: str) -> Progress:
         realm = self._realm
@@ -149,8 +145,7 @@ class QuickJSExecution(Execution):
 
     def _begin(self, now_ms: float) -> None:
         guest, base = self._realm.guest, self._realm.base
-        seed = self._cell.seed or 0
-        words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
+        words = seed_words(self._cell.seed)
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name}
         self._realm.dispatch("begin", words, told)
         if isinstance(self._source, TypeScriptError):
@@ -199,13 +194,7 @@ class QuickJSExecution(Execution):
             return None
         if "error" in told:
             return Completion(error=self._error(told["error"]))
-        return Completion(
-            text=told["text"],
-            omitted_chars=told["omitted"],
-            omitted_exact=told["exact"],
-            handle=told["handle"],
-            undefined=told["undefined"],
-        )
+        return value_completion(told)
 
     def _error(self, told: Mapping[str, str]) -> GuestError:
         name, message = told["name"], told["message"]

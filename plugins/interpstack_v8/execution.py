@@ -20,6 +20,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack.guests.javascript.exchange import answer_text, seed_words, value_completion
 from interpstack_v8.cells import Script, prepare
 from interpstack_v8.isolate import Isolate, IsolateLost, OutOfHeap, OutOfTime
 from interpstack_v8.snapshot import SCRIPT
@@ -91,12 +92,7 @@ class V8Execution(Execution):
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
             self._realm.modules.add(settlement.modules)
-            error = settlement.error
-            if error is None:
-                self._answers.append(f"[{settlement.id},false,{settlement.text}]")
-            else:
-                body = {"name": error.name, "message": error.message, "data": dict(error.data)}
-                self._answers.append(f"[{settlement.id},true,{json.dumps(body)}]")
+            self._answers.append(answer_text(settlement))
 
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
@@ -123,8 +119,7 @@ class V8Execution(Execution):
     # -- inside ----------------------------------------------------------------------------
 
     def _begin(self, now_ms: float) -> list[Any]:
-        seed = self._cell.seed or 0
-        words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
+        words = seed_words(self._cell.seed)
         told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name}
         try:
             script = prepare(self._cell.source, self._cell.language)
@@ -183,10 +178,4 @@ def _completion(told: Any) -> Completion | None:
     if "error" in told:
         error = told["error"]
         return Completion(error=GuestError(error["name"], error["message"], error["stack"]))
-    return Completion(
-        text=told["text"],
-        omitted_chars=told["omitted"],
-        omitted_exact=told["exact"],
-        handle=told["handle"],
-        undefined=told["undefined"],
-    )
+    return value_completion(told)
