@@ -22,8 +22,8 @@ from interpstack import (
 from interpstack.guests.javascript.cells import TypeScriptError
 from interpstack.guests.javascript.exchange import answer_text, seed_words, value_completion
 from interpstack_v8.cells import Script, prepare
+from interpstack_v8.context import SCRIPT
 from interpstack_v8.isolate import Isolate, IsolateLost, OutOfHeap, OutOfTime
-from interpstack_v8.snapshot import SCRIPT
 
 if TYPE_CHECKING:
     from interpstack_v8.realm import V8Realm

@@ -1,7 +1,7 @@
 // The host's door into a V8 context: one global function that does nothing without the token.
 //
-// Evaluated once, after the kernel, when the snapshot is made; takes the kernel and what else of
-// the context only the host may have. The guest shares the context afterwards, so the discipline
+// Evaluated once, after the kernel; takes the kernel and what else of the context only the host
+// may have. The guest shares the context afterwards, so the discipline
 // of `kernel.js` holds here too.
 (kernel, core, limitBuffers, NAME, SCRIPT) => {
   "use strict";
@@ -73,7 +73,7 @@
     if (kind === "begin") run(source, awaits);
     return progress;
   };
-  // Called once in each new context made from the snapshot, before any guest code.
+  // Called once, before any guest code.
   const enter = (secret, bytes, parkOp, recordOp, leftovers) => {
     const { ops, createTimer } = globals.__bootstrap.core;
     const callHost = ops.op_jsrun_call_python_sync;

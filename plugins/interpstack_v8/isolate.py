@@ -22,14 +22,14 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jsrun
 
 from interpstack import EngineFailure
+from interpstack_v8.context import DOOR, SetupScript
 from interpstack_v8.owner import owner
-from interpstack_v8.snapshot import DOOR
 
 __all__ = ["Isolate", "IsolateLost", "OutOfHeap", "OutOfTime"]
 
@@ -92,7 +92,7 @@ class Isolate:
     """A V8 heap with one context, and the thread jsrun runs it in.
 
     Args:
-        snapshot: What the context starts from.
+        setup: What is run in the context first.
         memory_bytes: The guest's memory limit; `None` for V8's own.
         resolve: Name of a module as another one imports it; raises if there is none.
         load: JavaScript of a module that was resolved.
@@ -100,7 +100,7 @@ class Isolate:
 
     def __init__(
         self,
-        snapshot: bytes,
+        setup: Sequence[SetupScript],
         memory_bytes: int | None,
         resolve: Callable[[str, str], str],
         load: Callable[[str], str],
@@ -114,7 +114,7 @@ class Isolate:
         self._hung = False
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
-        self._owner.call(self._open(snapshot, memory_bytes, resolve, load))
+        self._owner.call(self._open(setup, memory_bytes, resolve, load))
 
     @property
     def cpu_seconds(self) -> float:
@@ -145,7 +145,7 @@ class Isolate:
 
     async def _open(
         self,
-        snapshot: bytes,
+        setup: Sequence[SetupScript],
         memory_bytes: int | None,
         resolve: Callable[[str, str], str],
         load: Callable[[str], str],
@@ -154,7 +154,6 @@ class Isolate:
         config = jsrun.RuntimeConfig(
             max_heap_size=heap,
             enable_console=True,  # jsrun would empty the console plugin's
-            snapshot=snapshot,
             max_serialization_bytes=_MAX_TEXT,
         )
         try:
@@ -164,6 +163,8 @@ class Isolate:
         self._owner.adopt(self._close)
         self._runtime.set_module_resolver(resolve)
         self._runtime.set_module_loader(load)
+        for script in setup:
+            await self._set_up(script)
         buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
         given = [
             self._token,
@@ -174,6 +175,15 @@ class Isolate:
         ]
         text = ",".join(json.dumps(value) for value in given)
         await self._enter(f"{DOOR}({text})", None)
+
+    async def _set_up(self, script: SetupScript) -> None:
+        if self._runtime is None:
+            raise IsolateLost("it was closed")
+        try:
+            await self._runtime.eval_async(script.text)
+        except (RuntimeError, jsrun.JavaScriptError) as error:
+            await self._close()
+            raise EngineFailure(f"the guest source {script.name} failed: {error}") from error
 
     def _park(self) -> None:
         """Called in the isolate's thread, which has nothing to do."""

@@ -14,6 +14,9 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from interpstack import EngineFailure
+from interpstack_v8.platform import ready_platform
+
 __all__ = ["Owner", "owner"]
 
 _T = TypeVar("_T")
@@ -28,6 +31,11 @@ class Owner:
         self._open: set[Callable[[], Coroutine[Any, Any, None]]] = set()
         thread = threading.Thread(target=self._loop.run_forever, name="interpstack-v8", daemon=True)
         thread.start()
+        try:
+            self.call(self._ready())
+        except EngineFailure:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            raise
         # Threads of V8 that outlive the interpreter would crash the process.
         atexit.register(self._close)
 
@@ -45,6 +53,9 @@ class Owner:
 
     def release(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._open.discard(close)
+
+    async def _ready(self) -> None:
+        ready_platform()
 
     def _close(self) -> None:
         if self.pid != os.getpid():

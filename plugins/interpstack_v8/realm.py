@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 from interpstack import (
     BridgeSet,
@@ -17,11 +16,12 @@ from interpstack import (
     Limits,
     Realm,
 )
+from interpstack.guests.javascript import KERNEL_NAME
 from interpstack.guests.javascript.modules import ModuleTable
+from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.isolate import Isolate, IsolateLost, OutOfTime
 from interpstack_v8.residents import residents
-from interpstack_v8.snapshot import start_snapshot
 
 __all__ = ["V8Realm"]
 
@@ -30,8 +30,6 @@ _EXPORT_SECONDS: Final = 0.5
 #: Seconds for commands that run the kernel's code alone.
 _KERNEL_SECONDS: Final = 5.0
 _LANGUAGES: Final = ("javascript", "typescript")
-#: jsrun names modules by URL.
-_SCHEME: Final = "module:"
 
 
 class V8Realm(Realm):
@@ -52,7 +50,7 @@ class V8Realm(Realm):
         self._weight = 0
         self._closed = False
         self._bridges = bridges
-        self._snapshot = start_snapshot(bridges.sources_for("javascript"))
+        self._setup = setup_scripts(bridges.sources_for("javascript"))
         self._awake()
 
     # -- the protocol ----------------------------------------------------------------------
@@ -155,7 +153,7 @@ class V8Realm(Realm):
         isolate = self._isolate
         if isolate is None:
             isolate = Isolate(
-                self._snapshot, self.limits.memory_bytes, self._resolve, self._load_module
+                self._setup, self.limits.memory_bytes, self._resolve, self._load_module
             )
             self._offer(isolate)
             if self.saved:
@@ -202,15 +200,17 @@ class V8Realm(Realm):
     # -- modules, called in the isolate's thread -------------------------------------------
 
     def _resolve(self, specifier: str, importer: str) -> str:
-        base = unquote(importer.removeprefix(_SCHEME)) if importer.startswith(_SCHEME) else importer
+        if self._isolate is None and module_name(specifier) == KERNEL_NAME:
+            return specifier
+        base = module_name(importer)
         name = self.modules.resolve(base, specifier)
         if name is None:
             raise ImportError(f"Error resolving module '{specifier}' from '{base}'")
-        return _SCHEME + quote(name, safe="@/")
+        return module_url(name)
 
     def _load_module(self, url: str) -> str:
-        name = unquote(url.removeprefix(_SCHEME))
-        source = self.modules.load(name)
+        name = module_name(url)
+        source = kernel_module() if name == KERNEL_NAME else self.modules.load(name)
         if source is None:
             raise ImportError(f"Error loading module '{name}'")
         return source

@@ -1,15 +1,12 @@
-// What happens to a fresh context around the sources that are installed in it, when the snapshot
-// is made. `late` names globals that V8 adds to each context made from a snapshot: they are there
-// while the kernel takes down the names that are not the guest's.
+// What happens to a fresh context around the sources that are installed in it.
 ({
   __proto__: null,
-  prepare(late) {
+  prepare() {
     delete globalThis.console;
     // Web APIs look at shared memory, which guests do not get.
     globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {
       get byteLength() { throw new TypeError("no shared memory"); }
     };
-    for (const name of late) globalThis[name] ??= undefined;
   },
   // The kernel's interface, with output going to the host as well; see the end of `host.js`.
   tap() {
@@ -18,11 +15,10 @@
       __proto__: null, ...this.kernel.api, write: (line) => { this.record?.(line); write(line); },
     });
   },
-  seal(late) {
+  seal() {
     for (const name of Object.keys(globalThis)) // of jsrun; those of guests show, and no others
       Object.defineProperty(globalThis, name, { __proto__: null, enumerable: false });
     this.kernel.seal();
-    for (const name of late) if (globalThis[name] === undefined) delete globalThis[name];
     delete globalThis.$setup;
   },
 })

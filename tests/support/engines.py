@@ -9,7 +9,6 @@ writes the code. With `needs=Capability.X`, engines that lack it are left out; w
 from __future__ import annotations
 
 import importlib.util
-import os
 from typing import Any
 
 import attrs
@@ -35,9 +34,8 @@ class OnEngine:
 
 
 QUICKJS = OnEngine("quickjs", "javascript", "interpstack_quickjs")
-V8 = OnEngine("v8", "javascript", "jsrun")
 OTHERS = (
-    V8,
+    OnEngine("v8", "javascript", "jsrun"),
     OnEngine("process:quickjs", "javascript", "interpstack_process"),
     OnEngine("monty", "python", "pydantic_monty"),
 )
@@ -78,8 +76,6 @@ def _is_chosen(item: pytest.Item) -> bool:
     mark, spec = item.get_closest_marker("engines"), getattr(item, "callspec", None)
     if mark is None or spec is None or spec.params["on_engine"] is QUICKJS:
         return True
-    if spec.params["on_engine"] == V8 and os.environ.get("INTERPSTACK_V8") != "1":
-        return False  # `tests/integration/test_v8_apart.py` runs it
     return set(mark.kwargs.get("only", ())) <= set(spec.id.split("-"))
 
 

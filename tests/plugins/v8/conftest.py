@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interpstack import Bridge, InterpreterStack, Limits, Session
 
-_HERE = Path(__file__).parent
+pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+
+from interpstack_v8.owner import owner
 
 
-# Elsewhere they run in processes of their own; see `test_apart.py`.
-if os.environ.get("INTERPSTACK_V8") != "1":
-    collect_ignore = [path.name for path in _HERE.glob("test_*.py") if path.name != "test_apart.py"]
+@pytest.fixture(autouse=True, scope="session")
+def _engine_first() -> None:
+    """Tests that use jsrun itself must not be the first to do so."""
+    owner()
 
 
 async def _echo(value: Any) -> Any:

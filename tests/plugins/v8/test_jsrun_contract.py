@@ -34,6 +34,8 @@ def _with_runtime(check: Callable[[jsrun.Runtime], Coroutine[Any, Any, None]]) -
         "(async () => { for (;;) await 1; })(); 1",
         "Promise.resolve().then(() => { for (;;); }); 1",
         "({get text() { for (;;); }})",
+        "for (let b;;) b = Array(1000)",
+        "for (const b = [];;) { b.push(Array(1000).fill(1.5)); if (b.length > 1000) b.length = 0 }",
     ],
 )
 def test_a_timeout_stops_code_and_the_runtime_goes_on(source: str) -> None:

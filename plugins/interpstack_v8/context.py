@@ -1,0 +1,102 @@
+"""What is run in a fresh V8 context before any guest: kernel, web APIs and the plugins' sources.
+
+No start snapshot holds it. V8 keeps one read-only heap per process, laid out by the snapshot of
+the first isolate. An isolate from another snapshot, such as that of other sources or of a runtime
+that someone else opens, reads wrong objects there and, sooner or later, ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final
+from urllib.parse import quote, unquote
+
+import attrs
+
+from interpstack import GuestSource
+from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
+
+__all__ = [
+    "DOOR",
+    "SCRIPT",
+    "SetupScript",
+    "kernel_module",
+    "module_name",
+    "module_url",
+    "setup_scripts",
+]
+
+#: Global through which the host enters; see `host.js`.
+DOOR: Final = "$interpstack"
+_NAME: Final = "guest:cell"
+#: What V8 calls a cell in stack traces; the kernel puts the cell's own name in its place.
+SCRIPT: Final = f"{_NAME}, <anonymous>"
+#: jsrun names modules by URL.
+_SCHEME: Final = "module:"
+
+
+def module_url(name: str) -> str:
+    """What jsrun calls a module."""
+    return _SCHEME + quote(name, safe="@/")
+
+
+def module_name(url: str) -> str:
+    """The name in such a URL; other text as it is."""
+    return unquote(url.removeprefix(_SCHEME)) if url.startswith(_SCHEME) else url
+
+
+@attrs.frozen
+class SetupScript:
+    """JavaScript that sets a context up.
+
+    Attributes:
+        name: Of the source it comes from, for stack traces and failures.
+        text: A classic script whose value is `undefined`.
+    """
+
+    name: str
+    text: str
+
+
+def setup_scripts(sources: Sequence[GuestSource]) -> Sequence[SetupScript]:
+    """What makes a context of jsrun one of ours, with these guest sources installed, in order."""
+    return _scripts(tuple(sources))
+
+
+@cache
+def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
+    guarded = "(__bootstrap.core.ops.op_memory_usage)"
+    given = (
+        f"$setup.kernel, __bootstrap.core, $setup.limit, {json.dumps(DOOR)}, {json.dumps(_NAME)}"
+    )
+    web = GuestSource("javascript", "interpstack:web", web_source())
+    return (
+        _script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
+        _script("interpstack:prepare", "$setup.prepare()"),
+        _script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
+        # A module, so that what it imports can be told from what the guest's own code imports.
+        SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),
+        *(_script(each.name, f"({each.source})($setup.api)") for each in (web, *sources)),
+        _script("interpstack:host", f"$setup.record = ({_read('host.js')})({given})"),
+        _script("interpstack:seal", "$setup.seal()"),
+    )
+
+
+@cache
+def kernel_module() -> str:
+    """The module that sets the kernel up, which the module loader knows as `KERNEL_NAME`."""
+    return f"$setup.kernel = ({kernel_source()})(); $setup.tap()"
+
+
+def _script(name: str, source: str) -> SetupScript:
+    # jsrun names all that it runs alike; only what `eval` runs has a name of its own.
+    text = json.dumps(f"{source};undefined\n//# sourceURL={name}")
+    return SetupScript(name, f"(0, eval)({text})")
+
+
+@cache
+def _read(name: str) -> str:
+    return (files("interpstack_v8") / name).read_text("utf-8")

@@ -1,0 +1,40 @@
+"""Readies V8 itself, once per process.
+
+jsrun passes V8 its flags when a process first uses it, and has two sets of them. With those for
+runtimes, V8 leaves loops that call `Array(n)` without any place to stop at: neither a time limit
+nor the heap limit ends `for (;;) Array(1000)`. With those for snapshots, which also keep V8 to
+one thread an isolate (`--predictable --random-seed=42`), each such loop ends. So a snapshot is
+made first, and thrown away.
+"""
+
+from __future__ import annotations
+
+import jsrun
+
+from interpstack import EngineFailure
+
+__all__ = ["ready_platform"]
+
+
+def ready_platform() -> None:
+    """Have V8 start with flags under which every guest can be stopped.
+
+    Raises:
+        EngineFailure: Something else started V8 in this process before.
+    """
+    jsrun.SnapshotBuilder().build()
+    if _first_random() != _first_random():
+        raise EngineFailure(
+            "jsrun was used in this process before engine 'v8', and V8 now runs with flags under "
+            "which some loops cannot be stopped; open a session of the engine before, or use "
+            "engine='process:v8'"
+        )
+
+
+def _first_random() -> object:
+    """Seeded by a flag of the set that is wanted, and by chance otherwise."""
+    runtime = jsrun.Runtime()
+    try:
+        return runtime.eval("Math.random()")
+    finally:
+        runtime.close()

@@ -1,0 +1,56 @@
+"""Tests of interpstack_v8.platform."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_STRANGER_FIRST = """
+import jsrun
+runtime = jsrun.Runtime()
+runtime.eval("1")
+from interpstack import InterpreterStack
+with InterpreterStack(engine="v8") as stack:
+    print(stack.session("a").eval_sync("1 + 1").error)
+"""
+_STRANGER_LATER = """
+from interpstack import InterpreterStack
+with InterpreterStack(engine="v8") as stack:
+    sessions = [stack.session(str(n)) for n in range(3)]
+    for session in sessions:
+        session.eval_sync("1 + 1")
+    import jsrun
+    for n in range(20):
+        runtime = jsrun.Runtime()
+        runtime.eval("globalThis.o = {}; for (let n = 0; n < 5000; n++) o['k' + n] = n + 'v'")
+        runtime.close()
+        print(sessions[n % 3].eval_sync(f"globalThis.n{n} = 'v' + {n}").text)
+"""
+_MANY = """
+from interpstack import InterpreterStack
+for n in range(100):
+    with InterpreterStack(engine="v8", plugins=["console"] if n % 2 else []) as stack:
+        print(stack.session("a").eval_sync("['x1', 'x2', typeof console].join()").text)
+"""
+
+
+def _run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_v8_that_something_else_started_is_refused() -> None:
+    told = _run(_STRANGER_FIRST)
+    assert "jsrun was used in this process before" in told
+    assert "process:v8" in told
+
+
+def test_others_may_use_jsrun_afterwards() -> None:
+    assert _run(_STRANGER_LATER).split() == [f"v{n}" for n in range(20)]
+
+
+def test_realms_with_different_sources_share_a_process() -> None:
+    assert _run(_MANY).split() == ["x1,x2,undefined", "x1,x2,object"] * 50
