@@ -11,8 +11,9 @@ import asyncio
 import atexit
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from interpstack import EngineFailure
 from interpstack_v8.platform import ready_platform
@@ -20,6 +21,10 @@ from interpstack_v8.platform import ready_platform
 __all__ = ["Owner", "owner"]
 
 _T = TypeVar("_T")
+
+#: jsrun's threads that delivered the last results leave Python in this time; nothing tells when
+#: they have, and one that leaves while Python ends aborts the process.
+_LEAVING_SECONDS: Final = 0.05
 
 
 class Owner:
@@ -62,6 +67,7 @@ class Owner:
             return
         for close in list(self._open):
             self.call(close())
+        time.sleep(_LEAVING_SECONDS)
 
 
 _owner: Owner | None = None
