@@ -40,8 +40,9 @@ from interpstack.persistence import Persistence, RecordRejected
 from interpstack.plugins import PluginInfo, installed
 from interpstack.render import render
 from interpstack.requests import GuestException
-from interpstack.sessions import Session, SessionState
+from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
+from interpstack.states import SessionState
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
 from interpstack.workers import Slots, call_blocking, run_sync

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack.errors import ConfigurationError
-from interpstack.sessions import SessionState
+from interpstack.states import SessionState
 
 __all__ = ["Persistence", "RecordRejected"]
 

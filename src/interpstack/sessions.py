@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
@@ -24,30 +23,18 @@ from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
 from interpstack.requests import GuestException
+from interpstack.states import SessionState, expanded, notice_of_values, squeezed, take_state
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
 
-__all__ = ["Session", "SessionState"]
+__all__ = ["Session"]
 
 _T = TypeVar("_T")
 #: Sessions whose cells the current code runs in; bridge handlers inherit it.
 _running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
-
-
-@attrs.frozen(kw_only=True)
-class SessionState:
-    """What a session holds between two cells.
-
-    Attributes:
-        image: The engine's own form, exact; `None` if the engine has no images.
-        values: Portable values of the globals; `None` if the engine cannot export them.
-    """
-
-    image: Image | None = None
-    values: Mapping[str, Any] | None = None
 
 
 class Session:
@@ -101,20 +88,7 @@ class Session:
         async with self._exclusive():
             outcome = await self._eval(cell)
             realm, _ = await self._ready()
-            return outcome, await _off_loop(partial(self._take_state, realm))
-
-    def _take_state(self, realm: Realm) -> SessionState:
-        capabilities = self._stack.engine.capabilities
-        image = realm.image() if Capability.IMAGES in capabilities else None
-        if Capability.VALUES not in capabilities:
-            return SessionState(image=image)
-        try:
-            return SessionState(image=image, values=realm.values())
-        except EngineFailure:
-            # Reading values may run code of the guest, which may have used up time or memory.
-            if image is None:
-                raise
-            return SessionState(image=image)
+            return outcome, await _off_loop(partial(take_state, realm, self._stack.engine))
 
     async def _eval(self, cell: Cell) -> Outcome:
         self._cells += 1
@@ -182,7 +156,7 @@ class Session:
         """
         async with self._exclusive():
             if self._realm is None:
-                return None if self._image is None else _expanded(self._image)
+                return None if self._image is None else expanded(self._image)
             return await _off_loop(self._realm.image)
 
     async def restore(self, image: Image) -> None:
@@ -222,11 +196,7 @@ class Session:
             raise ImageError("nothing of the state was stored")
         await self.reset()
         await self.load(state.values)
-        lost = [k for k, v in state.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
-        notice = "Variables of earlier cells were restored from their values."
-        if lost:
-            notice += f" Not restored: {', '.join(sorted(lost)[:50])}."
-        return (notice,)
+        return (notice_of_values(state.values),)
 
     async def names(self) -> Sequence[str]:
         """Names of the globals that cells have defined."""
@@ -314,7 +284,7 @@ class Session:
             realm = self._realm
             if realm is None:
                 return False
-            self._image = await _off_loop(lambda: _squeezed(realm.image()))
+            self._image = await _off_loop(lambda: squeezed(realm.image()))
             await self._drop_realm()
             return True
 
@@ -352,14 +322,14 @@ class Session:
     async def _put_state(self, state: SessionState) -> None:
         """Hold a state again; its realm is opened when it is needed."""
         if state.image is not None:
-            self._image = _squeezed(state.image)
+            self._image = squeezed(state.image)
         elif state.values is not None:
             realm, _ = await self._ready()
             await _off_loop(partial(realm.load, state.values))
 
     async def _open(self, bridges: BridgeSet) -> Realm:
         engine, limits = self._stack.engine, self._stack.limits
-        image = None if self._image is None else _expanded(self._image)
+        image = None if self._image is None else expanded(self._image)
         try:
             realm = await _off_loop(lambda: engine.open(limits, bridges, image))
         except ImageError as error:
@@ -381,7 +351,7 @@ class Session:
         middle = await self._suspended(recording, bridges)
         if middle is None and Capability.UNDO in capabilities:
             return await self._run(realm, cell, bridges, attrs.evolve(recording, undo=True))
-        before = await _off_loop(partial(self._take_state, realm))
+        before = await _off_loop(partial(take_state, realm, self._stack.engine))
         if middle is not None:
             await self._drop_realm()
             suspended, realm = middle
@@ -474,14 +444,6 @@ class Session:
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
-
-
-def _squeezed(image: Image) -> Image:
-    return attrs.evolve(image, data=zlib.compress(image.data, 1))
-
-
-def _expanded(image: Image) -> Image:
-    return attrs.evolve(image, data=zlib.decompress(image.data))
 
 
 async def _off_loop(function: Callable[[], _T]) -> _T:

@@ -22,7 +22,7 @@ from interpstack import (
     Turn,
     hookimpl,
 )
-from interpstack.sessions import SessionState
+from interpstack.states import SessionState
 from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeExecution
 

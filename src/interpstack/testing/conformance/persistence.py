@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from interpstack.engine import Image
 from interpstack.errors import ImageError
 from interpstack.persistence import Persistence, RecordRejected
-from interpstack.sessions import SessionState
 from interpstack.stack import InterpreterStack
+from interpstack.states import SessionState
 from interpstack.testing.conformance import rules
 from interpstack.testing.fake import FakeEngine
 from interpstack.turns import Turn

@@ -6,7 +6,7 @@ import json
 
 from interpstack.engine import Cell
 from interpstack.errors import UnsupportedValue
-from interpstack.sessions import SessionState
+from interpstack.states import SessionState
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, finish, poll
 from interpstack.values import decode

@@ -1,0 +1,64 @@
+"""What a session holds between two cells, and how it is taken from a realm."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from interpstack.engine import Capability, Engine, Image, Realm
+from interpstack.errors import EngineFailure
+
+__all__ = ["SessionState", "expanded", "notice_of_values", "squeezed", "take_state"]
+
+
+@attrs.frozen(kw_only=True)
+class SessionState:
+    """What a session holds between two cells.
+
+    Attributes:
+        image: The engine's own form, exact; `None` if the engine has no images.
+        values: Portable values of the globals; `None` if the engine cannot export them.
+    """
+
+    image: Image | None = None
+    values: Mapping[str, Any] | None = None
+
+
+def take_state(realm: Realm, engine: Engine) -> SessionState:
+    """The realm's state, in all forms its engine has.
+
+    Raises:
+        EngineFailure: None of them could be taken.
+    """
+    image = realm.image() if Capability.IMAGES in engine.capabilities else None
+    if Capability.VALUES not in engine.capabilities:
+        return SessionState(image=image)
+    try:
+        return SessionState(image=image, values=realm.values())
+    except EngineFailure:
+        # Reading values may run code of the guest, which may have used up time or memory.
+        if image is None:
+            raise
+        return SessionState(image=image)
+
+
+def notice_of_values(values: Mapping[str, Any]) -> str:
+    """What the reader is told where a state came back from its portable values."""
+    lost = [k for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"]
+    notice = "Variables of earlier cells were restored from their values."
+    if lost:
+        notice += f" Not restored: {', '.join(sorted(lost)[:50])}."
+    return notice
+
+
+def squeezed(image: Image) -> Image:
+    """The image as it is kept in memory."""
+    return attrs.evolve(image, data=zlib.compress(image.data, 1))
+
+
+def expanded(image: Image) -> Image:
+    """The image as the engine takes it."""
+    return attrs.evolve(image, data=zlib.decompress(image.data))
