@@ -31,6 +31,9 @@ _PART: Final = 65536
 _PAGE: Final = 4096
 _BLOCK: Final = 256
 _WORD: Final = 4
+#: Blocks of a page that may differ before each is stored as it is: looking for what is the same
+#: in them takes longer than storing it.
+_FEW: Final = 8
 #: Bytes between two changes that are stored rather than beginning a new stretch.
 _GAP: Final = 16
 _CHANGES: Final = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
@@ -107,14 +110,24 @@ def _changes(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
 
 
 def _in_page(memory: Memory, reference: Memory, page: int) -> Iterator[Span]:
-    for block in range(page, page + _PAGE, _BLOCK):
-        now, before = memory[block : block + _BLOCK], reference[block : block + _BLOCK]
-        if now == before:
-            continue
-        changed = int.from_bytes(now, "little") ^ int.from_bytes(before, "little")
-        for found in _CHANGES.finditer(changed.to_bytes(_BLOCK, "little")):
-            first, last = found.span()
-            yield block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
+    differ = [
+        block
+        for block in range(page, page + _PAGE, _BLOCK)
+        if memory[block : block + _BLOCK] != reference[block : block + _BLOCK]
+    ]
+    for block in differ:
+        if len(differ) > _FEW:
+            yield block, block + _BLOCK
+        else:
+            yield from _in_block(memory, reference, block)
+
+
+def _in_block(memory: Memory, reference: Memory, block: int) -> Iterator[Span]:
+    now, before = memory[block : block + _BLOCK], reference[block : block + _BLOCK]
+    changed = int.from_bytes(now, "little") ^ int.from_bytes(before, "little")
+    for found in _CHANGES.finditer(changed.to_bytes(_BLOCK, "little")):
+        first, last = found.span()
+        yield block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
 
 
 def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:

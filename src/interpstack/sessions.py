@@ -91,8 +91,15 @@ class Session:
         async with self._exclusive():
             return await self._eval(cell)
 
-    async def eval_with_state(self, cell: str | Cell) -> tuple[Outcome, SessionState]:
+    async def eval_with_state(
+        self, cell: str | Cell, *, wants_values: Callable[[Image], bool] = lambda image: True
+    ) -> tuple[Outcome, SessionState]:
         """`eval`, then the session's state as this cell left it, before any other cell runs.
+
+        Args:
+            cell: Source text, or a `Cell`.
+            wants_values: Says whether the state is to have values beside such an image; to
+                export much data takes longer than most cells.
 
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
@@ -101,12 +108,15 @@ class Session:
         async with self._exclusive():
             outcome = await self._eval(cell)
             realm, _ = await self._ready()
-            return outcome, await _off_loop(partial(self._take_state, realm))
+            return outcome, await _off_loop(partial(self._take_state, realm, wants_values))
 
-    def _take_state(self, realm: Realm) -> SessionState:
+    def _take_state(
+        self, realm: Realm, wants_values: Callable[[Image], bool] = lambda image: True
+    ) -> SessionState:
         capabilities = self._stack.engine.capabilities
         image = realm.image() if Capability.IMAGES in capabilities else None
-        if Capability.VALUES not in capabilities:
+        alone = image is not None and not wants_values(image)
+        if alone or Capability.VALUES not in capabilities:
             return SessionState(image=image)
         try:
             return SessionState(image=image, values=realm.values())

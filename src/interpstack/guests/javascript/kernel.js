@@ -33,6 +33,7 @@
   const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
+  const lookupGetter = uncurry(Object.prototype.__lookupGetter__);
   const functionToString = uncurry(Function.prototype.toString);
   const slice = uncurry(String.prototype.slice);
   const indexOf = uncurry(String.prototype.indexOf);
@@ -161,6 +162,7 @@
       && ownKeys(arrayPrototype)[0] === "length";
   }
   let plainLeft = 0;
+  let quiet = false; // what has a getter does not count as plain, and the getter is not run
   function isPlain(value, depth) {
     if (depth > 100) return false;
     if (isArray(value)) {
@@ -175,6 +177,7 @@
     const names = keys(value);
     for (let i = 0; i < names.length; i++) {
       const key = names[i];
+      if (quiet && lookupGetter(value, key) !== undefined) return false;
       if (key === "$" || (plainLeft -= key.length) < 0 || !isPlainItem(value[key], depth)) return false;
     }
     return true;
@@ -1022,12 +1025,25 @@
     if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
     if (found.get === undefined && found.set === undefined) {
       try {
+        const text = quietText(found.value);
+        if (text !== undefined) return text;
         if (!hasAccessor(found.value, 0)) return encodeValue(found.value);
       } catch {
         why = lostReason(found.value);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
+  }
+  // The text of plain data; looked through once, where everything else is looked through twice.
+  function quietText(value) {
+    quiet = true;
+    try {
+      encodedChars = 0;
+      const text = plainText(value);
+      return text === undefined ? text : bounded(text);
+    } finally {
+      quiet = false;
+    }
   }
   // Whether reading all of a value would run a getter. Long lists would take too long to look
   // through; what a getter in them does is undone by the host.
