@@ -20,6 +20,8 @@ VERSION: Final = 1
 #: Characters of an input that are kept, to tell what was asked for.
 _PREVIEW_CHARS: Final = 200
 
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
 Entry = Mapping[str, Any]
 #: A request as it is recorded: id, bridge, digest of the input, start of the input.
 Asked = Sequence[Any]
@@ -41,7 +43,7 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
 
 def asked_entry(request: Request) -> list[Any]:
     """A request without its input, which may be large or secret."""
-    text = json.dumps(request.wire, separators=(",", ":"))
+    text = _to_json(request.wire)
     return [request.id, request.bridge, digest(text), text[:_PREVIEW_CHARS]]
 
 

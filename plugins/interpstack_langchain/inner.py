@@ -217,10 +217,12 @@ async def run_tool(
     scope = running.scope_of(context)
     call = NativeCall(callbacks=running.callbacks, configurable=scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
-    runtime = dataclasses.replace(running.request.runtime, tool_call_id=call_id)
+    runtime = running.request.runtime
+    config = runtime.config
     if configurable or scope:
-        merged = {**runtime.config.get("configurable", {}), **scope, **configurable}
-        runtime = dataclasses.replace(runtime, config={**runtime.config, "configurable": merged})
+        merged = {**config.get("configurable", {}), **scope, **configurable}
+        config = {**config, "configurable": merged}
+    runtime = dataclasses.replace(runtime, tool_call_id=call_id, config=config)
     request = dataclasses.replace(
         running.request,
         tool_call={"type": "tool_call", "name": tool.name, "args": given, "id": call_id},

@@ -31,6 +31,7 @@ from interpstack_langchain.scopes import (
     answers_given,
     checkpoint_key,
     scope,
+    sender,
     take_plain_answer,
 )
 
@@ -141,6 +142,7 @@ class EvalLedger:
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
     _stored: bool = attrs.field(default=False, init=False)
 
     # -- entries ---------------------------------------------------------------------------
@@ -246,7 +248,8 @@ class EvalLedger:
         found = self._scopes.get(request_id)
         if found is None:
             answers = ledger.noted(f"answers {request_id}") or []
-            found = scope(self.config, f"call:{request_id}", answers, self._given)
+            self._send = self._send or sender(self.config)
+            found = scope(self.config, f"call:{request_id}", answers, self._given, self._send)
             self._scopes[request_id] = found
         return found
 

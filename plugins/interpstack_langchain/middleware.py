@@ -302,7 +302,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         ):
             if not keeps or known.detached:
                 return await session.eval(Cell(source=code)), {}
-            outcome, kept = await session.eval_with_state(Cell(source=code))
+            outcome, kept = await session.eval_with_state(
+                Cell(source=code), wants_values=self._mode.wants_values
+            )
             if outcome.error is not None and outcome.error.name == "EngineFailure":
                 known.spoiled = True
                 return _undone(outcome, outcome.error), {}

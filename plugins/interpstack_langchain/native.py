@@ -13,9 +13,9 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar, Token
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -60,6 +60,10 @@ class NativeCall:
         return self.returned and self.told == as_text(message.content)
 
 
+#: Where a copy of a tool remembers, for some sets of argument names, which of them are told.
+_TOLD = "_interpstack_told"
+_KNOWN_INPUTS = 64
+
 noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
 
 
@@ -82,6 +86,7 @@ def native_tool(tool: BaseTool) -> BaseTool:
         _classes[cls] = _noting_class(cls)
     twin = copy.copy(tool)
     object.__setattr__(twin, "__class__", _classes[cls])
+    twin.__dict__[_TOLD] = {}
     if isinstance(tool, (StructuredTool, Tool)):
         twin.__dict__["func"] = _resolved(tool.func)
         twin.__dict__["coroutine"] = _resolved(tool.coroutine)
@@ -135,16 +140,22 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
         under = _under(config)
-        with _alone(cls.invoke, under):
+        token = _alone(cls.invoke, under)
+        try:
             answer = cls.invoke(self, given, under, **kwargs)
+        finally:
+            _not_alone(token)
         return noting.get().note_answer(answer)
 
     async def ainvoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
         under = _under(config)
-        with _alone(cls.ainvoke, under):
+        token = _alone(cls.ainvoke, under)
+        try:
             answer = await cls.ainvoke(self, given, under, **kwargs)
+        finally:
+            _not_alone(token)
         return noting.get().note_answer(answer)
 
     members = {
@@ -153,12 +164,34 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
         "invoke": invoke,
         "ainvoke": ainvoke,
     }
+    if hasattr(cls, "_filter_injected_args"):
+        members["_filter_injected_args"] = _filter_of(cls)
     made = type(cls.__name__, (cls,), members)
     # Not among the members: pydantic would take them for private attributes.
     type.__setattr__(made, "_run", _Method(noted, cls._run))
     if cls._arun is not BaseTool._arun:  # noqa: SLF001 - that one goes on to `_run`
         type.__setattr__(made, "_arun", _Method(anoted, cls._arun))
     return made
+
+
+def _filter_of(cls: type[BaseTool]) -> Callable[..., dict[str, Any]]:
+    """What leaves injected arguments out of what callbacks are told.
+
+    Which they are depends on the tool and on the names alone, yet LangChain finds out anew for
+    each call.
+    """
+
+    def filtered(self: BaseTool, given: dict[str, Any]) -> dict[str, Any]:
+        known, names = self.__dict__[_TOLD], tuple(given)
+        told = known.get(names)
+        if told is not None:
+            return {name: given[name] for name in told}
+        found = cls._filter_injected_args(self, given)
+        if len(known) < _KNOWN_INPUTS:
+            known[names] = list(found)
+        return found
+
+    return filtered
 
 
 class _Method:
@@ -173,9 +206,13 @@ class _Method:
         self._shown: tuple[inspect.Signature, dict[str, Any]] | None = None
         # What cannot be resolved is left to be read from the method itself.
         with suppress(NameError, TypeError, ValueError):
-            signature = inspect.signature(method)
+            signature, hints = inspect.signature(method), typing.get_type_hints(method)
             _, *parameters = signature.parameters.values()
-            self._shown = signature.replace(parameters=parameters), typing.get_type_hints(method)
+            if method.__module__.startswith("langchain_core."):
+                # No schema is made of them; only this annotation is looked for.
+                parameters = [p.replace(annotation=hints.get(p.name, Any)) for p in parameters]
+                hints = {name: hint for name, hint in hints.items() if hint is RunnableConfig}
+            self._shown = signature.replace(parameters=parameters), hints
 
     def __get__(self, tool: BaseTool | None, owner: type[BaseTool]) -> Callable[..., Any]:
         if tool is None:
@@ -189,22 +226,24 @@ class _Method:
         return _showing(bound, *self._shown)
 
 
-@contextmanager
-def _alone(method: Callable[..., Any], config: RunnableConfig) -> Iterator[None]:
+def _alone(method: Callable[..., Any], config: RunnableConfig) -> Token[Any] | None:
     """Let a configuration stand alone, where LangChain would merge it with the eval's, twice.
 
     The one is made from the other, so this changes nothing but the time it takes. A tool with a
     method of its own may read the eval's configuration, though.
+
+    Returns:
+        For `_not_alone`, to be called at the end.
     """
     if "metadata" not in config or not method.__module__.startswith("langchain_core."):
-        yield
-        return
+        return None
     # What `get_config` and `get_stream_writer` of LangGraph need stays, for callback handlers.
     left: RunnableConfig = {"configurable": config.get("configurable", {})}
-    token = var_child_runnable_config.set(left)
-    try:
-        yield
-    finally:
+    return var_child_runnable_config.set(left)
+
+
+def _not_alone(token: Token[Any] | None) -> None:
+    if token is not None:
         var_child_runnable_config.reset(token)
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "entered",
     "pending_calls",
     "scope",
+    "sender",
     "take_plain_answer",
 ]
 
@@ -153,6 +154,7 @@ def scope(
     name: str,
     answers: list[Any],
     given: Mapping[str, Any] = {},
+    send: Callable[[Any], None] | None = None,
 ) -> Scope:
     """A scope in a task.
 
@@ -161,6 +163,7 @@ def scope(
         name: Unique in the task, the same in every run of it.
         answers: What the scope's interrupts were answered in earlier runs.
         given: Answers of this resume to interrupts of the scope, by their ids.
+        send: What `sender` made for the task, where it has many scopes.
     """
     conf = config.get("configurable", {})
     outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
@@ -171,7 +174,7 @@ def scope(
     configurable = {
         CONFIG_KEY_CHECKPOINT_NS: namespace,
         CONFIG_KEY_RESUME_MAP: dict(given),
-        CONFIG_KEY_SEND: _without_answers(conf[CONFIG_KEY_SEND]),
+        CONFIG_KEY_SEND: send or sender(config),
         CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
             step=outer.step,
             stop=outer.stop,
@@ -221,7 +224,10 @@ def _counter() -> Callable[[], int]:
     return count().__next__
 
 
-def _without_answers(send: Callable[[Any], Any]) -> Callable[[Any], None]:
+def sender(config: Mapping[str, Any]) -> Callable[[Any], None]:
+    """What takes the writes of a task's scopes: all but answers, which are kept per scope."""
+    send = config["configurable"][CONFIG_KEY_SEND]
+
     def send_rest(writes: Any) -> None:
         rest = [write for write in writes if write[0] != RESUME]
         if rest:

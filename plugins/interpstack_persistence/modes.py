@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from interpstack import Persistence, SessionState
+from interpstack import Image, Persistence, SessionState
 from interpstack_persistence.records import pack_record, unpack_record
 
 __all__ = ["CallMode", "ThreadMode", "TurnMode"]
+
+#: Bytes of the largest image of a turn that is stored with portable values beside it.
+_VALUES_BESIDE: Final = 2**18
 
 
 class _Recorded(Persistence):
@@ -39,6 +42,12 @@ class TurnMode(_Recorded):
 
     name: ClassVar[str] = "turn"
     scope: ClassVar[str] = "turn"
+
+    def wants_values(self, image: Image) -> bool:
+        # They are for the day the engine is upgraded, which hardly falls into a turn. Of a small
+        # state they cost nothing; to look through a large one may take longer than the eval.
+        size = len(image.data)
+        return size <= _VALUES_BESIDE or (self.max_bytes is not None and size > self.max_bytes)
 
 
 class CallMode(_Recorded):

@@ -29,9 +29,9 @@ MAX_BEFORE: Final = 4 * 2**20
 #: Payloads up to this size are worth the slower compression.
 _SMALL: Final = 2**17
 _SMALL_LEVEL: Final = 9
-#: For others; one that finds strings of megabytes ago costs less if most of them are there.
+#: For others; where most of it is found in another payload, looking harder finds no more.
 _LEVEL: Final = 3
-_LEVEL_BEHIND: Final = 5
+_LEVEL_BEHIND: Final = 2
 
 
 def pack_payload(state: SessionState, max_bytes: int | None) -> tuple[bytes, str]:
@@ -91,7 +91,8 @@ def compress(payload: bytes, before: bytes) -> bytes:
     if len(payload) <= _SMALL:
         level = _SMALL_LEVEL
     elif before:
-        level, sizes["hash_log"] = _LEVEL_BEHIND, max(17, len(before).bit_length())
+        # Below a quarter as many places as bytes, most of what is there is not found again.
+        level, sizes["hash_log"] = _LEVEL_BEHIND, max(16, len(before).bit_length() - 2)
     parameters = zstandard.ZstdCompressionParameters.from_level(level, **sizes)
     compressor = zstandard.ZstdCompressor(
         compression_params=parameters, dict_data=_dictionary(before)

@@ -31,6 +31,9 @@ _PART: Final = 65536
 _PAGE: Final = 4096
 _BLOCK: Final = 256
 _WORD: Final = 4
+#: Blocks of a page that may differ before each is stored as it is: looking for what is the same
+#: in them takes longer than storing it.
+_FEW: Final = 8
 #: Bytes between two changes that are stored rather than beginning a new stretch.
 _GAP: Final = 16
 _CHANGES: Final = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
@@ -93,28 +96,46 @@ def _stretches(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
 
 
 def _changes(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
-    no_part, no_page = bytes(_PART), bytes(_PAGE)
+    before, nothing = memoryview(reference), memoryview(bytes(_PART))
+    # `startswith` compares in place, where slices would be copied first.
     for part in range(start // _PART * _PART, len(memory), _PART):
-        if memory[part : part + _PART] == (reference[part : part + _PART] or no_part):
+        if memory.startswith(before[part : part + _PART] or nothing, part):
             continue
         for page in range(max(part, start // _PAGE * _PAGE), part + _PART, _PAGE):
-            if memory[page : page + _PAGE] == (reference[page : page + _PAGE] or no_page):
-                continue
-            if page >= len(reference):
+            if page < len(reference):
+                yield from _in_page(memory, before, page)
+            elif not memory.startswith(nothing[:_PAGE], page):
                 yield page, page + _PAGE  # all of it is new
-            else:
-                yield from _in_page(memory, reference, page)
 
 
-def _in_page(memory: Memory, reference: Memory, page: int) -> Iterator[Span]:
-    for block in range(page, page + _PAGE, _BLOCK):
-        now, before = memory[block : block + _BLOCK], reference[block : block + _BLOCK]
-        if now == before:
-            continue
-        changed = int.from_bytes(now, "little") ^ int.from_bytes(before, "little")
-        for found in _CHANGES.finditer(changed.to_bytes(_BLOCK, "little")):
-            first, last = found.span()
-            yield block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
+def _in_page(memory: Memory, reference: memoryview, page: int) -> Iterator[Span]:
+    if memory.startswith(reference[page : page + _PAGE], page):
+        return
+    differ = [
+        block
+        for block in range(page, page + _PAGE, _BLOCK)
+        if not memory.startswith(reference[block : block + _BLOCK], block)
+    ]
+    for block in differ:
+        if len(differ) > _FEW:
+            yield block, block + _BLOCK
+        else:
+            yield from _in_block(memory, reference, block)
+
+
+def _in_block(memory: Memory, reference: memoryview, block: int) -> Iterator[Span]:
+    now, before = memory[block : block + _BLOCK], reference[block : block + _BLOCK]
+    changed = int.from_bytes(now, "little") ^ int.from_bytes(before, "little")
+    first, last = ((changed & -changed).bit_length() - 1) // 8, -(-changed.bit_length() // 8)
+    if last - first <= 2 * _GAP:  # as in most blocks
+        yield _in_words(block, first, last)
+        return
+    for found in _CHANGES.finditer(changed.to_bytes(_BLOCK, "little")):
+        yield _in_words(block, *found.span())
+
+
+def _in_words(block: int, first: int, last: int) -> Span:
+    return block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
 
 
 def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:

@@ -101,7 +101,16 @@ class CellContext:
 
     def for_request(self, request_id: int, call_key: str, plain_input: bool = False) -> CellContext:
         """The same context, seen from one request."""
-        return attrs.evolve(self, request_id=request_id, call_key=call_key, plain_input=plain_input)
+        return CellContext(  # written out: this is done for every call
+            self.session_key,
+            self.cell,
+            request_id,
+            call_key,
+            plain_input,
+            self.ledger,
+            self._console,
+            self._attachments,
+        )
 
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
         """Add lines to the cell's console output, or note that some were dropped."""

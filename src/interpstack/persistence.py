@@ -11,6 +11,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from interpstack.engine import Image
 from interpstack.errors import ConfigurationError
 from interpstack.states import SessionState
 
@@ -42,6 +43,10 @@ class Persistence(abc.ABC):
     def stores(self) -> bool:
         """Whether records are made at all; effectively whether state outlives a turn."""
         return self.scope == "thread"
+
+    def wants_values(self, image: Image) -> bool:
+        """Whether a state with such an image is to come to `dump` with its values, too."""
+        return True
 
     @abc.abstractmethod
     def dump(

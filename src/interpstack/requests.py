@@ -267,9 +267,10 @@ class Requests:
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""
-        own = self._bridge_slots.setdefault(
-            bridge.name, asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
-        )
+        own = self._bridge_slots.get(bridge.name)
+        if own is None:
+            own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
+            self._bridge_slots[bridge.name] = own
         async with own, self._slots:
             key = f"{self.cell.seed:x}:{request.id}"
             context = self.context.for_request(request.id, key, request.plain)

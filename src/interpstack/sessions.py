@@ -78,8 +78,15 @@ class Session:
         async with self._exclusive():
             return await self._eval(cell)
 
-    async def eval_with_state(self, cell: str | Cell) -> tuple[Outcome, SessionState]:
+    async def eval_with_state(
+        self, cell: str | Cell, *, wants_values: Callable[[Image], bool] = lambda image: True
+    ) -> tuple[Outcome, SessionState]:
         """`eval`, then the session's state as this cell left it, before any other cell runs.
+
+        Args:
+            cell: Source text, or a `Cell`.
+            wants_values: Says whether the state is to have values beside such an image; to
+                export much data takes longer than most cells.
 
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
@@ -88,7 +95,8 @@ class Session:
         async with self._exclusive():
             outcome = await self._eval(cell)
             realm, _ = await self._ready()
-            return outcome, await _off_loop(partial(take_state, realm, self._stack.engine))
+            engine = self._stack.engine
+            return outcome, await _off_loop(partial(take_state, realm, engine, wants_values))
 
     async def _eval(self, cell: Cell) -> Outcome:
         self._cells += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -27,14 +27,22 @@ class SessionState:
     values: Mapping[str, Any] | None = None
 
 
-def take_state(realm: Realm, engine: Engine) -> SessionState:
+def take_state(
+    realm: Realm, engine: Engine, wants_values: Callable[[Image], bool] = lambda image: True
+) -> SessionState:
     """The realm's state, in all forms its engine has.
+
+    Args:
+        realm: Between two cells.
+        engine: The realm's.
+        wants_values: Says whether values are to stand beside such an image.
 
     Raises:
         EngineFailure: None of them could be taken.
     """
     image = realm.image() if Capability.IMAGES in engine.capabilities else None
-    if Capability.VALUES not in engine.capabilities:
+    alone = image is not None and not wants_values(image)
+    if alone or Capability.VALUES not in engine.capabilities:
         return SessionState(image=image)
     try:
         return SessionState(image=image, values=realm.values())

@@ -648,8 +648,8 @@ async def test_a_hundred_parallel_calls_are_a_few_crossings(
     crossings: list[int] = []
     evaluate = Session.eval_with_state
 
-    async def spy(self: Session, cell: Any) -> Any:
-        outcome, state = await evaluate(self, cell)
+    async def spy(self: Session, cell: Any, **options: Any) -> Any:
+        outcome, state = await evaluate(self, cell, **options)
         crossings.append(outcome.usage.crossings)
         return outcome, state
 

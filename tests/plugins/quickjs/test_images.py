@@ -49,6 +49,28 @@ def test_round_trip(changes: dict[int, int], grown: int, extra: dict[str, str]) 
     assert (found.size, found.stack_pointer, told) == (len(heap.memory), 1000, extra)
 
 
+def _difference(changes: dict[int, int]) -> dict[int, int]:
+    """What comes back of bytes that were changed."""
+    found, _ = unpack(pack(_changed(changes, 0), _BASE, {}), _BASE, _LIMIT)
+    memory = _memory(found)
+    return {at: memory[at] for at in range(1000, len(memory)) if memory[at] != _BASE.memory[at]}
+
+
+@pytest.mark.parametrize("at", [*range(70_000, 70_012), 69_887, 69_888, 2**17 - 1])
+@pytest.mark.parametrize("bit", range(8))
+def test_every_bit_comes_back(at: int, bit: int) -> None:
+    changes = {at: _BASE.memory[at] ^ 1 << bit}
+    assert _difference(changes) == changes
+
+
+@pytest.mark.parametrize("distance", [1, 4, 16, 17, 24, 28, 32, 33, 100, 256, 4096])
+@pytest.mark.parametrize("count", [2, 40])
+def test_bytes_at_any_distance_come_back(distance: int, count: int) -> None:
+    places = [at for at in range(70_003, 70_003 + count * distance, distance) if at < 2**17]
+    changes = {at: _BASE.memory[at] ^ 129 for at in places}
+    assert _difference(changes) == changes
+
+
 def test_an_unchanged_heap_is_nearly_nothing() -> None:
     assert len(pack(_BASE, _BASE, {})) < 100
 

@@ -33,6 +33,7 @@
   const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
+  const lookupGetter = uncurry(Object.prototype.__lookupGetter__);
   const functionToString = uncurry(Function.prototype.toString);
   const slice = uncurry(String.prototype.slice);
   const indexOf = uncurry(String.prototype.indexOf);
@@ -151,18 +152,22 @@
   let encodedPlain = false; // whether what was encoded last holds no tag
   // What JSON can say is left to the engine's own JSON, which is many times faster.
   function plainText(value) {
-    if (typeof value !== "object" || value === null || !arraysAreSound()) return undefined;
+    if (typeof value !== "object" || value === null) return undefined;
     plainLeft = limits.valueChars;
-    return isPlain(value, 0) ? stringify(value) : undefined;
+    deepest = 0;
+    return isPlain(value, 0) && arraysAreSound() ? stringify(value) : undefined;
   }
-  // JSON pushes onto arrays of its own, which a guest can tamper with through their prototype.
+  // JSON pushes each level onto an array of its own, which a guest can tamper with through the
+  // prototype.
   function arraysAreSound() {
-    return getPrototypeOf(arrayPrototype) === objectPrototype && !("toJSON" in arrayPrototype)
-      && ownKeys(arrayPrototype)[0] === "length";
+    if (getPrototypeOf(arrayPrototype) !== objectPrototype || "toJSON" in arrayPrototype) return false;
+    for (let i = 0; i <= deepest + 1; i++) if (i in arrayPrototype) return false;
+    return true;
   }
-  let plainLeft = 0;
+  let plainLeft = 0, deepest = 0;
+  let quiet = false; // what has a getter does not count as plain, and the getter is not run
   function isPlain(value, depth) {
-    if (depth > 100) return false;
+    if (depth > deepest && (deepest = depth) > 100) return false;
     if (isArray(value)) {
       if (getPrototypeOf(value) !== arrayPrototype || "toJSON" in value) return false;
       const length = value.length;
@@ -175,6 +180,7 @@
     const names = keys(value);
     for (let i = 0; i < names.length; i++) {
       const key = names[i];
+      if (quiet && lookupGetter(value, key) !== undefined) return false;
       if (key === "$" || (plainLeft -= key.length) < 0 || !isPlainItem(value[key], depth)) return false;
     }
     return true;
@@ -701,12 +707,12 @@
 
   // -- requests ----------------------------------------------------------------------------
 
-  function open(name, text, plain) {
+  function open(quoted, text, plain) {
     const id = nextId++;
-    requests[requests.length] = "[" + id + "," + stringify(name) + "," + text + (plain === true ? ",true]" : "]");
+    requests[requests.length] = "[" + id + "," + quoted + "," + text + (plain === true ? ",true]" : "]");
     return id;
   }
-  function request(name, input) {
+  function request(name, input, quoted = stringify(name)) {
     return new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
       // The host counts and refuses; what is far beyond the limit need not trouble it.
@@ -715,7 +721,7 @@
           + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
       const site = new ErrorClass();
-      pending[open(name, text, encodedPlain)] = { __proto__: null, resolve, reject, site };
+      pending[open(quoted, text, encodedPlain)] = { __proto__: null, resolve, reject, site };
     });
   }
   function call(name, input) {
@@ -727,7 +733,7 @@
     if (!active) throw new ErrorClass("a timer was set after its cell had ended");
     if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
     openTimers++;
-    const id = open("timer", "" + (ms > 0 && ms < 2147483647 ? +ms : ms > 0 ? 2147483647 : 0));
+    const id = open('"timer"', "" + (ms > 0 && ms < 2147483647 ? +ms : ms > 0 ? 2147483647 : 0));
     pending[id] = { __proto__: null, callback, drains, at: requests.length - 1 };
     return id;
   }
@@ -870,7 +876,8 @@
   // -- what the guest sees of bridges ------------------------------------------------------
 
   function stub(name, last, awaited) {
-    const made = awaited ? { [last](input) { return request(name, input); } }[last]
+    const quoted = stringify(name);
+    const made = awaited ? { [last](input) { return request(name, input, quoted); } }[last]
       : { [last](input) { call(name, input); } }[last];
     return freeze(made);
   }
@@ -1022,12 +1029,25 @@
     if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
     if (found.get === undefined && found.set === undefined) {
       try {
+        const text = quietText(found.value);
+        if (text !== undefined) return text;
         if (!hasAccessor(found.value, 0)) return encodeValue(found.value);
       } catch {
         why = lostReason(found.value);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
+  }
+  // The text of plain data; looked through once, where everything else is looked through twice.
+  function quietText(value) {
+    quiet = true;
+    try {
+      encodedChars = 0;
+      const text = plainText(value);
+      return text === undefined ? text : bounded(text);
+    } finally {
+      quiet = false;
+    }
   }
   // Whether reading all of a value would run a getter. Long lists would take too long to look
   // through; what a getter in them does is undone by the host.
