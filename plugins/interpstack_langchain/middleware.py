@@ -12,7 +12,6 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, Mod
 from langchain_core.messages import SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
@@ -22,11 +21,9 @@ from interpstack import (
     ConfigurationError,
     Engine,
     GuestError,
-    HostTool,
     InterpreterStack,
     InterpstackError,
     Outcome,
-    ReplayDivergence,
     Turn,
     call_blocking,
     render,
@@ -35,10 +32,10 @@ from interpstack import (
 from interpstack_langchain import plugin
 from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.commands import answer, reducers
-from interpstack_langchain.dispatch import dispatcher
 from interpstack_langchain.evaluation import EvalTool
-from interpstack_langchain.inner import EvalCall, host_tool, running_eval
+from interpstack_langchain.inner import EvalCall, running_eval
 from interpstack_langchain.ledgers import Ledgers
+from interpstack_langchain.offers import Offers
 from interpstack_langchain.options import Options, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
@@ -116,7 +113,6 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         durable: bool = True,
     ) -> None:
         super().__init__()
-        self._skills = None if skills_backend is None else BackendSkills(skills_backend)
         self.options = Options(
             memory_limit=memory_limit,
             timeout=timeout,
@@ -160,12 +156,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         )
         self._sessions = Sessions(self.stack, self._mode)
         self._order = CallOrder(tool_name)
-        self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
-        self._turns: dict[tuple[int, ...], Turn] = {}
+        skills = None if skills_backend is None else BackendSkills(skills_backend)
+        self._offers = Offers(self.stack, self.options, self._mode.scope, skills)
         language = self.stack.engine.language
         described = tool_description(self._mode.scope, language)
         self.tools = [EvalTool.make(tool_name, described, self._evaluate, language)]
-        self._check_names()
 
     # -- the model's side ------------------------------------------------------------------
 
@@ -210,7 +205,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
         self._sessions.offer(self._owner(request.state), tools)
-        text = self.stack.prompt(self._turn(tools))
+        text = self.stack.prompt(self._offers.turn(tools))
         before = request.system_message
         if before is None:
             message = SystemMessage(content=text)
@@ -271,7 +266,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         if running.store is not None:
             state, done = with_writes(state, await running.store.step_writes())
         offered = self._sessions.offered(self._owner(state))
-        turn = self._turn(request.runtime.tools if offered is None else offered)
+        turn = self._offers.turn(request.runtime.tools if offered is None else offered)
         if running.store is not None:
             bridges = self.stack.bridge_set(turn)
             running.store.offered = [b.name for b in bridges if b.awaited and not b.hidden]
@@ -326,59 +321,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         message = ToolMessage(content=text, tool_call_id=running.id, name=self.options.tool_name)
         return answer(message, running.commands, update, reducers(running.request.runtime.config))
 
-    # -- what code may call ----------------------------------------------------------------
-
-    def _turn(self, tools: Iterable[BaseTool]) -> Turn:
-        """What code may call, given the tools the agent has now; the same tools, the same turn."""
-        named = {tool.name: tool for tool in tools}
-        chosen = self._choose(named)
-        task = named.get("task") if self.options.subagents else None
-        key = tuple(id(tool) for tool in (*chosen, task))
-        turn = self._turns.get(key)
-        if turn is None:
-            options: dict[str, Any] = {
-                "langchain": self.options,
-                "scope": self._mode.scope,
-                "ledger_store": _ledger_store,
-                "tool_name": self.options.tool_name,
-            }
-            if self._skills is not None:
-                options["skills"] = self._skills
-            if task is not None:
-                options["dispatch"] = dispatcher(task)
-                options["dispatch_passes"] = (GraphBubbleUp, ReplayDivergence)
-                options["max_subagent_concurrency"] = self.options.max_subagent_concurrency
-            turn = Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
-            self._turns = {**dict(list(self._turns.items())[-15:]), key: turn}
-        return turn
-
-    def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
-        """Tools of the allowlist: objects first, then names the agent has, each once."""
-        chosen: dict[str, BaseTool] = {}
-        for item in self.options.ptc:
-            if isinstance(item, BaseTool):
-                chosen.setdefault(item.name, item)
-        for item in self.options.ptc:
-            if isinstance(item, str) and item in tools:
-                chosen.setdefault(item, tools[item])
-        chosen.pop(self.options.tool_name, None)
-        return list(chosen.values())
-
-    def _host_tool(self, tool: BaseTool) -> HostTool:
-        found = self._converted.get(id(tool))
-        if found is None:
-            found = self._converted[id(tool)] = (tool, host_tool(tool))
-        return found[1]
-
-    def _check_names(self) -> None:
-        """Find names that no code could use now, not in the middle of a conversation."""
-
-        async def never(given: dict[str, Any], context: Any) -> None:
-            raise AssertionError("only the name is checked")
-
-        names = [item if isinstance(item, str) else item.name for item in self.options.ptc]
-        tools = [HostTool(name=name, call=never) for name in dict.fromkeys(names)]
-        self.stack.bridge_set(Turn(tools=tools))
+    # -- whose variables -------------------------------------------------------------------
 
     def _owner(self, state: Any) -> str:
         """Which conversation this is: the thread, and the subgraph in it."""
@@ -403,12 +346,6 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
 class REPLMiddleware(CodeInterpreterMiddleware):
     """The name `CodeInterpreterMiddleware` had in the first release of the peer."""
-
-
-def _ledger_store() -> Any:
-    """What keeps the ledger of the eval that is about to run."""
-    running = running_eval.get(None)
-    return None if running is None else running.store
 
 
 def _subgraph() -> str:
