@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
+
+import attrs
 
 from interpstack import (
     BridgeSet,
@@ -35,6 +39,8 @@ __all__ = ["QuickJSEngine"]
 
 #: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
 _EXPORT_SECONDS: Final = 0.5
+#: Bytes of the largest memory that is kept for the next copy.
+_MAX_SCRATCH: Final = 16 * 2**20
 _LANGUAGES: Final = ("javascript", "typescript")
 
 
@@ -48,32 +54,46 @@ class QuickJSEngine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         base = base_heaps.get(bridges.sources_for(self.language))
-        if image is None:
-            realm = QuickJSRealm(base, limits, base.heap, None, ModuleTable())
-        else:
-            realm = QuickJSRealm(base, limits, *_heap_of(image, base, limits))
+        state = _State(base.heap) if image is None else _state_of(image, base, limits)
+        realm = QuickJSRealm(base, limits, state)
         realm.bind(bridges)
         return realm
+
+
+@attrs.frozen
+class _State:
+    """What a realm begins with.
+
+    Attributes:
+        heap: Its memory.
+        cell: Name of the cell that was running.
+        modules: Those that were loaded.
+        bound: Digest of what the guest was last told of bridges and limits.
+    """
+
+    heap: Heap
+    cell: str | None = None
+    modules: ModuleTable = attrs.field(factory=ModuleTable)
+    bound: str = ""
 
 
 class QuickJSRealm(Realm):
     """One instance of the guest, replaced by another when it is stopped in the middle."""
 
-    def __init__(
-        self, base: Base, limits: Limits, heap: Heap, cell: str | None, modules: ModuleTable
-    ) -> None:
+    def __init__(self, base: Base, limits: Limits, state: _State) -> None:
         self.base = base
         self.limits = limits
         self._bridges: BridgeSet | None = None
-        self._suspended = cell
-        self.running: str | None = cell
-        self.modules = modules
-        self.guest = self._new_guest(heap)
-        self._touched = heap is not base.heap
+        self._suspended = state.cell
+        self.running: str | None = state.cell
+        self.modules = state.modules
+        self._bound = state.bound
+        self.guest = self._new_guest(state.heap)
+        self._touched = state.heap is not base.heap
         #: Memory of a copy that nobody needs any more.
         self._spare: bytearray | None = None
         #: What the guest's memory still is; every command ends that.
-        self._copy: Heap | None = None
+        self._copy: Heap | None = state.heap
 
     def bind(self, bridges: BridgeSet) -> None:
         first, self._bridges = self._bridges is None, bridges
@@ -89,7 +109,10 @@ class QuickJSRealm(Realm):
             "timers": self.limits.timers,
             "requests": self.limits.requests,
         }
-        self._trusted("bind", offered, given, undo=undo)
+        bound = hashlib.sha256(json.dumps([offered, given]).encode()).hexdigest()[:32]
+        if bound != self._bound:  # else the restored guest knows
+            self._trusted("bind", offered, given, undo=undo)
+            self._bound = bound
 
     def start(self, cell: Cell) -> Execution:
         if cell.language is not None and cell.language not in _LANGUAGES:
@@ -108,18 +131,18 @@ class QuickJSRealm(Realm):
         return QuickJSExecution(self, Cell(source="", name=name), heap, started=True)
 
     def _heap(self, image: Image) -> Heap:
-        return _heap_of(image, self.base, self.limits)[0]
+        return _state_of(image, self.base, self.limits).heap
 
     def image(self) -> Image:
-        from interpstack_quickjs.images import pack
+        from interpstack_quickjs.images import compared, pack
 
-        extra = {"cell": self.running, "modules": self.modules.dump()}
+        extra = {"cell": self.running, "modules": self.modules.dump(), "bound": self._bound}
         extra = {key: value for key, value in extra.items() if value}
-        heap = self._new_copy()
+        heap = self._passing_copy()
         if isinstance(heap.memory, bytearray):
             self.base.wipe(heap.memory)
-        self._keep(heap)
-        data = pack(heap, self.base.heap, extra)
+        self._copy = compared(heap, self.base.heap)
+        data = pack(self._copy, self.base.heap, extra)
         return Image(QuickJSEngine.name, self.base.id, data)
 
     def values(self) -> Mapping[str, Any]:
@@ -135,13 +158,13 @@ class QuickJSRealm(Realm):
 
         So the next image does not differ by it, and a realm goes on as one restored would.
         """
-        before = self._before()
-        text = self._trusted(command, seconds=seconds)
         if not self._touched:
-            return text
+            return self._trusted(command, seconds=seconds)
+        kept, before = self._copy, self._passing_copy()
+        text = self._trusted(command, seconds=seconds, before=before)
         if before.size == self.guest.memory_bytes:
             self.guest.load(before)
-            self._copy = before
+            self._copy = kept
         elif self.running is None:
             self.restore(before)  # memory has grown, which no instance can undo
         return text
@@ -155,6 +178,10 @@ class QuickJSRealm(Realm):
         if not self._touched:
             return self.base.heap
         return self._copy or self._keep(self._new_copy())
+
+    def _passing_copy(self) -> Heap:
+        """What the guest's memory is now, until this thread makes another such copy."""
+        return self.guest.heap(_scratch.take(self.guest.memory_bytes))
 
     def _new_copy(self) -> Heap:
         # A cell that is running may still be taken back to the copy made before it.
@@ -178,6 +205,7 @@ class QuickJSRealm(Realm):
         self.running = None
         self.guest = self._new_guest(heap)
         if self._bridges is not None:
+            self._bound = ""
             self._offer(self._bridges, undo=False)
 
     def _new_guest(self, heap: Heap) -> Guest:
@@ -208,10 +236,17 @@ class QuickJSRealm(Realm):
             raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""
 
-    def _trusted(self, *command: Any, undo: bool = True, seconds: float | None = None) -> str:
+    def _trusted(
+        self,
+        *command: Any,
+        undo: bool = True,
+        seconds: float | None = None,
+        before: Heap | None = None,
+    ) -> str:
         """Run a command outside a cell; code of the guest may still run in it."""
         guest = self.guest
-        before = self._before() if undo else self.base.heap
+        if before is None:
+            before = self._before() if undo else self.base.heap
         with guest.runtime.ticker:
             guest.set_time(seconds or self.limits.cpu_seconds)
             try:
@@ -222,7 +257,24 @@ class QuickJSRealm(Realm):
                 raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
 
 
-def _heap_of(image: Image, base: Base, limits: Limits) -> tuple[Heap, str | None, ModuleTable]:
+class _Scratch(threading.local):
+    """Memory for copies that are looked through and thrown away; fresh memory costs more."""
+
+    memory: bytearray | None = None
+
+    def take(self, size: int) -> bytearray | None:
+        """Memory of that size, to be used before anything else is taken in this thread."""
+        if size > _MAX_SCRATCH:
+            return None
+        if self.memory is None or len(self.memory) != size:
+            self.memory = bytearray(size)
+        return self.memory
+
+
+_scratch = _Scratch()
+
+
+def _state_of(image: Image, base: Base, limits: Limits) -> _State:
     if image.engine != QuickJSEngine.name:
         raise ImageError(f"the image is of engine {image.engine!r}, not {QuickJSEngine.name!r}")
     if image.base != base.id:
@@ -230,10 +282,10 @@ def _heap_of(image: Image, base: Base, limits: Limits) -> tuple[Heap, str | None
     from interpstack_quickjs.images import unpack
 
     heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
-    cell = extra.get("cell")
+    cell, bound = extra.get("cell"), str(extra.get("bound", ""))
     if cell is not None and not isinstance(cell, str):
         raise ImageError("the image is damaged: its cell has no name")
     try:
-        return heap, cell, ModuleTable(extra.get("modules", ""))
+        return _State(heap, cell, ModuleTable(extra.get("modules", "")), bound)
     except (ValueError, TypeError) as error:
         raise ImageError(f"the image is damaged: {error}") from error

@@ -21,7 +21,7 @@ import attrs
 from interpstack import ImageError
 from interpstack_quickjs.guest import Heap
 
-__all__ = ["pack", "unpack"]
+__all__ = ["compared", "pack", "unpack"]
 
 _MAGIC: Final = b"IQJ2"
 _HEAD: Final = struct.Struct("<4sI")
@@ -51,14 +51,25 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
         base: What `unpack` will be given.
         extra: Plain JSON data stored beside it.
     """
-    memory, reference = heap.memory, base.memory
-    header = {"size": len(memory), "stack": heap.stack_pointer, "extra": extra}
+    if heap.memory is not base.memory:
+        heap = compared(heap, base)
+    header = {"size": heap.size, "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
     parts = [_HEAD.pack(_MAGIC, len(head)), head]
-    # Below the stack pointer lies what calls that have returned left behind.
-    for start, end in _stretches(memory, reference, heap.stack_pointer):
-        parts.append(_STRETCH.pack(start // _WORD, (end - start) // _WORD) + memory[start:end])
+    for start, data in heap.differences:
+        parts += (_STRETCH.pack(start // _WORD, len(data) // _WORD), data)
     return b"".join(parts)
+
+
+def compared(heap: Heap, base: Heap) -> Heap:
+    """The same heap as the memory of `base` and what differs from it."""
+    memory, stack = heap.memory, heap.stack_pointer
+    differences = tuple(
+        (max(start, stack), bytes(memory[max(start, stack) : end]))
+        for start, end in _stretches(memory, base.memory, stack)
+        if end > stack  # below lies what is left of other calls, and of other guests
+    )
+    return attrs.evolve(base, stack_pointer=stack, size=heap.size, differences=differences)
 
 
 def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:

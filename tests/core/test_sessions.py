@@ -284,6 +284,22 @@ async def test_a_state_is_restored_from_its_image_or_else_from_its_values(
     assert (await stack.session("c").eval("x")).text == "1"
 
 
+async def test_a_state_has_values_only_where_they_are_wanted(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("a")
+    asked: list[Any] = []
+
+    def wants_values(image: Any) -> bool:
+        asked.append(image)
+        return len(asked) > 1
+
+    _, alone = await session.eval_with_state("x = 1", wants_values=wants_values)
+    _, both = await session.eval_with_state("x", wants_values=wants_values)
+    assert (alone.values, both.values) == (None, {"x": 1})
+    assert asked == [alone.image, both.image]
+
+
 async def test_notices_come_with_the_next_outcome_only(make_session: Make) -> None:
     session = make_session()
     session.notify("y was lost")

@@ -608,6 +608,28 @@ async def test_inner_calls_are_traced_below_their_eval(talk: Any, evals: Any) ->
     assert sorted(parents, key=str) == sorted(evals_run, key=str)
 
 
+@both
+async def test_callbacks_are_told_the_input_without_what_is_injected(talk: Any) -> None:
+    told: list[Any] = []
+
+    class Inputs(BaseCallbackHandler):
+        def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+            if serialized["name"] == "look":
+                told.append(kwargs["inputs"])
+
+    @tool
+    def look(key: str, runtime: ToolRuntime, more: str = "") -> str:
+        """Look something up."""
+        return f"{key}{more} {runtime.tool_call_id is not None}"
+
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [Inputs()]}
+    given = "[{key: 'a'}, {key: 'b', more: 'c'}, {key: 'd'}]"
+    code = f"const found = []; for (const one of {given}) found.push(await tools.look(one)); found"
+    answer = await talk(ptc=[look]).run(code, config=config)
+    assert answer == ['<result>["a True", "bc True", "d True"]</result>']
+    assert told == [{"key": "a"}, {"key": "b", "more": "c"}, {"key": "d"}]
+
+
 async def test_astream_events_shows_inner_calls(talk: Any, evals: Any) -> None:
     chat = talk(ptc=[add])
     chat.say([evals("await tools.add({a: 1})")])

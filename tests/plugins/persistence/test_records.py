@@ -388,6 +388,17 @@ def test_values_too_large_to_stand_beside_an_image_are_left_out() -> None:
     assert loaded.values is None
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "wanted"),
+    [("turn", 2**18, True), ("turn", 2**18 + 1, False), ("turn", 2**20 + 1, True)]
+    + [(name, 2**19, True) for name in ("thread", "call")],
+)
+def test_large_states_of_a_turn_are_images_alone(name: str, size: int, wanted: bool) -> None:
+    image = Image("quickjs", "base-1", bytes(size))
+    assert mode(name, max_bytes=2**20).wants_values(image) is wanted
+    assert mode(name).wants_values(image) is (wanted and size < 2**20)
+
+
 # -- a session -----------------------------------------------------------------------------
 
 

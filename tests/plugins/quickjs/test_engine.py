@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from interpstack import (
@@ -348,7 +349,50 @@ def test_stale_bridges_are_gone_after_binding_others() -> None:
     realm.close()
 
 
+def test_a_restored_guest_knows_its_bridges_and_limits() -> None:
+    first = _open()
+    _run(first, "const kept = host.get; 0")
+    image = first.image()
+    again = _open(image)
+    assert again.image().data == image.data  # it was not told anew
+    assert _text(again, "[kept === host.get, typeof host.other]") == '[true, "function"]'
+    fewer = BridgeRegistry([Bridge(name="tools.x", handler=lambda value: value, raw=True)])
+    other = QuickJSEngine().open(_LIMITS, fewer.freeze(), image)
+    assert _text(other, "[typeof host, typeof tools.x]") == '["undefined", "function"]'
+    short = QuickJSEngine().open(attrs.evolve(_LIMITS, console_chars=10), _offer(), image)
+    assert short.image().data != image.data
+    for realm in (first, again, other, short):
+        realm.close()
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_arrays_that_are_tampered_with_change_no_input(index: int) -> None:
+    realm = _open()
+    trap = "{set(v) { throw 1 }, get() { throw 2 }, configurable: true}"
+    _run(realm, f"Object.defineProperty(Array.prototype, {index}, {trap}); 0")
+    execution = realm.start(Cell(source="host.get({a: {b: [{c: 1}]}}); 0"))
+    (request,) = execution.poll(0.0, 1.0).requests
+    assert request.wire == {"a": {"b": [{"c": 1}]}}
+    realm.close()
+
+
 # -- reading values ------------------------------------------------------------------------
+
+
+def test_a_state_is_as_it_was_after_its_values_are_read() -> None:
+    realms = [_open(), _open()]
+    for realm in realms:
+        _run(realm, "let n = 1; const rows = Array.from({length: 50}, (_, i) => ({i})); 0")
+        realm.image()
+    assert realms[0].values()["n"] == 1
+    for realm in realms:
+        execution = realm.start(Cell(source="n = 2; rows.length = 0; await host.get(n)"))
+        execution.poll(0.0, 1.0)
+        execution.undo()
+    assert [_text(realm, "[n, rows.length]") for realm in realms] == ["[1, 50]"] * 2
+    assert realms[0].image().data == realms[1].image().data
+    for realm in realms:
+        realm.close()
 
 
 @pytest.mark.parametrize(
@@ -359,6 +403,8 @@ def test_stale_bridges_are_gone_after_binding_others() -> None:
         "new Map([[{get z() { ran++ }}, 1]])",
         "new Set([{set z(v) {}, get z() { ran++ }}])",
         "Object.assign(new (class { }), {a: {get b() { ran++ }}})",
+        "[{a: 1, set b(v) { ran++ }}]",
+        "Array.from({length: 20000}, (_, i) => i ? 0 : {get x() { ran++ }})",
     ],
 )
 def test_values_with_accessors_are_not_read(value: str) -> None:

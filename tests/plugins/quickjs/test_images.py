@@ -71,6 +71,11 @@ def test_bytes_at_any_distance_come_back(distance: int, count: int) -> None:
     assert _difference(changes) == changes
 
 
+def test_nothing_below_the_stack_pointer_is_stored() -> None:
+    assert not _difference({at: _BASE.memory[at] ^ 255 for at in range(1000)})
+    assert b"secret" not in pack(_changed(dict(enumerate(b"secret", 990)), 0), _BASE, {})
+
+
 def test_an_unchanged_heap_is_nearly_nothing() -> None:
     assert len(pack(_BASE, _BASE, {})) < 100
 

@@ -165,7 +165,7 @@
     return true;
   }
   let plainLeft = 0, deepest = 0;
-  let quiet = false; // what has a getter does not count as plain, and the getter is not run
+  let quiet = false, met = false; // getters are not run but met, and what has one is not plain
   function isPlain(value, depth) {
     if (depth > deepest && (deepest = depth) > 100) return false;
     if (isArray(value)) {
@@ -180,7 +180,10 @@
     const names = keys(value);
     for (let i = 0; i < names.length; i++) {
       const key = names[i];
-      if (quiet && lookupGetter(value, key) !== undefined) return false;
+      if (quiet && lookupGetter(value, key) !== undefined) {
+        met = true;
+        return false;
+      }
       if (key === "$" || (plainLeft -= key.length) < 0 || !isPlainItem(value[key], depth)) return false;
     }
     return true;
@@ -1031,7 +1034,7 @@
       try {
         const text = quietText(found.value);
         if (text !== undefined) return text;
-        if (!hasAccessor(found.value, 0)) return encodeValue(found.value);
+        if (!met && !hasAccessor(found.value, 0)) return encodeValue(found.value);
       } catch {
         why = lostReason(found.value);
       }
@@ -1041,6 +1044,7 @@
   // The text of plain data; looked through once, where everything else is looked through twice.
   function quietText(value) {
     quiet = true;
+    met = false;
     try {
       encodedChars = 0;
       const text = plainText(value);
