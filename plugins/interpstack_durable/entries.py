@@ -1,7 +1,8 @@
 """The stored form of a ledger: plain data that any store can keep.
 
-A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`) or notes, by key;
-the first one also holds the clock of the first poll and a digest of the source.
+A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, and `drawn` where
+there is a budget) or notes, by key, or the last step before a pause and what is noted of that; the
+first one also holds the clock of the first poll and a digest of the source.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
         "settled": [_settled(settlement) for settlement in step.settlements],
+        **({"drawn": dict(step.drawn)} if step.drawn else {}),
     }
 
 
@@ -49,7 +51,8 @@ def asked_entry(request: Request) -> list[Any]:
 
 def read_step(entry: Entry) -> Step:
     """The step that an entry holds."""
-    return Step(float(entry["now"]), tuple(_settlement(*item) for item in entry["settled"]))
+    settled = tuple(_settlement(*item) for item in entry["settled"])
+    return Step(float(entry["now"]), settled, entry.get("drawn", {}))
 
 
 def digest(text: str) -> str:

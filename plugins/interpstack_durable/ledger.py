@@ -71,6 +71,7 @@ class CellLedger(Ledger):
         self._place = 0
         self._count = 0
         self._notes: dict[str, Any] = {}
+        self._unwritten: dict[str, Any] = {}
         self._began = 0.0
 
     async def begin(self, now: float) -> float:
@@ -98,8 +99,17 @@ class CellLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step))
 
-    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
-        return await self._store.pause(self, paused)
+    async def pause(
+        self,
+        asked: Sequence[Request],
+        step: Step,
+        paused: Sequence[tuple[Request, BaseException]],
+    ) -> BaseException:
+        self._unwritten = step_entry(asked, step)  # goes with what the store notes of the pause
+        error = await self._store.pause(self, paused)
+        if self._unwritten:
+            await self._append({})
+        return error
 
     async def suspend(self, suspension: Suspension) -> None:
         await self._store.keep_suspended(suspension_text(suspension))
@@ -121,7 +131,8 @@ class CellLedger(Ledger):
     async def _append(self, entry: dict[str, Any]) -> None:
         index, self._count = self._count, self._count + 1
         first = header(self._cell, self._began) if index == 0 else {}
-        await self._store.append(index, {**first, **entry})
+        step, self._unwritten = self._unwritten, {}
+        await self._store.append(index, {**first, **step, **entry})
 
     def _read_header(self, entry: Entry) -> float:
         if entry.get("version") != VERSION:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -274,6 +274,32 @@ class Account:
             granted = amount if tight is None else max(0, min(amount, tight[0]))
             self._draw({kind: granted})
             return granted
+
+    # -- another process -------------------------------------------------------------------
+
+    def drawn(self) -> dict[str, float]:
+        """All that was drawn on this account, by kind: plain data, to be kept for `restore`."""
+        with self._lock:
+            now = time.monotonic()
+            tally = self._path[0]
+            kinds = {**tally.used, "wall_seconds": 0} if tally.running else tally.used
+            return {kind: amount for kind in kinds if (amount := tally.drawn(kind, now))}
+
+    def restore(self, drawn: Mapping[str, float], known: Iterable[str] = ()) -> None:
+        """Go on from what was drawn in another process; what is known of it changes nothing.
+
+        It counts on this account alone: its parents have what was drawn on them elsewhere.
+
+        Args:
+            drawn: What `Account.drawn` told there.
+            known: What had been begun, as for `once` in `reserve`; it counts as drawn.
+        """
+        _check_amounts(drawn)
+        with self._lock:
+            tally, now = self._path[0], time.monotonic()
+            for kind, amount in drawn.items():
+                tally.used[kind] = tally.used.get(kind, 0) + max(0, amount - tally.drawn(kind, now))
+            self._known.update(key for key in known if key)
 
     # -- cells -----------------------------------------------------------------------------
 

@@ -185,7 +185,7 @@ class _Run:
             self.replaying = False
             self.requests.release()
             return False
-        self.requests.replay(step.settlements)
+        self.requests.replay(step)
         self.asked, self.step = [], step
         self.told += 1
         return True
@@ -215,8 +215,7 @@ class _Run:
         suspension = await self._suspension() if self.recording.suspends else None
         if suspension is not None:
             await self.ledger.suspend(suspension)
-        await self._record()
-        raise await self.ledger.pause(self.requests.paused)
+        raise await self.ledger.pause(self.asked, self._next_step(), self.requests.paused)
 
     async def _suspension(self) -> Suspension | None:
         """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
@@ -242,11 +241,17 @@ class _Run:
             self.context.write_console(text, omitted)
 
     async def _record(self) -> None:
-        self.step = Step(time.time(), tuple(self.requests.take_settled()))
+        self.step = self._next_step()
         if self.ledger is not None:
             await self.ledger.record(self.asked, self.step)
             self.asked = []
             self.told += 1
+
+    def _next_step(self) -> Step:
+        """What the guest is to be told next."""
+        meter = self.requests.meter
+        drawn = {} if meter is None or self.ledger is None else meter.account.drawn()
+        return Step(time.time(), tuple(self.requests.take_settled()), drawn)
 
     def _repeats(self, call: Call) -> bool:
         bridge = self.requests.bridges.get(call.bridge)

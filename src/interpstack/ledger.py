@@ -26,10 +26,13 @@ class Step:
     Attributes:
         now: Its clock from then on, in seconds since 1970.
         settlements: Answers, in the order in which they came.
+        drawn: What was drawn by then on the account that the cell runs under, by kind; empty
+            without one.
     """
 
     now: float
     settlements: tuple[Settlement, ...] = ()
+    drawn: Mapping[str, float] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -107,12 +110,20 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
-        """Record that the run cannot go on now.
+    async def pause(
+        self,
+        asked: Sequence[Request],
+        step: Step,
+        paused: Sequence[tuple[Request, BaseException]],
+    ) -> BaseException:
+        """Record a last step, and that the run cannot go on now.
 
-        Nothing else of the cell runs any more; what had ended is recorded.
+        Nothing else of the cell runs any more. Both are recorded at once or not at all: a run
+        that knew of the step alone would go on with the guest before anybody has decided.
 
         Args:
+            asked: What the guest asked for since the last step, in order.
+            step: What it will be told when the run goes on.
             paused: Requests that cannot be answered now, and what their handlers raised.
 
         Returns:

@@ -25,6 +25,7 @@ from interpstack.values import decode, encode
 from interpstack.workers import call_blocking
 
 if TYPE_CHECKING:
+    from interpstack.ledger import Step
     from interpstack.metering import Meter
 
 __all__ = ["GuestException", "Requests"]
@@ -146,9 +147,11 @@ class Requests:
         """Note a request that may be answered by what is recorded."""
         self.held[request.id] = request
 
-    def replay(self, settlements: Iterable[Settlement]) -> None:
+    def replay(self, step: Step) -> None:
         """Count requests as made whose answers are told as recorded."""
-        for settlement in settlements:
+        if self.meter is not None:
+            self.meter.restore(step, self.held.values())
+        for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
             if request is not None and request.bridge not in (TIMER, MODULE):
                 self._count(request.bridge)

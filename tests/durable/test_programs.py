@@ -59,9 +59,6 @@ async def _run(language: Language, source: str, conductor: Conductor, store: Sto
     raise AssertionError("the run never ended")
 
 
-# The clean-up code of a Python guest that is left may start what then never runs.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <coroutine")
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 @languages
 @settings(
     max_examples=PROGRAMS,
