@@ -1,0 +1,95 @@
+"""What an eval returns that went on after a pause or a crash: all of it, and once."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from typing import Annotated, Any
+
+import pytest
+from langchain.agents import AgentState
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+
+
+class Noting(AgentState[Any]):
+    notes: Annotated[list[str], operator.add]
+
+
+@tool
+def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+    """Note something in the graph's state."""
+    told = [ToolMessage("noted", tool_call_id=tool_call_id), HumanMessage(f"noted {text}")]
+    return Command(update={"notes": [text], "messages": told})
+
+
+@tool
+def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+class Dying(InMemorySaver):
+    """Fails, when it is told to, after it has kept the entry of that number."""
+
+    dies_after = 0
+
+    def put_writes(self, config: Any, writes: Any, *rest: Any) -> None:
+        super().put_writes(config, writes, *rest)
+        if self.dies_after and [channel for channel, _ in writes] == ["interpreter_ledger"]:
+            self.dies_after -= 1
+            if not self.dies_after:
+                raise ConnectionError("died")
+
+
+CODE = """
+await tools.note({text: 'a'});
+await Promise.all(['b', 'c'].map(text => tools.note({text})));
+await tools.pay({});
+await tools.note({text: 'd'});
+"""
+
+
+async def send(chat: Any, given: Any) -> Any:
+    if chat.use_async:
+        return await chat.agent.ainvoke(given, CONFIG)
+    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
+@pytest.mark.parametrize("dies_after", [0, 1, 2], ids=["pause", "crash after 1", "crash after 2"])
+async def test_state_updates_of_calls_that_had_ended_are_kept(
+    talk: Any, use_async: bool, process: str, store: Any, dies_after: int
+) -> None:
+    saver = Dying()
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": saver,
+        "agent_options": {"state_schema": Noting, "store": store},
+    }
+    chat = talk(**options)
+    if dies_after:
+        saver.dies_after = dies_after
+        with pytest.raises(ConnectionError):
+            await chat.turn(CODE)
+    else:
+        await chat.turn(CODE)
+    if process == "another":
+        chat = talk(**options)
+        chat.say([])
+    if dies_after:
+        await send(chat, None)
+    result = await send(chat, APPROVE)
+    assert result["notes"] == ["a", "b", "c", "d"]
+    texts = [m.text for m in result["messages"] if m.text.startswith("noted")]
+    assert texts == [f"noted {text}" for text in "abcd"]
