@@ -16,17 +16,22 @@ import attrs
 
 from interpstack import (
     Bridge,
+    BridgeRegistry,
+    BridgeSet,
     CellContext,
     Engine,
     Execution,
     Ledger,
+    Limits,
     Progress,
     Realm,
     Request,
     Settlement,
+    Turn,
+    hookimpl,
 )
 
-__all__ = ["Conductor", "Crash", "Interrupted", "Store", "Watch", "watched"]
+__all__ = ["Conducted", "Conductor", "Crash", "Interrupted", "Store", "watched"]
 
 
 class Interrupted(Exception):
@@ -93,12 +98,14 @@ class Conductor:
         pauses: Whether gated calls interrupt the run, instead of being decided at once.
         effects: What calls did, by their key, in order.
         repeated: Keys of calls that had their effect before.
+        watch: Tells when the guest is idle.
     """
 
     seed: int
     pauses: bool
     effects: dict[str, int] = attrs.field(factory=dict)
     repeated: list[str] = attrs.field(factory=list)
+    watch: Watch = attrs.field(factory=lambda: Watch())
     _running: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
     _waiting: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
     _paused: bool = attrs.field(default=False, init=False)
@@ -154,9 +161,10 @@ class Conductor:
         self._waiting = {}
         return bool(chosen)
 
-    async def conduct(self, run: asyncio.Task[Any], watch: Watch) -> None:
+    async def conduct(self, run: asyncio.Task[Any]) -> None:
         """Pick whenever the guest is idle, until the run has ended."""
-        seen = 0
+        watch = self.watch
+        seen = watch.polls
         while not run.done():
             await asyncio.sleep(0.0002)
             polls = watch.polls
@@ -211,16 +219,32 @@ class Watch(Execution):
         return self._execution
 
 
-def watched(engine: Engine, watch: Watch) -> Engine:
-    """Let all cells of an engine be watched."""
+def watched(engine: Engine) -> None:
+    """Let all cells of an engine be watched, each by the conductor of its bridges."""
     open_realm = engine.open
 
-    def opening(*args: Any) -> Realm:
-        realm = open_realm(*args)
+    def opening(limits: Limits, bridges: BridgeSet, *image: Any) -> Realm:
+        realm = open_realm(limits, bridges, *image)
         start, resume = realm.start, realm.resume
+        watch = _conductor(bridges).watch
         realm.start = lambda cell: watch.over(start(cell))  # type: ignore[method-assign]
         realm.resume = lambda *before: watch.over(resume(*before))  # type: ignore[method-assign]
         return realm
 
     engine.open = opening  # type: ignore[method-assign,assignment]
-    return engine
+
+
+def _conductor(bridges: BridgeSet) -> Conductor:
+    found: Conductor = next(b.handler.__self__ for b in bridges if b.name == "kit.free")  # type: ignore[attr-defined]
+    return found
+
+
+class Conducted:
+    """The plugin that offers a conductor's functions, which the turn names."""
+
+    name = "conducted"
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
+        for bridge in turn.options["conductor"].bridges():
+            register.bridge(bridge)
