@@ -1,8 +1,9 @@
 """The stored form of a ledger: plain data that any store can keep.
 
 A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, and `drawn` where
-there is a budget) or notes, by key, or the last step before a pause and what is noted of that; the
-first one also holds the clock of the first poll and a digest of the source.
+there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or the
+last step before a pause and what is noted of that. The first one also holds the clock of the first
+poll and a digest of the source.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from typing import Any, Final
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
 
-__all__ = ["Asked", "Entry", "asked_entry", "digest", "header", "read_step", "step_entry"]
+__all__ = [
+    "Asked",
+    "Entry",
+    "asked_entry",
+    "digest",
+    "header",
+    "kept_entry",
+    "read_kept",
+    "read_step",
+    "step_entry",
+]
 
 #: Raised when entries change so that older ones cannot be read.
 VERSION: Final = 1
@@ -38,9 +49,30 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
-        "settled": [_settled(settlement) for settlement in step.settlements],
-        **({"drawn": dict(step.drawn)} if step.drawn else {}),
+        "settled": _answers(step),
+        **_drawn(step),
     }
+
+
+def kept_entry(ended: Step) -> dict[str, Any]:
+    """Answers that the guest is not told yet."""
+    return {"kept": _answers(ended), **_drawn(ended)}
+
+
+def read_kept(entries: Sequence[Entry]) -> Step | None:
+    """What several such entries hold; `None` for no entries."""
+    if not entries:
+        return None
+    settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"])
+    return Step(0.0, settled, entries[-1].get("drawn", {}))
+
+
+def _answers(step: Step) -> list[list[Any]]:
+    return [_settled(settlement) for settlement in step.settlements]
+
+
+def _drawn(step: Step) -> dict[str, Any]:
+    return {"drawn": dict(step.drawn)} if step.drawn else {}
 
 
 def asked_entry(request: Request) -> list[Any]:

@@ -14,6 +14,8 @@ from interpstack_durable.entries import (
     asked_entry,
     digest,
     header,
+    kept_entry,
+    read_kept,
     read_step,
     step_entry,
 )
@@ -68,6 +70,7 @@ class CellLedger(Ledger):
         self._store = store
         self._cell = cell
         self._steps: list[Entry] = []
+        self._kept: list[Entry] = []
         self._place = 0
         self._count = 0
         self._notes: dict[str, Any] = {}
@@ -82,6 +85,7 @@ class CellLedger(Ledger):
             self._began = self._read_header(entries[0])
         for entry in entries:
             self._notes.update(entry.get("notes", {}))
+            self._kept = [] if "now" in entry else self._kept + [entry] * ("kept" in entry)
         self._steps = [entry for entry in entries if "now" in entry]
         return self._began
 
@@ -98,6 +102,12 @@ class CellLedger(Ledger):
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step))
+
+    async def keep(self, ended: Step) -> None:
+        await self._append(kept_entry(ended))
+
+    def kept(self) -> Step | None:
+        return read_kept(self._kept)
 
     async def pause(
         self,

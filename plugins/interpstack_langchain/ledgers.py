@@ -146,6 +146,7 @@ class EvalLedger:
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
     _stored: bool = attrs.field(default=False, init=False)
+    _ended: set[int] = attrs.field(factory=set, init=False)
 
     # -- entries ---------------------------------------------------------------------------
 
@@ -156,7 +157,8 @@ class EvalLedger:
         else:
             entries = list(self.ledgers.remembered(self.key))
         for entry in entries:
-            self.commands += [tuple(one) for one in entry.get("commands", ())]
+            self.commands += [(n, command) for n, command in entry.get("commands", ())]
+        self._ended = {n for n, _ in self.commands}
         return entries
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
@@ -169,9 +171,11 @@ class EvalLedger:
         self.ledgers.remember(self.key, entry)
 
     def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
-        """The commands of calls whose answers an entry holds."""
-        settled = {request_id for request_id, *_ in entry.get("settled", ())}
-        return [one for one in self.commands if one[0] in settled]
+        """The commands of calls whose answers no entry before this one holds."""
+        answers = (*entry.get("settled", ()), *entry.get("kept", ()))
+        ended = {request_id for request_id, *_ in answers} - self._ended
+        self._ended |= ended
+        return [one for one in self.commands if one[0] in ended]
 
     def _task(self, index: int) -> str:
         return _task(self.key, index)

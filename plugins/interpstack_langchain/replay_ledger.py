@@ -149,6 +149,12 @@ class _ReadOnlyLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         raise RecordEnds(tuple(self._run.waiting.values()))
 
+    async def keep(self, ended: Step) -> None:
+        raise RecordEnds(())
+
+    def kept(self) -> None:
+        """What was not told to the guest is not told again."""
+
     async def pause(
         self,
         asked: Sequence[Request],

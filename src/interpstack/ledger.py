@@ -110,6 +110,22 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
+    async def keep(self, ended: Step) -> None:
+        """Keep answers that the guest is not told yet; returns once they are safe.
+
+        A pause waits for the calls that are at work, and the first may have ended long before the
+        last. The step that is recorded with the pause has these answers, too.
+        """
+
+    @abc.abstractmethod
+    def kept(self) -> Step | None:
+        """What was kept of a pause that was not recorded; `None` if nothing was.
+
+        Called when all recorded steps are replayed. These answers are not told before the run has
+        come to its pause.
+        """
+
+    @abc.abstractmethod
     async def pause(
         self,
         asked: Sequence[Request],

@@ -49,10 +49,12 @@ class Store:
     Attributes:
         crashes: Which appends crash: by number, whether the entry was kept.
         suspends: Whether paused runs are kept in the middle.
+        lost: The process is lost: nothing more is done in it.
     """
 
     crashes: Mapping[int, bool] = attrs.field(factory=dict)
     suspends: bool = False
+    lost: bool = False
     key: str = "cell"
     entries: list[Any] = attrs.field(factory=list)
     text: str | None = None
@@ -68,6 +70,7 @@ class Store:
             assert index == len(self.entries)
             self.entries.append(entry)
         if kept is not None:
+            self.lost = True
             raise Crash
 
     async def keep_suspended(self, text: str) -> None:
@@ -146,13 +149,14 @@ class Conductor:
     def pick(self) -> bool:
         """End some of the calls that run; False if there are none.
 
-        When a gated call wants a decision all others are ended first, for so a pause does it.
+        When a gated call wants a decision all others are ended first, for so a pause does it; in
+        a pause one after the other, so that each is kept alone.
         """
         ids = sorted(self._running)
         if not ids and not self._waiting:
             return False
         chance = random.Random(f"{self.seed}:{ids}")
-        chosen = ids
+        chosen = ids[:1] if self._paused else ids
         if not (self._waiting or self._paused):
             chosen = chance.sample(ids, chance.randint(1, min(2, len(ids))))
         for number in chosen:
@@ -161,18 +165,18 @@ class Conductor:
         self._waiting = {}
         return bool(chosen)
 
-    async def conduct(self, run: asyncio.Task[Any]) -> None:
-        """Pick whenever the guest is idle, until the run has ended."""
+    async def conduct(self, run: asyncio.Task[Any], store: Store) -> None:
+        """Pick whenever the guest is idle, until the run has ended or its process is lost."""
         watch = self.watch
         seen = watch.polls
-        while not run.done():
+        while not (run.done() or store.lost):
             await asyncio.sleep(0.0002)
             polls = watch.polls
-            if watch.busy or polls == seen:
+            if watch.busy or (polls == seen and not self._paused):
                 continue
             for _ in range(40):  # what the guest asked for is started
                 await asyncio.sleep(0)
-            if not watch.busy and polls == watch.polls and self.pick():
+            if not (watch.busy or store.lost) and polls == watch.polls and self.pick():
                 seen = polls
 
 

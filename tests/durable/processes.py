@@ -87,8 +87,9 @@ def _told(written: Any) -> str:
     told = []
     if "notes" in entry:
         told.append("notes " + ",".join(key.split()[0] for key in sorted(entry["notes"])))
-    if "settled" in entry:
-        told.append("record " + ",".join(str(settled[0]) for settled in entry["settled"]))
+    answers = [*entry.get("settled", ()), *entry.get("kept", ())]
+    if answers or "settled" in entry:
+        told.append("record " + ",".join(str(answer[0]) for answer in answers))
     return " ".join(told)
 
 
