@@ -84,13 +84,17 @@ class Host:
         self.done.append(n)
         return n
 
+    async def _slow(self, n: int) -> int:
+        await asyncio.sleep(0.1)
+        return await self._act(n)
+
     async def _gated(self, n: int) -> int:
         if not self.memory.decided:
             raise Waits
         return await self._act(n)
 
     async def run(self, source: str, account: Account | None = None) -> Outcome:
-        handlers: dict[str, Any] = {"gated": self._gated}
+        handlers: dict[str, Any] = {"gated": self._gated, "slow": self._slow}
         bridges = [
             Bridge(name=f"kit.{name}", handler=handlers.get(name, self._act), passes=(Waits,))
             for name in self.names
@@ -219,6 +223,36 @@ async def test_no_call_is_made_while_one_waits_although_the_process_dies(
     host.memory.decided = True
     assert (await host.run(source)).ok
     assert sorted(host.done) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("decided", [False, True], ids=["waits again", "waits no more"])
+async def test_what_ends_while_a_pause_waits_for_others_is_kept_at_once(
+    host: Host, decided: bool
+) -> None:
+    host.names = ("free", "gated", "slow")
+    source = """
+    let order = []
+    const note = n => order.push(n)
+    await Promise.all([kit.free({n: 1}).then(note), kit.slow({n: 2}).then(note),
+                       kit.gated({n: 3}).then(note)])
+    await kit.free({n: 4})
+    order.length
+    """
+    host.memory.dies_after = 1
+    with pytest.raises(Died):
+        await host.run(source)
+    assert host.done == [1]
+    assert [list(entry) for entry in host.memory.entries] == [["version", "cell", "began", "kept"]]
+    host.memory.decided = decided
+    if not decided:
+        with pytest.raises(Waits):
+            await host.run(source)
+        assert host.done == [1, 2]
+        host.memory.decided = True
+    assert (await host.run(source)).text == "3"
+    assert sorted(host.done) == [1, 2, 3, 4]
+    assert (await host.run(source)).text == "3"
+    assert len(host.done) == 4
 
 
 @attrs.define(eq=False)

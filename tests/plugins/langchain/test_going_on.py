@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import time
 from typing import Annotated, Any
 
 import pytest
@@ -27,6 +28,13 @@ def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
     """Note something in the graph's state."""
     told = [ToolMessage("noted", tool_call_id=tool_call_id), HumanMessage(f"noted {text}")]
     return Command(update={"notes": [text], "messages": told})
+
+
+@tool
+def later(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+    """Note something, later."""
+    time.sleep(0.05)
+    return note.func(text, tool_call_id)
 
 
 @tool
@@ -56,6 +64,13 @@ await tools.note({text: 'd'});
 """
 
 
+AT_ONCE = """
+const [note, later, pay] = [tools.note, tools.later, tools.pay];
+await Promise.all([note({text: 'a'}), later({text: 'b'}), pay({}).then(() => note({text: 'c'}))]);
+await tools.note({text: 'd'});
+"""
+
+
 async def send(chat: Any, given: Any) -> Any:
     if chat.use_async:
         return await chat.agent.ainvoke(given, CONFIG)
@@ -65,14 +80,18 @@ async def send(chat: Any, given: Any) -> Any:
 @pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize("process", ["same", "another"])
 @pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
-@pytest.mark.parametrize("dies_after", [0, 1, 2], ids=["pause", "crash after 1", "crash after 2"])
+@pytest.mark.parametrize(
+    ("code", "dies_after"),
+    [(CODE, 0), (CODE, 1), (CODE, 2), (AT_ONCE, 0), (AT_ONCE, 1)],
+    ids=["pause", "crash after 1", "crash after 2", "at once", "crash in the pause"],
+)
 async def test_state_updates_of_calls_that_had_ended_are_kept(
-    talk: Any, use_async: bool, process: str, store: Any, dies_after: int
+    talk: Any, use_async: bool, process: str, store: Any, code: str, dies_after: int
 ) -> None:
     saver = Dying()
     options = {
-        "tools": [note, pay],
-        "ptc": ["note", "pay"],
+        "tools": [note, later, pay],
+        "ptc": ["note", "later", "pay"],
         "interrupt_on": {"pay": True},
         "checkpointer": saver,
         "agent_options": {"state_schema": Noting, "store": store},
@@ -81,9 +100,9 @@ async def test_state_updates_of_calls_that_had_ended_are_kept(
     if dies_after:
         saver.dies_after = dies_after
         with pytest.raises(ConnectionError):
-            await chat.turn(CODE)
+            await chat.turn(code)
     else:
-        await chat.turn(CODE)
+        await chat.turn(code)
     if process == "another":
         chat = talk(**options)
         chat.say([])
