@@ -112,3 +112,65 @@ async def test_state_updates_of_calls_that_had_ended_are_kept(
     assert result["notes"] == ["a", "b", "c", "d"]
     texts = [m.text for m in result["messages"] if m.text.startswith("noted")]
     assert texts == [f"noted {text}" for text in "abcd"]
+
+
+# -- from the middle -----------------------------------------------------------------------
+
+KEPT = ("interpstack", "suspended")
+COUNTING = """
+const functions = [() => runs];
+globalThis.runs = (globalThis.runs ?? 0) + 1;
+for (const text of ['a', 'b']) await tools.note({text});
+await tools.pay({});
+functions[0]()
+"""
+
+
+def starts_counted(chat: Any) -> list[str]:
+    """The sources of the cells that the conversation's engine starts from now on."""
+    started: list[str] = []
+    engine = chat.middleware.stack.engine
+    open_realm = engine.open
+
+    def opening(*args: Any) -> Any:
+        realm = open_realm(*args)
+        start = realm.start
+
+        def starting(cell: Any) -> Any:
+            started.append(cell.source)
+            return start(cell)
+
+        realm.start = starting
+        return realm
+
+    engine.open = opening
+    return started
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("changed", ["", "text", "mac"])
+async def test_with_a_store_a_paused_eval_goes_on_and_its_code_is_not_run_again(
+    talk: Any, use_async: bool, changed: str
+) -> None:
+    store = InMemoryStore()
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": InMemorySaver(),
+        "agent_options": {"state_schema": Noting, "store": store},
+        "snapshot_signing_key": b"k" * 32,
+    }
+    await talk(**options).turn(COUNTING)
+    (kept,) = store.search(KEPT)
+    if changed:  # what is not as it was written is not used
+        store.put(KEPT, kept.key, {**kept.value, changed: f" {kept.value[changed]}"}, index=False)
+    other = talk(**options)
+    other.say([])
+    started = starts_counted(other)
+    result = await send(other, APPROVE)
+    assert started == ([COUNTING] if changed else [])
+    (text,) = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert text == "<result>1</result>"
+    assert result["notes"] == ["a", "b"]
+    assert store.search(KEPT) == [], "it is dropped with the end of the eval"
