@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from interpstack.budgets import Account
+from interpstack.accounts import Account
 from interpstack.requests import GuestException
 
 if TYPE_CHECKING:
