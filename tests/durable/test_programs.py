@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,11 +23,8 @@ from programs import LANGUAGES, Language, programs
 
 #: Programs for each engine; the long run (`tox -e durable`) has more.
 PROGRAMS = int(os.environ.get("INTERPSTACK_PROGRAMS", "100"))
-#: Programs that one process may run on V8: jsrun 0.3 can end it after many isolates.
-_IN_ONE_PROCESS = 100
-#: It has no images, so that each run begins with a new isolate, which takes long.
-_PROGRAMS_APART = PROGRAMS // 10
-_APART = os.environ.get("INTERPSTACK_V8") != "1"
+#: V8 begins each run with a new isolate, which takes long: a short run has fewer programs on it.
+SHARES = {} if os.environ.get("INTERPSTACK_DURABLE") == "1" else {"v8": 5}
 #: Of engines that are not always installed.
 _NEEDS = {"v8": "jsrun", "monty": "pydantic_monty"}
 
@@ -69,33 +65,18 @@ async def _run(
     raise AssertionError("the run never ended")
 
 
-def _run_apart(engine: str) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
-    for start in range(0, _PROGRAMS_APART, _IN_ONE_PROCESS):
-        count = min(_IN_ONE_PROCESS, _PROGRAMS_APART - start)
-        done = subprocess.run(
-            [*command, __file__, "-k", engine],
-            env={**os.environ, "INTERPSTACK_V8": "1", "INTERPSTACK_PROGRAMS": str(count)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-
-
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("engine", LANGUAGES, scope="module")
 def test_interrupted_and_uninterrupted_runs_end_the_same(
-    engine: str, request: pytest.FixtureRequest
+    engine: str, stack: InterpreterStack
 ) -> None:
-    if engine == "v8" and _APART:
-        pytest.importorskip(_NEEDS[engine])
-        _run_apart(engine)
-        return
-    stack: InterpreterStack = request.getfixturevalue("stack")
     language = LANGUAGES[engine]
 
-    @settings(max_examples=PROGRAMS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=PROGRAMS // SHARES.get(engine, 1),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     @given(
         program=programs(),
         seed=st.integers(0, 2**32),
