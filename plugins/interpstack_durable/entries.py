@@ -54,16 +54,17 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
     }
 
 
-def kept_entry(ended: Step) -> dict[str, Any]:
-    """Answers that the guest is not told yet."""
-    return {"kept": _answers(ended), **_drawn(ended)}
+def kept_entry(asked: Sequence[Request], ended: Step) -> dict[str, Any]:
+    """Answers that the guest is not told yet, and what it asked for since the last step."""
+    told = {"asked": [asked_entry(request) for request in asked], "settled": _answers(ended)}
+    return {"kept": told, **_drawn(ended)}
 
 
 def read_kept(entries: Sequence[Entry]) -> Step | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None
-    settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"])
+    settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"]["settled"])
     return Step(0.0, settled, entries[-1].get("drawn", {}))
 
 

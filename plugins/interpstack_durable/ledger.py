@@ -103,10 +103,12 @@ class CellLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step))
 
-    async def keep(self, ended: Step) -> None:
-        await self._append(kept_entry(ended))
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+        await self._append(kept_entry(asked, ended))
 
-    def kept(self) -> Step | None:
+    def kept(self, asked: Sequence[Request]) -> Step | None:
+        if self._kept:
+            self._compare(self._kept[0]["kept"]["asked"], [asked_entry(one) for one in asked])
         return read_kept(self._kept)
 
     async def pause(

@@ -172,7 +172,7 @@ class EvalLedger:
 
     def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
         """The commands of calls whose answers no entry before this one holds."""
-        answers = (*entry.get("settled", ()), *entry.get("kept", ()))
+        answers = (*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ()))
         ended = {request_id for request_id, *_ in answers} - self._ended
         self._ended |= ended
         return [one for one in self.commands if one[0] in ended]

@@ -149,10 +149,10 @@ class _ReadOnlyLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         raise RecordEnds(tuple(self._run.waiting.values()))
 
-    async def keep(self, ended: Step) -> None:
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
         raise RecordEnds(())
 
-    def kept(self) -> None:
+    def kept(self, asked: Sequence[Request]) -> None:
         """What was not told to the guest is not told again."""
 
     async def pause(

@@ -184,7 +184,7 @@ class _Run:
         if step is None:
             if self.requests.held:  # else nothing new is done
                 await self.ledger.resume()
-            kept = self.ledger.kept()
+            kept = self.ledger.kept(self.asked)
             if kept is not None:
                 self.requests.take_kept(kept)
                 self.pausing, self.kept = True, len(self.requests.settled)
@@ -236,7 +236,7 @@ class _Run:
             ended = tuple(self.requests.settled[self.kept :])
             if ended:
                 self.kept += len(ended)
-                await ledger.keep(Step(time.time(), ended, self._drawn()))
+                await ledger.keep(self.asked, Step(time.time(), ended, self._drawn()))
             elif not await self.requests.quieter(self._wall_left()):
                 return False
         return True

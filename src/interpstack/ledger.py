@@ -110,19 +110,29 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def keep(self, ended: Step) -> None:
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
         """Keep answers that the guest is not told yet; returns once they are safe.
 
         A pause waits for the calls that are at work, and the first may have ended long before the
         last. The step that is recorded with the pause has these answers, too.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+            ended: The answers.
         """
 
     @abc.abstractmethod
-    def kept(self) -> Step | None:
+    def kept(self, asked: Sequence[Request]) -> Step | None:
         """What was kept of a pause that was not recorded; `None` if nothing was.
 
         Called when all recorded steps are replayed. These answers are not told before the run has
         come to its pause.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+
+        Raises:
+            ReplayDivergence: The recorded run had asked for something else.
         """
 
     @abc.abstractmethod

@@ -87,7 +87,7 @@ def _told(written: Any) -> str:
     told = []
     if "notes" in entry:
         told.append("notes " + ",".join(key.split()[0] for key in sorted(entry["notes"])))
-    answers = [*entry.get("settled", ()), *entry.get("kept", ())]
+    answers = [*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ())]
     if answers or "settled" in entry:
         told.append("record " + ",".join(str(answer[0]) for answer in answers))
     return " ".join(told)

@@ -194,6 +194,23 @@ async def test_another_run_is_stopped_before_anything_is_done(
     assert host.memory.entries == entries
 
 
+async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -> None:
+    host.names = ("free", "gated", "slow", "first")
+    source = """
+    const n = 'first' in kit ? 1 : 9;
+    await Promise.all([kit.free({n}), kit.slow({n: 2}), kit.gated({n: 3})])
+    """
+    host.memory.dies_after = 1
+    with pytest.raises(Died):
+        await host.run(source)
+    host.names = ("free", "gated", "slow")
+    with pytest.raises(
+        ReplayDivergence, match=r'at step 1 the code asks for kit.free\(\{"n":9\}\)'
+    ):
+        await host.run(source)
+    assert host.done == [1]
+
+
 async def test_other_code_is_not_run_on_a_ledger(host: Host) -> None:
     with pytest.raises(Waits):
         await host.run("await kit.free({n: 1}); await kit.gated({n: 4})")
