@@ -1,7 +1,9 @@
 """The stored form of a ledger: plain data that any store can keep.
 
-A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`) or notes, by key;
-the first one also holds the clock of the first poll and a digest of the source.
+A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, and `drawn` where
+there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or the
+last step before a pause and what is noted of that. The first one also holds the clock of the first
+poll and a digest of the source.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ from typing import Any, Final
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
 
-__all__ = ["Asked", "Entry", "asked_entry", "digest", "header", "read_step", "step_entry"]
+__all__ = [
+    "Asked",
+    "Entry",
+    "asked_entry",
+    "digest",
+    "header",
+    "kept_entry",
+    "read_kept",
+    "read_step",
+    "step_entry",
+]
 
 #: Raised when entries change so that older ones cannot be read.
 VERSION: Final = 1
@@ -37,8 +49,31 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
-        "settled": [_settled(settlement) for settlement in step.settlements],
+        "settled": _answers(step),
+        **_drawn(step),
     }
+
+
+def kept_entry(asked: Sequence[Request], ended: Step) -> dict[str, Any]:
+    """Answers that the guest is not told yet, and what it asked for since the last step."""
+    told = {"asked": [asked_entry(request) for request in asked], "settled": _answers(ended)}
+    return {"kept": told, **_drawn(ended)}
+
+
+def read_kept(entries: Sequence[Entry]) -> Step | None:
+    """What several such entries hold; `None` for no entries."""
+    if not entries:
+        return None
+    settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"]["settled"])
+    return Step(0.0, settled, entries[-1].get("drawn", {}))
+
+
+def _answers(step: Step) -> list[list[Any]]:
+    return [_settled(settlement) for settlement in step.settlements]
+
+
+def _drawn(step: Step) -> dict[str, Any]:
+    return {"drawn": dict(step.drawn)} if step.drawn else {}
 
 
 def asked_entry(request: Request) -> list[Any]:
@@ -49,7 +84,8 @@ def asked_entry(request: Request) -> list[Any]:
 
 def read_step(entry: Entry) -> Step:
     """The step that an entry holds."""
-    return Step(float(entry["now"]), tuple(_settlement(*item) for item in entry["settled"]))
+    settled = tuple(_settlement(*item) for item in entry["settled"])
+    return Step(float(entry["now"]), settled, entry.get("drawn", {}))
 
 
 def digest(text: str) -> str:

@@ -14,6 +14,8 @@ from interpstack_durable.entries import (
     asked_entry,
     digest,
     header,
+    kept_entry,
+    read_kept,
     read_step,
     step_entry,
 )
@@ -68,9 +70,11 @@ class CellLedger(Ledger):
         self._store = store
         self._cell = cell
         self._steps: list[Entry] = []
+        self._kept: list[Entry] = []
         self._place = 0
         self._count = 0
         self._notes: dict[str, Any] = {}
+        self._unwritten: dict[str, Any] = {}
         self._began = 0.0
 
     async def begin(self, now: float) -> float:
@@ -81,6 +85,7 @@ class CellLedger(Ledger):
             self._began = self._read_header(entries[0])
         for entry in entries:
             self._notes.update(entry.get("notes", {}))
+            self._kept = [] if "now" in entry else self._kept + [entry] * ("kept" in entry)
         self._steps = [entry for entry in entries if "now" in entry]
         return self._began
 
@@ -98,8 +103,25 @@ class CellLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step))
 
-    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
-        return await self._store.pause(self, paused)
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+        await self._append(kept_entry(asked, ended))
+
+    def kept(self, asked: Sequence[Request]) -> Step | None:
+        if self._kept:
+            self._compare(self._kept[0]["kept"]["asked"], [asked_entry(one) for one in asked])
+        return read_kept(self._kept)
+
+    async def pause(
+        self,
+        asked: Sequence[Request],
+        step: Step,
+        paused: Sequence[tuple[Request, BaseException]],
+    ) -> BaseException:
+        self._unwritten = step_entry(asked, step)  # goes with what the store notes of the pause
+        error = await self._store.pause(self, paused)
+        if self._unwritten:
+            await self._append({})
+        return error
 
     async def suspend(self, suspension: Suspension) -> None:
         await self._store.keep_suspended(suspension_text(suspension))
@@ -121,7 +143,8 @@ class CellLedger(Ledger):
     async def _append(self, entry: dict[str, Any]) -> None:
         index, self._count = self._count, self._count + 1
         first = header(self._cell, self._began) if index == 0 else {}
-        await self._store.append(index, {**first, **entry})
+        step, self._unwritten = self._unwritten, {}
+        await self._store.append(index, {**first, **step, **entry})
 
     def _read_header(self, entry: Entry) -> float:
         if entry.get("version") != VERSION:

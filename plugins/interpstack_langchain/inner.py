@@ -55,7 +55,8 @@ class EvalCall:
         callbacks: The eval's own callbacks.
         approvals: What must not run before somebody has decided on it.
         store: Keeps the eval's ledger, if anything does.
-        commands: State updates that inner tools returned, in order.
+        commands: State updates that inner calls returned, with the calls' ids, in order; in the
+            ledger, too, if there is one.
         listened: Whether somebody may listen to the graph's custom stream.
     """
 
@@ -64,12 +65,14 @@ class EvalCall:
     callbacks: Any = None
     approvals: Approvals | None = None
     store: EvalLedger | None = None
-    commands: list[Command[Any]] = attrs.field(factory=list)
+    commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     listened: bool = attrs.field(init=False)
     _writer_failed: bool = False
 
     def __attrs_post_init__(self) -> None:
         self.listened = not _is_empty(self.request.runtime.stream_writer)
+        if self.store is not None:
+            self.commands = self.store.commands
 
     @property
     def id(self) -> str:
@@ -230,19 +233,21 @@ async def run_tool(
         runtime=runtime,
     )
     answer = await running.run(request)
-    return _value(tool, call, answer, running, call_id), call.value
+    return _value(tool, call, answer, running, context), call.value
 
 
-def _value(tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, call_id: str) -> Any:
+def _value(
+    tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, context: CellContext
+) -> Any:
     """What the guest gets for a finished call; commands go to the graph."""
     message: ToolMessage | None = None
     for item in answer if isinstance(answer, list) else [answer]:
         if isinstance(item, ToolMessage):
             message = item
         elif isinstance(item, Command):
-            own, command = _split(item, call_id)
+            own, command = _split(item, running.call_id(context))
             message = own or message
-            running.commands.append(command)
+            running.commands.append((context.request_id, command))
     if message is not None and message.status == "error":
         raise GuestException(str(message.text) or "the tool failed")
     if message is None:

@@ -21,7 +21,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
-from langgraph.types import Interrupt
+from langgraph.types import Command, Interrupt
 
 from interpstack import Ledger, Request, call_blocking
 from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload
@@ -129,6 +129,7 @@ class EvalLedger:
         is_async: Whether the checkpointer is used on the event loop of the caller.
         ledgers: Of the middleware.
         offered: Names that the eval's code may call, kept for a replay that has no agent.
+        commands: State updates that inner calls returned, with the calls' ids, in order.
     """
 
     key: str
@@ -138,27 +139,43 @@ class EvalLedger:
     is_async: bool
     ledgers: Ledgers
     offered: Sequence[str] = ()
+    commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     _before: list[tuple[str, str, Any]] | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
     _stored: bool = attrs.field(default=False, init=False)
+    _ended: set[int] = attrs.field(factory=set, init=False)
 
     # -- entries ---------------------------------------------------------------------------
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
-        """All entries, in order."""
-        if not self.checkpoint.resuming:
-            return list(self.ledgers.remembered(self.key))
-        return recorded_entries(self.key, await self._writes())
+        """All entries, in order; what calls returned beside their values is returned again."""
+        if self.checkpoint.resuming:
+            entries = recorded_entries(self.key, await self._writes())
+        else:
+            entries = list(self.ledgers.remembered(self.key))
+        for entry in entries:
+            self.commands += [(n, command) for n, command in entry.get("commands", ())]
+        self._ended = {n for n, _ in self.commands}
+        return entries
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
         """Keep an entry."""
         if index == 0:
             entry = {**entry, "offered": list(self.offered)}
+        if self.commands and (returned := self._returned(entry)):
+            entry = {**entry, "commands": returned}
         await self._put(self.checkpoint.config, [(LEDGER, dict(entry))], self._task(index))
         self.ledgers.remember(self.key, entry)
+
+    def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
+        """The commands of calls whose answers no entry before this one holds."""
+        answers = (*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ()))
+        ended = {request_id for request_id, *_ in answers} - self._ended
+        self._ended |= ended
+        return [one for one in self.commands if one[0] in ended]
 
     def _task(self, index: int) -> str:
         return _task(self.key, index)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import attrs
-from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
 from langchain_core.messages import SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -182,25 +186,29 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        with self._counting(request.state):
+        spending, state = self._spending, _mapping(request.state)
+        if spending is None:
             return handler(self._with_prompt(request))
-
-    def _counting(self, state: Any) -> AbstractContextManager[None]:
-        """Count what the agent's own model uses, if there is a budget."""
-        if self._spending is None:
-            return nullcontext()
-        return self._spending.model_call(self._turn_key(state))
+        turn = self._turn_key(state)
+        with spending.model_call(turn, state):
+            response = handler(self._with_prompt(request))
+        return spending.told_with(response, turn, state)
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        with self._counting(request.state):
+        spending, state = self._spending, _mapping(request.state)
+        if spending is None:
             return await handler(self._with_prompt(request))
+        turn = self._turn_key(state)
+        with spending.model_call(turn, state):
+            response = await handler(self._with_prompt(request))
+        return spending.told_with(response, turn, state)
 
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
@@ -252,19 +260,22 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return EvalCall(request, run, approvals=self._approvals, store=store)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
-        if self._spending is None:
-            return await self._run(code, running)
-        with self._spending.eval(self._turn_key(running.request.state)) as reports:
-            running.callbacks = reports.among(running.callbacks)
-            return await self._run(code, running)
-
-    async def _run(self, code: str, running: EvalCall) -> Any:
-        request = running.request
-        state: Mapping[str, Any] = request.state if isinstance(request.state, dict) else {}
-        done: Collection[str] = ()
+        state, done = _mapping(running.request.state), set[str]()
         running_eval.set(running)
         if running.store is not None:
             state, done = with_writes(state, await running.store.step_writes())
+        if self._spending is None:
+            return self._answer(*await self._run(code, running, state, done), running)
+        turn = self._turn_key(state)
+        with self._spending.eval(turn, state) as reports:
+            running.callbacks = reports.among(running.callbacks)
+            outcome, update = await self._run(code, running, state, done)
+        return self._answer(outcome, {**update, **self._spending.told(turn, state)}, running)
+
+    async def _run(
+        self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
+    ) -> tuple[Outcome, dict[str, Any]]:
+        request = running.request
         offered = self._sessions.offered(self._owner(state))
         turn = self._offers.turn(request.runtime.tools if offered is None else offered)
         if running.store is not None:
@@ -285,7 +296,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         if running.store is not None:
             await running.store.ended()
-        return self._answer(outcome, running, update)
+        return outcome, update
 
     async def _eval_in_turn(
         self, code: str, turn: Turn, state: Mapping[str, Any], place: Place | None, keeps: bool
@@ -315,11 +326,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         mark = f"{turn_of(state)}:{sequence}"
         return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
 
-    def _answer(self, outcome: Outcome, running: EvalCall, update: dict[str, Any]) -> Any:
+    def _answer(self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall) -> Any:
         chars = self.options.max_result_chars
         text = render(outcome, result_chars=chars, console_chars=chars)
         message = ToolMessage(content=text, tool_call_id=running.id, name=self.options.tool_name)
-        return answer(message, running.commands, update, reducers(running.request.runtime.config))
+        commands = [command for _, command in running.commands]
+        return answer(message, commands, update, reducers(running.request.runtime.config))
 
     # -- whose variables -------------------------------------------------------------------
 
@@ -330,15 +342,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             return f"run:{turn_of(state)}"
         return f"thread:{thread}|{_subgraph()}"
 
-    def _turn_key(self, state: Any) -> str:
+    def _turn_key(self, state: Mapping[str, Any]) -> str:
         """Identifies the turn among all turns."""
-        state = state if isinstance(state, Mapping) else {}
         return f"{self._owner(state)}|{turn_of(state)}"
 
     async def _end_turn(self, state: Any) -> None:
         owner = self._owner(state)
         if self._spending is not None:
-            self._spending.end(self._turn_key(state))
+            self._spending.end(self._turn_key(_mapping(state)))
         # A subgraph without a state of its own has the task that runs it in its name.
         passing = ":" in _subgraph() or owner.startswith("run:")
         await self._sessions.end_turn(owner, close=passing or self._mode.scope == "turn")
@@ -353,6 +364,11 @@ def _subgraph() -> str:
     namespace = str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
     # The last part names the node of this very step; what is before it, the graph.
     return namespace.rpartition("|")[0]
+
+
+def _mapping(state: Any) -> Mapping[str, Any]:
+    """A graph's state; empty where it is another kind of object."""
+    return state if isinstance(state, Mapping) else {}
 
 
 def _undone(outcome: Outcome, error: GuestError) -> Outcome:

@@ -149,7 +149,18 @@ class _ReadOnlyLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         raise RecordEnds(tuple(self._run.waiting.values()))
 
-    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+        raise RecordEnds(())
+
+    def kept(self, asked: Sequence[Request]) -> None:
+        """What was not told to the guest is not told again."""
+
+    async def pause(
+        self,
+        asked: Sequence[Request],
+        step: Step,
+        paused: Sequence[tuple[Request, BaseException]],
+    ) -> BaseException:
         return RecordEnds([request for request, _ in paused])
 
     def noted(self, key: str) -> Any:

@@ -104,18 +104,17 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     events: list[RecordedCall | Pause] = []
     step, clock = 0, 0.0
     for entry in entries:
-        if "now" not in entry:
-            events += _pauses(entry.get("notes", {}), notes, clock)
-            continue
-        for request_id, bridge, _, text in entry["asked"]:
+        for request_id, bridge, _, text in entry.get("asked", ()):
             call = RecordedCall(id=request_id, bridge=bridge, input=text, asked=clock)
             call.decisions = list(_decisions(notes, request_id))
             calls[request_id] = call
             events.append(call)
-        step, clock = step + 1, float(entry["now"]) - began
-        for request_id, value, error, _ in entry["settled"]:
+        if "now" in entry:
+            step, clock = step + 1, float(entry["now"]) - began
+        for request_id, value, error, _ in entry.get("settled", ()):
             if request_id in calls:
                 _answer(calls[request_id], step, clock, value, error)
+        events += _pauses(entry.get("notes", {}), notes, clock)
     offered = [str(name) for name in entries[0].get("offered", ())]
     return Timeline(began=began, steps=step, events=events, offered=offered)
 

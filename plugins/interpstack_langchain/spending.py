@@ -2,6 +2,9 @@
 
 Each turn has an account, on which its evals draw. Tokens and cost are noted by a callback handler:
 it is among the callbacks of the agent's own model, and of everything that code calls.
+
+What was drawn is told in the graph's state after each eval and each model call, and in the ledgers
+of evals in between, so that it counts when another process goes on with the turn.
 """
 
 from __future__ import annotations
@@ -13,13 +16,16 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_config
+from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
+from interpstack_langchain.state import drawn_of, turn_of
 
 __all__ = ["CostOf", "Spending"]
 
@@ -58,8 +64,13 @@ class Spending:
             raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
         return None if budget is None else cls(budget, cost_of)
 
-    def account(self, turn: str) -> Account:
-        """The account of a turn; its parent is what the code drew on that began the turn."""
+    def account(self, turn: str, state: Mapping[str, Any]) -> Account:
+        """The account of a turn; its parent is what the code drew on that began the turn.
+
+        Args:
+            turn: Identifies it.
+            state: Of the graph; what another process told there counts.
+        """
         with self._lock:  # evals of one message may be in threads of their own
             account = self._accounts.get(turn)
             if account is None:
@@ -67,24 +78,36 @@ class Spending:
                 self._accounts[turn] = account
                 while len(self._accounts) > _MAX_TURNS:
                     self._accounts.popitem(last=False)
+            account.restore(drawn_of(state))
             return account
+
+    def told(self, turn: str, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The update of the graph's state that tells what was drawn in a turn so far."""
+        drawn = self.account(turn, state).drawn()
+        return {"interpreter_drawn": {"turn": turn_of(state), "drawn": drawn}}
+
+    def told_with(
+        self, response: ModelResponse[Any], turn: str, state: Mapping[str, Any]
+    ) -> ExtendedModelResponse[Any]:
+        """A model's answer, with the update that tells what was drawn after it."""
+        return ExtendedModelResponse(response, Command(update=self.told(turn, state)))
 
     def end(self, turn: str) -> None:
         """Forget the account of a turn."""
         self._accounts.pop(turn, None)
 
     @contextmanager
-    def eval(self, turn: str) -> Iterator[Reports]:
+    def eval(self, turn: str, state: Mapping[str, Any]) -> Iterator[Reports]:
         """Let an eval draw on the account of its turn; what notes the usage of its calls."""
-        account = self.account(turn)
+        account = self.account(turn, state)
         with account.use():
             yield Reports(account, self.cost_of)
 
     @contextmanager
-    def model_call(self, turn: str) -> Iterator[None]:
+    def model_call(self, turn: str, state: Mapping[str, Any]) -> Iterator[None]:
         """Note what the agent's own model uses in the block."""
         config = get_config()
-        with self.eval(turn) as reports:
+        with self.eval(turn, state) as reports:
             callbacks = reports.among(config.get("callbacks"))
             token = var_child_runnable_config.set({**config, "callbacks": callbacks})
             try:

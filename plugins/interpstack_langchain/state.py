@@ -33,7 +33,16 @@ from interpstack import (
 )
 from interpstack_langchain.order import Place
 
-__all__ = ["InterpreterState", "Known", "Sessions", "joined", "new_turn", "turn_of", "with_writes"]
+__all__ = [
+    "InterpreterState",
+    "Known",
+    "Sessions",
+    "drawn_of",
+    "joined",
+    "new_turn",
+    "turn_of",
+    "with_writes",
+]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS = 4096
@@ -77,6 +86,15 @@ def newer(left: str, right: str) -> str:
     return right if _number(right) >= _number(left) else left
 
 
+def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Reduce what was told of a turn's budget: what is drawn only grows."""
+    if not left or left["turn"] != right["turn"]:
+        return right
+    before, after = left["drawn"], right["drawn"]
+    drawn = {kind: max(before.get(kind, 0), after.get(kind, 0)) for kind in {**before, **after}}
+    return {**right, "drawn": drawn}
+
+
 class InterpreterState(AgentState[Any]):
     """Private channels of the middleware."""
 
@@ -87,6 +105,8 @@ class InterpreterState(AgentState[Any]):
     interpreter_record: NotRequired[
         Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
     ]
+    #: Where there is a budget: what was drawn in the turn, by kind.
+    interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
 
 
 def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,6 +123,13 @@ def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
 def turn_of(state: Mapping[str, Any]) -> str:
     """Identifies the run of the agent."""
     return str(state.get("interpreter_turn", "")).partition(":")[0]
+
+
+def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
+    """What was drawn in the turn so far, as the graph's state tells it."""
+    told = state.get("interpreter_drawn") or {}
+    drawn: Mapping[str, float] = told["drawn"] if told.get("turn") == turn_of(state) else {}
+    return drawn
 
 
 def with_writes(
@@ -125,6 +152,8 @@ def with_writes(
             seen[channel] = joined(seen.get(channel) or [], [value])
         elif channel == "interpreter_turn":
             seen[channel] = newer(str(seen.get(channel, "")), str(value))
+        elif channel == "interpreter_drawn":
+            seen[channel] = more(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
             answered |= {one.tool_call_id for one in given if isinstance(one, ToolMessage)}

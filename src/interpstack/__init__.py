@@ -1,7 +1,8 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
+from interpstack.accounts import Account
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
-from interpstack.budgets import Account, Budget, BudgetExceeded
+from interpstack.budgets import Budget, BudgetExceeded
 from interpstack.engine import (
     Call,
     Capability,

@@ -1,17 +1,8 @@
-"""Budgets that many cells share, as a tree.
-
-`Limits` hold for one cell. A `Budget` holds for everything that draws on its `Account`: the cells
-of a turn, say. An account may have a parent, such as a subagent's that of the cell which
-dispatched it; what is drawn on it is drawn on its parents, too, everywhere or nowhere.
-"""
+"""Budgets: what all that draws on one account may use, and the error when it is used up."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,20 +12,16 @@ from interpstack.errors import ConfigurationError
 from interpstack.limits import positive
 from interpstack.requests import GuestException
 
-__all__ = ["Account", "Budget", "BudgetExceeded"]
+__all__ = ["Budget", "BudgetExceeded"]
 
 #: Where the kind of a tool's calls begins; its name follows.
 _TOOL: Final = "tool_requests:"
-#: What is known only afterwards: while none of it is left, nothing new is begun.
-_PAID: Final = ("tokens", "cost")
-_TO_RUN: Final = ("cpu_seconds", "wall_seconds", *_PAID, "output_bytes")
 _WORDS: Final = {
     "cpu_seconds": "CPU seconds",
     "wall_seconds": "seconds",
     "dispatches": "subagents",
     "output_bytes": "bytes of output",
 }
-_current: ContextVar[Account | None] = ContextVar("interpstack_account", default=None)
 
 
 def _tool_requests(value: Any) -> Mapping[str, int]:
@@ -134,213 +121,3 @@ def _amount(kind: str, limit: float) -> str:
     if kind.startswith(_TOOL):
         return f"{limit:g} calls of {kind.removeprefix(_TOOL)}"
     return f"{limit:g} {_WORDS.get(kind, kind)}"
-
-
-def _check_amounts(amounts: Mapping[str, float]) -> None:
-    for kind, amount in amounts.items():
-        if isinstance(amount, bool) or not 0 <= amount < float("inf"):
-            raise ConfigurationError(f"{kind}: a number of at least 0 is drawn; got {amount!r}")
-
-
-@attrs.define(eq=False)
-class _Tally:
-    """What was drawn on one budget; guarded by the lock of the tree's root.
-
-    Attributes:
-        running: Blocks that count as wall time now.
-        since: When the wall time that `used` holds was counted.
-    """
-
-    budget: Budget
-    name: str
-    lock: threading.Lock = attrs.field(factory=threading.Lock)
-    used: dict[str, float] = attrs.field(factory=dict)
-    running: int = 0
-    since: float = 0.0
-
-    def drawn(self, kind: str, now: float) -> float:
-        drawn = self.used.get(kind, 0)
-        if kind == "wall_seconds" and self.running:
-            drawn += now - self.since
-        return drawn
-
-    def turn(self, step: int, now: float) -> None:
-        self.used["wall_seconds"] = self.drawn("wall_seconds", now)
-        self.running, self.since = self.running + step, now
-
-
-class Account:
-    """What was drawn on one budget. Safe to use from any thread and any event loop.
-
-    ```python
-    account = Account(Budget(requests=100))
-    with account.use():
-        await session.eval(first)
-        await session.eval(second)
-    ```
-
-    Args:
-        budget: What may be drawn in all.
-        parent: Where the same is drawn as well.
-        name: Whose it is, for messages.
-    """
-
-    def __init__(self, budget: Budget, parent: Account | None = None, name: str = "") -> None:
-        self.budget = budget
-        self.parent = parent
-        self.name = name
-        above = () if parent is None else parent._path  # noqa: SLF001 - of the same class
-        self._path: tuple[_Tally, ...] = (_Tally(budget, name), *above)
-        self._lock = self._path[-1].lock
-        self._known: set[str] = set()
-
-    @staticmethod
-    def current() -> Account | None:
-        """The account that the current code draws on; `None` if there is none."""
-        return _current.get()
-
-    @contextmanager
-    def use(self) -> Iterator[None]:
-        """Let what runs in the block, and what it starts, draw on this account."""
-        token = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(token)
-
-    # -- what is left ----------------------------------------------------------------------
-
-    def used(self, kind: str) -> float:
-        """What was drawn on this account, by its children, too; for `kind` see `Budget.limit`."""
-        self.budget.limit(kind)
-        with self._lock:
-            return self._path[0].drawn(kind, time.monotonic())
-
-    def left(self, kind: str) -> float | None:
-        """What may still be drawn, here and on all parents; `None` for no limit."""
-        with self._lock:
-            tight = self._tightest(kind)
-        return None if tight is None else tight[0]
-
-    def exceeded(self, kind: str) -> BudgetExceeded:
-        """What to raise, or to tell, when nothing of a kind is left.
-
-        Raises:
-            ConfigurationError: The kind has no limit.
-        """
-        with self._lock:
-            return self._error(kind)
-
-    # -- drawing ---------------------------------------------------------------------------
-
-    def reserve(self, amounts: Mapping[str, float], *, once: str = "") -> None:
-        """Draw on this account and all its parents, before something is begun.
-
-        Args:
-            amounts: By kind, see `Budget.limit`.
-            once: What is begun. If it was drawn for before, nothing is drawn and nothing raised:
-                it is done again.
-
-        Raises:
-            BudgetExceeded: One amount is more than is left, or tokens or cost are used up;
-                nothing was drawn anywhere.
-        """
-        _check_amounts(amounts)
-        with self._lock:
-            if once in self._known:
-                return
-            for kind in _PAID:
-                self._check(kind)
-            for kind, amount in amounts.items():
-                self._check(kind, amount)
-            self._draw(amounts)
-            self._know(once)
-
-    def spend(self, amounts: Mapping[str, float], *, once: str = "") -> None:
-        """Draw what was used already, even if more than was left; for `once` see `reserve`."""
-        _check_amounts(amounts)
-        with self._lock:
-            for kind in amounts:
-                self.budget.limit(kind)
-            if once not in self._known:
-                self._draw(amounts)
-                self._know(once)
-
-    def take(self, kind: str, amount: float) -> float:
-        """Draw `amount`, or what is left if that is less; what was drawn."""
-        _check_amounts({kind: amount})
-        with self._lock:
-            tight = self._tightest(kind)
-            granted = amount if tight is None else max(0, min(amount, tight[0]))
-            self._draw({kind: granted})
-            return granted
-
-    # -- cells -----------------------------------------------------------------------------
-
-    def admit(self, cell: str, *, always: bool = False) -> bool:
-        """Let a cell begin; False if it was let in before, and is run again.
-
-        Args:
-            cell: Names it, the same in every run; empty if it has only one.
-            always: Let it in whatever is left: it is in the middle of its run.
-
-        Raises:
-            BudgetExceeded: What every cell needs is used up.
-        """
-        with self._lock:
-            if cell in self._known:
-                return False
-            for kind in () if always else _TO_RUN:
-                self._check(kind)
-            self._know(cell)
-            return True
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time of the block as wall time; blocks at the same time count once."""
-        self._turn(+1)
-        try:
-            yield
-        finally:
-            self._turn(-1)
-
-    def _turn(self, step: int) -> None:
-        with self._lock:
-            now = time.monotonic()
-            for tally in self._path:
-                tally.turn(step, now)
-
-    # -- inside; all with the lock held, which the whole tree shares -----------------------
-
-    def _tightest(self, kind: str) -> tuple[float, float, _Tally] | None:
-        """The least that is left of a kind, of how much, and where."""
-        found: tuple[float, float, _Tally] | None = None
-        now = time.monotonic()
-        for tally in self._path:
-            limit = tally.budget.limit(kind)
-            if limit is not None:
-                left = max(0, limit - tally.drawn(kind, now))
-                if found is None or left < found[0]:
-                    found = left, limit, tally
-        return found
-
-    def _check(self, kind: str, amount: float = 0) -> None:
-        tight = self._tightest(kind)
-        if tight is not None and (tight[0] < amount or tight[0] <= 0):
-            raise self._error(kind, amount)
-
-    def _error(self, kind: str, asked: float = 0) -> BudgetExceeded:
-        tight = self._tightest(kind)
-        if tight is None:
-            raise ConfigurationError(f"{kind} has no limit in this account")
-        left, limit, tally = tight
-        return BudgetExceeded(kind, limit, left, asked, tally.name)
-
-    def _draw(self, amounts: Mapping[str, float]) -> None:
-        for tally in self._path:
-            for kind, amount in amounts.items():
-                tally.used[kind] = tally.used.get(kind, 0) + amount
-
-    def _know(self, key: str) -> None:
-        if key:
-            self._known.add(key)

@@ -115,6 +115,8 @@ class _Run:
     told: int = 0
     answered: bool = False
     replaying: bool = attrs.field(init=False)
+    pausing: bool = False
+    kept: int = 0
     started: float = attrs.field(factory=time.monotonic)
     cpu: float = 0.0
     polls: int = 0
@@ -182,10 +184,14 @@ class _Run:
         if step is None:
             if self.requests.held:  # else nothing new is done
                 await self.ledger.resume()
+            kept = self.ledger.kept(self.asked)
+            if kept is not None:
+                self.requests.take_kept(kept)
+                self.pausing, self.kept = True, len(self.requests.settled)
             self.replaying = False
             self.requests.release()
             return False
-        self.requests.replay(step.settlements)
+        self.requests.replay(step)
         self.asked, self.step = [], step
         self.told += 1
         return True
@@ -198,7 +204,7 @@ class _Run:
         """
         if not await self.requests.wait(self._wall_left()):
             return False
-        if self.requests.paused:
+        if self.requests.paused or self.pausing:
             return await self._pause()
         await self._record()
         return True
@@ -210,13 +216,30 @@ class _Run:
         """
         if self.recording is None or self.ledger is None:
             raise self.requests.paused[0][1]
-        if not await self.requests.quiesce(self._wall_left()):
+        if not await self._quiesce(self.ledger):
             return False
+        if not self.requests.paused:  # an earlier run would have, this one need not
+            self.pausing = False
+            await self._record()
+            return True
         suspension = await self._suspension() if self.recording.suspends else None
         if suspension is not None:
             await self.ledger.suspend(suspension)
-        await self._record()
-        raise await self.ledger.pause(self.requests.paused)
+        raise await self.ledger.pause(self.asked, self._next_step(), self.requests.paused)
+
+    async def _quiesce(self, ledger: Ledger) -> bool:
+        """Wait until nothing is at work; False when the time is up first.
+
+        What ends meanwhile is kept at once: the last may take long.
+        """
+        while not self.requests.quiet:
+            ended = tuple(self.requests.settled[self.kept :])
+            if ended:
+                self.kept += len(ended)
+                await ledger.keep(self.asked, Step(time.time(), ended, self._drawn()))
+            elif not await self.requests.quieter(self._wall_left()):
+                return False
+        return True
 
     async def _suspension(self) -> Suspension | None:
         """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
@@ -242,11 +265,20 @@ class _Run:
             self.context.write_console(text, omitted)
 
     async def _record(self) -> None:
-        self.step = Step(time.time(), tuple(self.requests.take_settled()))
+        self.step = self._next_step()
         if self.ledger is not None:
             await self.ledger.record(self.asked, self.step)
             self.asked = []
             self.told += 1
+
+    def _next_step(self) -> Step:
+        """What the guest is to be told next."""
+        self.kept = 0
+        return Step(time.time(), tuple(self.requests.take_settled()), self._drawn())
+
+    def _drawn(self) -> dict[str, float]:
+        meter = self.requests.meter
+        return {} if meter is None or self.ledger is None else meter.account.drawn()
 
     def _repeats(self, call: Call) -> bool:
         bridge = self.requests.bridges.get(call.bridge)

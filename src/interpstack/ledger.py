@@ -26,10 +26,13 @@ class Step:
     Attributes:
         now: Its clock from then on, in seconds since 1970.
         settlements: Answers, in the order in which they came.
+        drawn: What was drawn by then on the account that the cell runs under, by kind; empty
+            without one.
     """
 
     now: float
     settlements: tuple[Settlement, ...] = ()
+    drawn: Mapping[str, float] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -107,12 +110,46 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def pause(self, paused: Sequence[tuple[Request, BaseException]]) -> BaseException:
-        """Record that the run cannot go on now.
+    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+        """Keep answers that the guest is not told yet; returns once they are safe.
 
-        Nothing else of the cell runs any more; what had ended is recorded.
+        A pause waits for the calls that are at work, and the first may have ended long before the
+        last. The step that is recorded with the pause has these answers, too.
 
         Args:
+            asked: What the guest asked for since the last step, in order.
+            ended: The answers.
+        """
+
+    @abc.abstractmethod
+    def kept(self, asked: Sequence[Request]) -> Step | None:
+        """What was kept of a pause that was not recorded; `None` if nothing was.
+
+        Called when all recorded steps are replayed. These answers are not told before the run has
+        come to its pause.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+
+        Raises:
+            ReplayDivergence: The recorded run had asked for something else.
+        """
+
+    @abc.abstractmethod
+    async def pause(
+        self,
+        asked: Sequence[Request],
+        step: Step,
+        paused: Sequence[tuple[Request, BaseException]],
+    ) -> BaseException:
+        """Record a last step, and that the run cannot go on now.
+
+        Nothing else of the cell runs any more. Both are recorded at once or not at all: a run
+        that knew of the step alone would go on with the guest before anybody has decided.
+
+        Args:
+            asked: What the guest asked for since the last step, in order.
+            step: What it will be told when the run goes on.
             paused: Requests that cannot be answered now, and what their handlers raised.
 
         Returns:

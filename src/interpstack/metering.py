@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
 
-from interpstack.budgets import Account
+from interpstack.accounts import Account
 from interpstack.requests import GuestException
 
 if TYPE_CHECKING:
     from interpstack.bridges import Bridge, BridgeSet
     from interpstack.engine import GuestError, Request, Settlement
-    from interpstack.ledger import Ledger
+    from interpstack.ledger import Ledger, Step
     from interpstack.limits import Limits
     from interpstack.outcome import Outcome
 
@@ -86,9 +86,22 @@ class Meter:
             return attrs.evolve(error.error, data={"tool": bridge.name, **error.error.data})
         return None
 
+    def restore(self, step: Step, asked: Iterable[Request]) -> None:
+        """Count what was drawn in the run that recorded a step, if the account does not know it.
+
+        Args:
+            step: Tells what was drawn.
+            asked: What had been asked for by then. All that was not refused had been drawn.
+        """
+        if not step.drawn:
+            return
+        refused = {one.id for one in step.settlements if _is_refusal(one)}
+        known = [self._key(request) for request in asked if request.id not in refused]
+        self.account.restore(step.drawn, known)
+
     def told(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
         """Count a request whose answer is told as recorded."""
-        if settlement.error is None or settlement.error.name not in _REFUSALS:
+        if not _is_refusal(settlement):
             self.account.spend(_drawn(request.bridge, bridge), once=self._key(request))
 
     def made(self, bridges: BridgeSet, counts: Mapping[str, int]) -> None:
@@ -142,6 +155,10 @@ def _drawn(name: str, bridge: Bridge | None) -> dict[str, int]:
         if bridge.dispatches:
             drawn["dispatches"] = 1
     return drawn
+
+
+def _is_refusal(settlement: Settlement) -> bool:
+    return settlement.error is not None and settlement.error.name in _REFUSALS
 
 
 def _bytes(text: str) -> bytes:

@@ -25,6 +25,7 @@ from interpstack.values import decode, encode
 from interpstack.workers import call_blocking
 
 if TYPE_CHECKING:
+    from interpstack.ledger import Step
     from interpstack.metering import Meter
 
 __all__ = ["GuestException", "Requests"]
@@ -133,27 +134,44 @@ class Requests:
         await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing
         return True
 
-    async def quiesce(self, seconds: float | None) -> bool:
-        """Wait until no handler is at work any more; False when the time is up first."""
-        at_work = [
-            task
-            for request, task in self.open.values()
-            if request.bridge != TIMER and not task.done()
-        ]
-        return not at_work or not (await asyncio.wait(at_work, timeout=seconds))[1]
+    async def quieter(self, seconds: float | None) -> bool:
+        """Wait until one handler less is at work; False when the time is up first."""
+        at_work = self._at_work()
+        until = asyncio.FIRST_COMPLETED
+        return not at_work or bool(
+            (await asyncio.wait(at_work, timeout=seconds, return_when=until))[0]
+        )
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no handler is at work."""
+        return not self._at_work()
+
+    def _at_work(self) -> list[asyncio.Task[None]]:
+        open_tasks = [task for request, task in self.open.values() if request.bridge != TIMER]
+        return [task for task in open_tasks if not task.done()]
 
     def hold(self, request: Request) -> None:
         """Note a request that may be answered by what is recorded."""
         self.held[request.id] = request
 
-    def replay(self, settlements: Iterable[Settlement]) -> None:
+    def replay(self, step: Step) -> None:
         """Count requests as made whose answers are told as recorded."""
-        for settlement in settlements:
+        if self.meter is not None:
+            self.meter.restore(step, self.held.values())
+        for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
             if request is not None and request.bridge not in (TIMER, MODULE):
                 self._count(request.bridge)
                 if self.meter is not None:
                     self.meter.told(self.bridges.get(request.bridge), request, settlement)
+
+    def take_kept(self, kept: Step) -> None:
+        """Take answers that had come when an earlier run was left, and that were not told."""
+        ours = [one for one in kept.settlements if one.id in self.held]
+        self._untold |= {one.id: self.held[one.id] for one in ours}
+        self.replay(kept)
+        self.settled += ours
 
     def go_on(self, unanswered: Iterable[Request], made: Mapping[str, int]) -> None:
         """Take up a run in the middle.

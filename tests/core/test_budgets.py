@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import threading
 import time
@@ -191,6 +192,39 @@ def test_what_is_done_again_is_drawn_once() -> None:
     account.spend({"requests": 1}, once="c")
     account.reserve({"requests": 1}, once="c")
     assert account.used("requests") == 3
+
+
+def test_what_was_drawn_elsewhere_counts_once_and_here_alone() -> None:
+    parent = Account(Budget(requests=9))
+    there = Account(Budget(requests=3, tokens=50), parent)
+    there.reserve({"requests": 1}, once="a")
+    there.spend({"tokens": 20})
+    drawn = json.loads(json.dumps(there.drawn()))
+    assert drawn == {"requests": 1, "tokens": 20}
+    here = Account(there.budget, parent)
+    here.spend({"tokens": 5})
+    for _ in range(2):
+        here.restore(drawn, known=["a", ""])
+    assert (here.used("requests"), here.used("tokens")) == (1, 20)
+    assert (parent.used("requests"), parent.used("tokens")) == (1, 25)
+    here.reserve({"requests": 2}, once="a")
+    here.reserve({"requests": 2}, once="b")
+    with pytest.raises(BudgetExceeded):
+        here.reserve({"requests": 1}, once="")
+    assert parent.used("requests") == 3
+
+
+def test_time_that_runs_is_told_and_goes_on_where_it_was() -> None:
+    account = Account(Budget(wall_seconds=60))
+    assert account.drawn() == {}
+    with account.running():
+        first = account.drawn()["wall_seconds"]
+        account.restore({"wall_seconds": 40})
+        account.restore({"wall_seconds": first})
+        assert 40 <= account.used("wall_seconds") < 50
+    assert account.drawn()["wall_seconds"] == account.used("wall_seconds")
+    with pytest.raises(ConfigurationError, match="at least 0"):
+        account.restore({"tokens": -1})
 
 
 def test_what_is_taken_is_at_most_what_is_left() -> None:

@@ -16,17 +16,22 @@ import attrs
 
 from interpstack import (
     Bridge,
+    BridgeRegistry,
+    BridgeSet,
     CellContext,
     Engine,
     Execution,
     Ledger,
+    Limits,
     Progress,
     Realm,
     Request,
     Settlement,
+    Turn,
+    hookimpl,
 )
 
-__all__ = ["Conductor", "Crash", "Interrupted", "Store", "Watch", "watched"]
+__all__ = ["Conducted", "Conductor", "Crash", "Interrupted", "Store", "watched"]
 
 
 class Interrupted(Exception):
@@ -44,10 +49,12 @@ class Store:
     Attributes:
         crashes: Which appends crash: by number, whether the entry was kept.
         suspends: Whether paused runs are kept in the middle.
+        lost: The process is lost: nothing more is done in it.
     """
 
     crashes: Mapping[int, bool] = attrs.field(factory=dict)
     suspends: bool = False
+    lost: bool = False
     key: str = "cell"
     entries: list[Any] = attrs.field(factory=list)
     text: str | None = None
@@ -63,6 +70,7 @@ class Store:
             assert index == len(self.entries)
             self.entries.append(entry)
         if kept is not None:
+            self.lost = True
             raise Crash
 
     async def keep_suspended(self, text: str) -> None:
@@ -93,12 +101,14 @@ class Conductor:
         pauses: Whether gated calls interrupt the run, instead of being decided at once.
         effects: What calls did, by their key, in order.
         repeated: Keys of calls that had their effect before.
+        watch: Tells when the guest is idle.
     """
 
     seed: int
     pauses: bool
     effects: dict[str, int] = attrs.field(factory=dict)
     repeated: list[str] = attrs.field(factory=list)
+    watch: Watch = attrs.field(factory=lambda: Watch())
     _running: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
     _waiting: dict[int, asyncio.Future[None]] = attrs.field(factory=dict, init=False)
     _paused: bool = attrs.field(default=False, init=False)
@@ -139,13 +149,14 @@ class Conductor:
     def pick(self) -> bool:
         """End some of the calls that run; False if there are none.
 
-        When a gated call wants a decision all others are ended first, for so a pause does it.
+        When a gated call wants a decision all others are ended first, for so a pause does it; in
+        a pause one after the other, so that each is kept alone.
         """
         ids = sorted(self._running)
         if not ids and not self._waiting:
             return False
         chance = random.Random(f"{self.seed}:{ids}")
-        chosen = ids
+        chosen = ids[:1] if self._paused else ids
         if not (self._waiting or self._paused):
             chosen = chance.sample(ids, chance.randint(1, min(2, len(ids))))
         for number in chosen:
@@ -154,17 +165,18 @@ class Conductor:
         self._waiting = {}
         return bool(chosen)
 
-    async def conduct(self, run: asyncio.Task[Any], watch: Watch) -> None:
-        """Pick whenever the guest is idle, until the run has ended."""
-        seen = 0
-        while not run.done():
+    async def conduct(self, run: asyncio.Task[Any], store: Store) -> None:
+        """Pick whenever the guest is idle, until the run has ended or its process is lost."""
+        watch = self.watch
+        seen = watch.polls
+        while not (run.done() or store.lost):
             await asyncio.sleep(0.0002)
             polls = watch.polls
-            if watch.busy or polls == seen:
+            if watch.busy or (polls == seen and not self._paused):
                 continue
             for _ in range(40):  # what the guest asked for is started
                 await asyncio.sleep(0)
-            if not watch.busy and polls == watch.polls and self.pick():
+            if not (watch.busy or store.lost) and polls == watch.polls and self.pick():
                 seen = polls
 
 
@@ -211,16 +223,32 @@ class Watch(Execution):
         return self._execution
 
 
-def watched(engine: Engine, watch: Watch) -> Engine:
-    """Let all cells of an engine be watched."""
+def watched(engine: Engine) -> None:
+    """Let all cells of an engine be watched, each by the conductor of its bridges."""
     open_realm = engine.open
 
-    def opening(*args: Any) -> Realm:
-        realm = open_realm(*args)
+    def opening(limits: Limits, bridges: BridgeSet, *image: Any) -> Realm:
+        realm = open_realm(limits, bridges, *image)
         start, resume = realm.start, realm.resume
+        watch = _conductor(bridges).watch
         realm.start = lambda cell: watch.over(start(cell))  # type: ignore[method-assign]
         realm.resume = lambda *before: watch.over(resume(*before))  # type: ignore[method-assign]
         return realm
 
     engine.open = opening  # type: ignore[method-assign,assignment]
-    return engine
+
+
+def _conductor(bridges: BridgeSet) -> Conductor:
+    found: Conductor = next(b.handler.__self__ for b in bridges if b.name == "kit.free")  # type: ignore[attr-defined]
+    return found
+
+
+class Conducted:
+    """The plugin that offers a conductor's functions, which the turn names."""
+
+    name = "conducted"
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
+        for bridge in turn.options["conductor"].bridges():
+            register.bridge(bridge)

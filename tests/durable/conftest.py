@@ -70,7 +70,7 @@ class Life:
 
     def _recorded(self, when: str) -> set[str]:
         """Keys of calls by what became of their record."""
-        records = [m for m in self.moments() if m.startswith(f"{when} record")]
+        records = [m for m in self.moments() if m.startswith(when) and " record " in m]
         found = {number for m in records for number in m.rpartition(" ")[2].split(",")}
         return {key for _, key, _ in self.effects() if key.rpartition(":")[2] in found}
 
@@ -88,7 +88,7 @@ class Lives:
     runner: subprocess.Popen[str]
     made: int = 0
 
-    def __call__(self, code: str, look: str, **options: Any) -> Life:
+    def __call__(self, steps: list[Any], **options: Any) -> Life:
         self.made += 1
         folder = self.folder / f"life{self.made}"
         folder.mkdir()
@@ -97,7 +97,7 @@ class Lives:
             "place": self.store.place,
             "thread": folder.name,
             "folder": str(folder),
-            "steps": [code, look],
+            "steps": steps,
             "gated": [],
             "parallel": False,
             **options,

@@ -84,9 +84,13 @@ def _told(written: Any) -> str:
     if channels != [LEDGER]:
         return "writes " + ",".join(sorted(set(channels)))
     entry = written[0][1]
+    told = []
     if "notes" in entry:
-        return "notes " + ",".join(key.split()[0] for key in sorted(entry["notes"]))
-    return "record " + ",".join(str(settled[0]) for settled in entry["settled"])
+        told.append("notes " + ",".join(key.split()[0] for key in sorted(entry["notes"])))
+    answers = [*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ())]
+    if answers or "settled" in entry:
+        told.append("record " + ",".join(str(answer[0]) for answer in answers))
+    return " ".join(told)
 
 
 class Outermost(AgentMiddleware[Any, Any, Any]):
@@ -207,11 +211,10 @@ async def run(job: dict[str, Any]) -> None:
 
 
 def _append(path: Path, line: str) -> None:
-    """Add a line as one write that outlives the process."""
+    """Add a line as one write: it outlives the process, as what the system has does."""
     file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
     try:
         os.write(file, f"{line}\n".encode())
-        os.fsync(file)
     finally:
         os.close(file)
 

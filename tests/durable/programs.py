@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-__all__ = ["JAVASCRIPT", "PYTHON", "programs"]
+__all__ = ["LANGUAGES", "Language", "programs"]
 
 Tree = Any  # a tuple: the kind of a statement or expression, and its parts
 
@@ -64,12 +64,10 @@ class Language:
     """How trees become source.
 
     Attributes:
-        engine: Name of the engine that runs it.
         before: A cell that runs first, and defines `before`.
         render: Gives the source of a program.
     """
 
-    engine: str
     before: str
     render: Callable[[list[Tree]], str]
 
@@ -124,21 +122,38 @@ def _js_expression(tree: Tree) -> str:
 # -- Python ----------------------------------------------------------------------------------
 
 _PYTHON_HEAD = """
-n, log, seen = globals().get("n", 0), globals().get("log", []), globals().get("seen", [])
+n, log, seen = 0, [], []
 
 async def settled(call):
     try:
         return await call
-    except ToolError as error:
+    except FAILED as error:
         return str(error)
 
 print("start", n)
 """
+#: What stands for what: the guests differ in where these come from.
+_FAKE = {"FAILED": "ToolError", "GATHER": "gather", "RANDOM": "random"}
+_MONTY = {"FAILED": "RuntimeError", "GATHER": "asyncio.gather", "RANDOM": "random.random"}
 
 
 def _python(program: list[Tree]) -> str:
     body = "\n".join(line for tree in program for line in _py_statement(tree))
     return f"{_PYTHON_HEAD}{body}\nprint('end', n)\n[n, log, seen]"
+
+
+def _fake(program: list[Tree]) -> str:
+    return _worded(_python(program), _FAKE)
+
+
+def _monty(program: list[Tree]) -> str:
+    return "import asyncio, random\n" + _worded(_python(program), _MONTY)
+
+
+def _worded(source: str, words: dict[str, str]) -> str:
+    for word, stands_for in words.items():
+        source = source.replace(word, stands_for)
+    return source
 
 
 def _py_statement(tree: Tree) -> list[str]:
@@ -150,14 +165,14 @@ def _py_statement(tree: Tree) -> list[str]:
         case ("count",):
             return ["n += 1"]
         case ("draw",):
-            return ["seen.append(random())"]
+            return ["seen.append(RANDOM())"]
         case ("loop", times, inner):
             return [f"for _ in range({times}):", *_py_block(inner)]
         case ("try", inner, caught, at_last):
             return [
                 "try:",
                 *_py_block(inner),
-                "except ToolError as error:",
+                "except FAILED as error:",
                 "    log.append(str(error))",
                 *_py_block(caught),
                 "finally:",
@@ -176,11 +191,18 @@ def _py_expression(tree: Tree) -> str:
         case ("call", name, value):
             return f"kit.{name}(value={value})"
         case ("all" | "race", calls):  # this guest knows no race
-            return f"gather({', '.join(map(_py_expression, calls))})"
+            return f"GATHER({', '.join(map(_py_expression, calls))})"
         case ("settled", calls):
-            return f"gather({', '.join(f'settled({_py_expression(call)})' for call in calls)})"
+            return f"GATHER({', '.join(f'settled({_py_expression(call)})' for call in calls)})"
     raise AssertionError(tree)
 
 
-JAVASCRIPT = Language("quickjs", "var before = 1; before", _javascript)
-PYTHON = Language("fake", "before = 1", _python)
+_JAVASCRIPT = Language("var before = 1; before", _javascript)
+#: Every engine here that declares `determinism`, which is what a replay needs.
+LANGUAGES = {
+    "quickjs": _JAVASCRIPT,
+    "process:quickjs": _JAVASCRIPT,
+    "v8": _JAVASCRIPT,
+    "fake": Language("before = 1", _fake),
+    "monty": Language("before = 1", _monty),
+}

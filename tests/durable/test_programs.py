@@ -1,10 +1,11 @@
-"""Interrupted and uninterrupted runs of random programs end the same."""
+"""Interrupted and uninterrupted runs of random programs end the same, on every engine."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +18,42 @@ from interpstack.testing import FakeEngine
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conductor import Conductor, Crash, Interrupted, Store, Watch, watched
-from programs import JAVASCRIPT, PYTHON, Language, programs
+from conductor import Conducted, Conductor, Crash, Interrupted, Store, watched
+from programs import LANGUAGES, Language, programs
 
-#: Programs for each language; the long run (`tox -e durable`) has more.
+#: Programs for each engine; the long run (`tox -e durable`) has more.
 PROGRAMS = int(os.environ.get("INTERPSTACK_PROGRAMS", "100"))
-
-languages = pytest.mark.parametrize("language", [JAVASCRIPT, PYTHON], ids=lambda one: one.engine)
-
-
-def _stack(language: Language, conductor: Conductor, watch: Watch) -> InterpreterStack:
-    if language.engine == "fake":
-        engine: Any = FakeEngine()
-    else:
-        engine = type(InterpreterStack(language.engine).engine)()
-    return InterpreterStack(
-        watched(engine, watch),
-        plugins=["console", "durable"],
-        bridges=conductor.bridges(),
-    )
+#: V8 begins each run with a new isolate, which takes long: a short run has fewer programs on it.
+SHARES = {} if os.environ.get("INTERPSTACK_DURABLE") == "1" else {"v8": 5}
+#: Of engines that are not always installed.
+_NEEDS = {"v8": "jsrun", "monty": "pydantic_monty"}
 
 
-async def _run(language: Language, source: str, conductor: Conductor, store: Store) -> Any:
+@pytest.fixture(scope="module")
+def stack(engine: str) -> Iterator[InterpreterStack]:
+    """A stack on the engine; each of its sessions is a process of its own."""
+    if engine in _NEEDS:
+        pytest.importorskip(_NEEDS[engine])
+    found: Any = FakeEngine() if engine == "fake" else engine
+    with InterpreterStack(found, plugins=["console", "durable", Conducted()]) as made:
+        watched(made.engine)
+        yield made
+
+
+async def _run(
+    stack: InterpreterStack, language: Language, source: str, conductor: Conductor, store: Store
+) -> Any:
     """What a run ends with, taken up again as often as it is interrupted."""
+    options = {"conductor": conductor}
     for _ in range(100):
-        watch = Watch()
         conductor.forget_calls()
-        with _stack(language, conductor, watch) as stack, stack.session() as session:
+        store.lost = False
+        with stack.session() as session:
+            session.bind(Turn(options=options))
             assert (await session.eval(language.before)).ok
-            session.bind(Turn(options={"ledger_store": lambda: store}))
+            session.bind(Turn(options={**options, "ledger_store": lambda: store}))
             run = asyncio.ensure_future(session.eval(source))
-            await conductor.conduct(run, watch)
+            await conductor.conduct(run, store)
             try:
                 outcome = await run
             except (Interrupted, Crash):
@@ -59,32 +65,33 @@ async def _run(language: Language, source: str, conductor: Conductor, store: Sto
     raise AssertionError("the run never ended")
 
 
-# The clean-up code of a Python guest that is left may start what then never runs.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <coroutine")
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
-@languages
-@settings(
-    max_examples=PROGRAMS,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(
-    program=programs(),
-    seed=st.integers(0, 2**32),
-    crashes=st.dictionaries(st.integers(1, 12), st.booleans(), max_size=3),
-    suspends=st.booleans(),
-)
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("engine", LANGUAGES, scope="module")
 def test_interrupted_and_uninterrupted_runs_end_the_same(
-    language: Language, program: list[Any], seed: int, crashes: dict[int, bool], suspends: bool
+    engine: str, stack: InterpreterStack
 ) -> None:
-    source = language.render(program)
+    language = LANGUAGES[engine]
 
-    async def compare() -> None:
-        calm = await _run(language, source, Conductor(seed, pauses=False), Store())
+    @settings(
+        max_examples=PROGRAMS // SHARES.get(engine, 1),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(
+        program=programs(),
+        seed=st.integers(0, 2**32),
+        crashes=st.dictionaries(st.integers(1, 12), st.booleans(), max_size=3),
+        suspends=st.booleans(),
+    )
+    def check(program: list[Any], seed: int, crashes: dict[int, bool], suspends: bool) -> None:
+        asyncio.run(compare(language.render(program), seed, crashes, suspends))
+
+    async def compare(source: str, seed: int, crashes: dict[int, bool], suspends: bool) -> None:
+        calm = await _run(stack, language, source, Conductor(seed, pauses=False), Store())
         store = Store(crashes=crashes, suspends=suspends)
         conductor = Conductor(seed, pauses=True)
-        assert await _run(language, source, conductor, store) == calm
+        assert await _run(stack, language, source, conductor, store) == calm
         if all(crashes.values()):  # no record was lost
             assert conductor.repeated == []
 
-    asyncio.run(compare())
+    check()

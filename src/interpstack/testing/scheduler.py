@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import time
 from collections.abc import Awaitable, Coroutine, Generator, Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ __all__ = ["Promise", "Scheduler", "Stopped"]
 
 #: Seconds that the clean-up code of one aborted task may take.
 _WIND_DOWN_SECONDS = 0.05
+#: How often it may wait for something; each time ends where it waits.
+_WIND_DOWN_AWAITS = 100
 
 
 class Stopped(BaseException):
@@ -92,8 +95,13 @@ class Scheduler:
 
     def gather(self, awaitables: Iterable[Awaitable[Any]]) -> Task:
         """Run awaitables side by side; a task that gives the list of their values."""
-        promises = [a if isinstance(a, Promise) else self.spawn(_wait(a)) for a in awaitables]
-        return self.spawn(_wait_all(promises))
+        return self.spawn(_wait_all([self._promised(one) for one in awaitables]))
+
+    def _promised(self, awaitable: Awaitable[Any]) -> Promise:
+        if isinstance(awaitable, Promise):
+            return awaitable
+        # A guest's coroutine is run as it is, so that it is closed even if it never began.
+        return self.spawn(awaitable if inspect.iscoroutine(awaitable) else _wait(awaitable))
 
     def run(self) -> None:
         """Run tasks until none is ready.
@@ -107,12 +115,19 @@ class Scheduler:
         self._tasks = [task for task in self._tasks if not task.done]
 
     def close(self) -> None:
-        """End all tasks; their clean-up code runs."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
+        """End all tasks; their clean-up code runs, but what it starts does not."""
+        while self._tasks:
+            tasks, self._tasks = self._tasks, []
+            for task in tasks:
+                self._wind_down(task.coroutine)
+
+    def _wind_down(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        for _ in range(_WIND_DOWN_AWAITS):
+            if inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED:
+                return
             # Nobody is left to hear what a guest's clean-up raises.
             with self.watch(_WIND_DOWN_SECONDS), contextlib.suppress(BaseException):
-                task.coroutine.close()
+                coroutine.close()
 
     def interrupt(self) -> None:
         """Stop guest code that runs in another thread."""

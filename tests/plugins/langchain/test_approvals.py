@@ -147,6 +147,20 @@ async def test_a_call_that_needs_no_approval_is_made(
     assert effects == ["pay Ann 5"]
 
 
+@both
+@pytest.mark.parametrize("args", ["{to: 'Ann'}", "{to: 'Ann', euros: '9000'}", "{}"])
+async def test_a_predicate_that_fails_lets_no_call_through(
+    chat: Any, effects: Effects, args: str
+) -> None:
+    """Code chooses the arguments, and so may choose some that the predicate is not made for."""
+    wanted = {**CONFIGURATIONS[1], "when": lambda request: request.tool_call["args"]["euros"] > 10}
+    (text,) = await chat({"pay": wanted}).run(
+        f"try {{ await tools.pay({args}) }} catch (e) {{ e.name }}"
+    )
+    assert text in ("<result>TypeError</result>", "<result>ToolError</result>")
+    assert not effects
+
+
 async def test_code_alone_is_asked_about(talk: Any, effects: Effects) -> None:
     """The agent's own calls are not: that is what `HumanInTheLoopMiddleware` is for."""
     conversation = talk(tools=effects.tools(), ptc=["pay"], interrupt_on={"pay": True})

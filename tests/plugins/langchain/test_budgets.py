@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -399,3 +400,111 @@ async def test_an_eval_that_is_run_again_draws_once(
     told = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
     assert told == ["<result>the budget of this turn is used up: 4 requests, 0 left</result>"]
     assert noted == ["a", "a", "b"]
+
+
+# -- turns that another process goes on with -----------------------------------------------
+
+FIRST = "await tools.note({text: 'x'}); await new Promise(r => setTimeout(r, 400)); 'x'.repeat(60)"
+SECOND = "await tools.pay({}); 'second'"
+THIRD = """
+try {
+  await tools.note({text: 'x'});
+  await new Promise(r => setTimeout(r, 700));
+  'made'
+} catch (e) { e.budget }
+"""
+KINDS = {
+    "requests": (Budget(requests=2), "<result>requests</result>"),
+    "tool": (Budget(tool_requests={"note": 1}), "<result>tool_requests:note</result>"),
+    "tokens": (Budget(tokens=25), "25 tokens, 0 left"),
+    "cost": (Budget(cost=2.5), "2.5 cost, 0 left"),
+    "output": (Budget(output_bytes=66), "66 bytes of output, 0 left"),
+    "wall": (Budget(wall_seconds=1), "1 seconds, 0 left"),
+}
+
+
+class Breaks(AgentMiddleware[Any, Any, Any]):
+    """Fails where the model is called for the third time."""
+
+    calls = 0
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        self._count()
+        return handler(request)
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        self._count()
+        return await handler(request)
+
+    def _count(self) -> None:
+        self.calls += 1
+        if self.calls == 3:
+            raise ConnectionError("died")
+
+
+@both
+@pytest.mark.parametrize("left", ["at a pause", "between evals"])
+@pytest.mark.parametrize(("budget", "told"), KINDS.values(), ids=KINDS.keys())
+async def test_what_was_drawn_counts_where_another_process_goes_on(
+    talk: Any, note: Any, left: str, budget: Budget, told: str, use_async: bool
+) -> None:
+    @tool
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    steps = [
+        model_message(code, usage_metadata=usage(10), response_metadata={"cost": 1.0})
+        for code in (FIRST, SECOND, THIRD)
+    ]
+    pauses = left == "at a pause"
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": pauses},
+        "checkpointer": InMemorySaver(),
+        "budget": budget,
+    }
+    first = talk(**options, before=[] if pauses else [Breaks()])
+    config = {"configurable": {"thread_id": "t"}}
+    given: Any = None
+    if pauses:
+        assert (await first.turn(*steps))["__interrupt__"]
+        given = Command(resume={"decisions": [{"type": "approve"}]})
+    else:
+        with pytest.raises(ConnectionError):
+            await first.turn(*steps)
+    other = talk(**options)
+    other.say(steps[2:])
+    if use_async:
+        state = await other.agent.ainvoke(given, config)
+    else:
+        state = await asyncio.to_thread(other.agent.invoke, given, config)
+    answers = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert "x" * 60 in answers[0]
+    assert answers[1] == "<result>second</result>"
+    assert told in answers[2]
+    assert await other.run("1") == ["<result>1</result>"], "the next turn has a budget of its own"
+
+
+@both
+async def test_what_subagents_used_before_a_pause_counts_in_another_process(
+    crew: Any, note: Any, noted: list[str], use_async: bool
+) -> None:
+    code = f"""
+    {DISPATCH};
+    await tools.note({{text: "a"}});
+    try {{ {DISPATCH}; {DISPATCH}; 'ran' }} catch (e) {{ e.budget }}
+    """
+    # a dispatch is 120, so that there is room for two
+    own = {"budget": Budget(tokens=200), "interrupt_on": {"note": True}}
+    saver = InMemorySaver()
+
+    def make() -> Crew:
+        made: Crew = crew([code], ["1"], note, own, {}, tokens=(1, 60), checkpointer=saver)
+        return made
+
+    assert await make().run(use_async) == []
+    given = Command(resume={"decisions": [{"type": "approve"}]})
+    assert await make().run(use_async, given) == ["<result>tokens</result>"]
+    assert noted == ["a"]

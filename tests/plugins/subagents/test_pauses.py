@@ -148,16 +148,18 @@ async def test_a_pause_surfaces_and_resumes_with_the_same_dispatch(
 
 @both
 @processes
-@pytest.mark.parametrize("kind", ["declarative", "compiled"])
+@pytest.mark.parametrize(
+    ("kind", "at_once"), [("declarative", 32), ("compiled", 32), ("compiled", 1)]
+)
 async def test_three_at_once_all_go_on_at_once(
-    kids: Kids, kind: str, use_async: bool, elsewhere: bool
+    kids: Kids, kind: str, at_once: int, use_async: bool, elsewhere: bool
 ) -> None:
-    crew = kids.crew(kind)
+    crew = kids.crew(kind, max_subagent_concurrency=at_once)
     assert await crew.run(THREE, use_async) == ""
     asked = await pending(crew)
     assert sorted(one.value for one in asked) == [f"{name}?" for name in NAMES]
     started = dispatches(crew, "start")
-    crew = kids.crew(kind) if elsewhere else crew
+    crew = kids.crew(kind, max_subagent_concurrency=at_once) if elsewhere else crew
     given = Command(resume={one.id: f"yes {one.value}" for one in asked})
     expected = "<result>left yes left?,middle yes middle?,right yes right?; 3</result>"
     assert await crew.run(THREE, use_async, given=given) == expected

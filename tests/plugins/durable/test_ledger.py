@@ -1,0 +1,379 @@
+"""Cells that are run again on a ledger, without an agent around them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import (
+    Account,
+    Bridge,
+    Budget,
+    InterpreterStack,
+    Outcome,
+    ReplayDivergence,
+    Session,
+    Turn,
+)
+from interpstack.testing import FakeEngine
+
+
+class Waits(Exception):
+    """A call waits for somebody."""
+
+
+class Died(Exception):
+    """The process died, as far as the test is concerned."""
+
+
+@attrs.define(eq=False)
+class Memory:
+    """A ledger's store.
+
+    Attributes:
+        dies_after: The number of the entry after which the process dies.
+        decided: Whether calls of `gated` may be made.
+    """
+
+    suspends: bool = False
+    key: str = "cell"
+    entries: list[Any] = attrs.field(factory=list)
+    text: str | None = None
+    dies_after: int | None = None
+    decided: bool = False
+
+    async def load(self) -> Sequence[Any]:
+        return list(self.entries)
+
+    async def append(self, index: int, entry: Any) -> None:
+        assert index == len(self.entries)
+        self.entries.append(entry)
+        if len(self.entries) == self.dies_after:
+            raise Died
+
+    async def keep_suspended(self, text: str) -> None:
+        self.text = text
+
+    async def suspended(self) -> str | None:
+        return self.text
+
+    async def resume(self, ledger: Any) -> None:
+        if ledger.noted("paused") and not self.decided:
+            raise Waits
+
+    async def pause(self, ledger: Any, paused: Any) -> BaseException:
+        await ledger.note({"paused": True})
+        return Waits()
+
+
+@attrs.define(eq=False)
+class Host:
+    """Offers functions and notes what they did; each `run` is a process of its own."""
+
+    engine: Callable[[], Any]
+    memory: Memory = attrs.field(factory=Memory)
+    done: list[int] = attrs.field(factory=list)
+    names: Sequence[str] = ("free", "gated")
+
+    async def _act(self, n: int) -> int:
+        await asyncio.sleep(0)
+        self.done.append(n)
+        return n
+
+    async def _slow(self, n: int) -> int:
+        await asyncio.sleep(0.1)
+        return await self._act(n)
+
+    async def _gated(self, n: int) -> int:
+        if not self.memory.decided:
+            raise Waits
+        return await self._act(n)
+
+    async def run(self, source: str, account: Account | None = None) -> Outcome:
+        handlers: dict[str, Any] = {"gated": self._gated, "slow": self._slow}
+        bridges = [
+            Bridge(name=f"kit.{name}", handler=handlers.get(name, self._act), passes=(Waits,))
+            for name in self.names
+        ]
+        with (
+            InterpreterStack(
+                self.engine(), plugins=["console", "durable"], bridges=bridges
+            ) as stack,
+            stack.session() as session,
+        ):
+            session.bind(Turn(options={"ledger_store": lambda: self.memory}))
+            return await _eval(session, source, account)
+
+
+async def _eval(session: Session, source: str, account: Account | None) -> Outcome:
+    if account is None:
+        return await session.eval(source)
+    with account.use():
+        return await session.eval(source)
+
+
+def quickjs() -> Any:
+    return type(InterpreterStack("quickjs").engine)()
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host(quickjs)
+
+
+@pytest.fixture
+def python_host() -> Host:
+    return Host(FakeEngine)
+
+
+# -- the same run --------------------------------------------------------------------------
+
+CHANCE = """
+const drawn = () => [Math.random(), Date.now(), new Date().getTime(), crypto.randomUUID(),
+                     ...crypto.getRandomValues(new Uint8Array(4))].join()
+const seen = [drawn()]
+await kit.free({n: 1}); seen.push(drawn())
+await kit.free({n: 2}); seen.push(drawn())
+await kit.gated({n: 3}); seen.push(drawn())
+seen.join("|")
+"""
+
+
+async def test_chance_and_time_are_the_same_in_every_run(host: Host) -> None:
+    told = []
+    for dies_after in (1, 2, None):
+        host.memory.dies_after = dies_after
+        with pytest.raises(Waits if dies_after is None else Died):
+            await host.run(CHANCE)
+        await asyncio.sleep(0.01)  # the host's clock goes on meanwhile
+    host.memory.decided = True
+    told = [(await host.run(CHANCE)).text for _ in range(2)]
+    assert told[0] == told[1]
+    assert len(set(told[0].split("|"))) == 4
+    assert host.done == [1, 2, 3]
+
+
+# -- another run ---------------------------------------------------------------------------
+
+OTHER = {
+    "another input": ("kit.free({n: globalThis.old ? 2 : 9})", r'kit.free\(\{"n":9\}\)'),
+    "another name": ("(globalThis.old ? kit.free : kit.other)({n: 2})", r"kit.other\("),
+    "one more": ("Promise.all([kit.free({n: 2}), old || kit.free({n: 9})])", r'\{"n":9\}'),
+    "one less": ("(old ? kit.free({n: 2}) : new Promise(() => {}))", "asks for nothing more"),
+    "another order": (
+        "Promise.all((old ? [2, 9] : [9, 2]).map(n => kit.free({n})))",
+        r'asks for kit.free\(\{"n":9\}\), where the recorded run asked for kit.free\(\{"n":2\}\)',
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "told"), OTHER.values(), ids=OTHER.keys())
+async def test_another_run_is_stopped_before_anything_is_done(
+    host: Host, call: str, told: str
+) -> None:
+    """The guest tells the runs apart by what is offered, which the ledger does not hold."""
+    source = f"const old = 'first' in kit; await kit.free({{n: 1}}); await {call}; "
+    source = (
+        source.replace("globalThis.old", "old") + "await kit.free({n: 3}); await kit.gated({n: 4})"
+    )
+    host.names = ("free", "gated", "other", "first")
+    with pytest.raises(Waits):
+        await host.run(source)
+    before = list(host.done)
+    host.names, host.memory.decided = ("free", "gated", "other"), True
+    entries = list(host.memory.entries)
+    with pytest.raises(ReplayDivergence, match=told) as caught:
+        await host.run(source)
+    assert "step 2" in str(caught.value)
+    assert "where the recorded run asked for" in str(caught.value)
+    assert host.done == before
+    assert host.memory.entries == entries
+
+
+async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -> None:
+    host.names = ("free", "gated", "slow", "first")
+    source = """
+    const n = 'first' in kit ? 1 : 9;
+    await Promise.all([kit.free({n}), kit.slow({n: 2}), kit.gated({n: 3})])
+    """
+    host.memory.dies_after = 1
+    with pytest.raises(Died):
+        await host.run(source)
+    host.names = ("free", "gated", "slow")
+    with pytest.raises(
+        ReplayDivergence, match=r'at step 1 the code asks for kit.free\(\{"n":9\}\)'
+    ):
+        await host.run(source)
+    assert host.done == [1]
+
+
+async def test_other_code_is_not_run_on_a_ledger(host: Host) -> None:
+    with pytest.raises(Waits):
+        await host.run("await kit.free({n: 1}); await kit.gated({n: 4})")
+    with pytest.raises(ReplayDivergence, match="of other code"):
+        await host.run("await kit.free({n: 1}); await kit.gated({n: 4}) ")
+    assert host.done == [1]
+
+
+# -- pauses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["host", "python_host"])
+async def test_no_call_is_made_while_one_waits_although_the_process_dies(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """What had ended at the pause is recorded with it, or the guest would go on from there."""
+    host: Host = request.getfixturevalue(kind)
+    javascript = "await Promise.race([kit.free({n: 1}), kit.gated({n: 2})]); await kit.free({n: 3})"
+    python = "kit.gated(n=2)\nawait kit.free(n=1)\nawait kit.free(n=3)"
+    source = javascript if kind == "host" else python
+    for dies_after in range(1, 4):
+        host.memory.dies_after = dies_after
+        with pytest.raises((Died, Waits)):
+            await host.run(source)
+        assert host.done == [1]
+    assert len(host.memory.entries) == 1
+    host.memory.decided = True
+    assert (await host.run(source)).ok
+    assert sorted(host.done) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("decided", [False, True], ids=["waits again", "waits no more"])
+async def test_what_ends_while_a_pause_waits_for_others_is_kept_at_once(
+    host: Host, decided: bool
+) -> None:
+    host.names = ("free", "gated", "slow")
+    source = """
+    let order = []
+    const note = n => order.push(n)
+    await Promise.all([kit.free({n: 1}).then(note), kit.slow({n: 2}).then(note),
+                       kit.gated({n: 3}).then(note)])
+    await kit.free({n: 4})
+    order.length
+    """
+    host.memory.dies_after = 1
+    with pytest.raises(Died):
+        await host.run(source)
+    assert host.done == [1]
+    assert [list(entry) for entry in host.memory.entries] == [["version", "cell", "began", "kept"]]
+    host.memory.decided = decided
+    if not decided:
+        with pytest.raises(Waits):
+            await host.run(source)
+        assert host.done == [1, 2]
+        host.memory.decided = True
+    assert (await host.run(source)).text == "3"
+    assert sorted(host.done) == [1, 2, 3, 4]
+    assert (await host.run(source)).text == "3"
+    assert len(host.done) == 4
+
+
+@attrs.define(eq=False)
+class Stolen(Mapping[str, Any]):
+    """A recorded step that no run can be compared with."""
+
+    entry: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "asked":
+            raise AssertionError("the code is run again")
+        return self.entry[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entry)
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+
+SUSPENDED = """
+console.log('start')
+const functions = [() => 1], seen = [Math.random()];
+functions.push(() => seen.length);
+await kit.free({n: 1}); seen.push(Math.random());
+await kit.free({n: 2}); seen.push(Math.random());
+const last = await kit.gated({n: 3}); seen.push(Math.random());
+console.log('end');
+[functions[1](), new Set(seen).size, last].join()
+"""
+
+
+async def test_a_suspended_run_goes_on_and_no_code_is_run_twice(host: Host) -> None:
+    host.memory.suspends = True
+    with pytest.raises(Waits):
+        await host.run(SUSPENDED)
+    *steps, last = host.memory.entries
+    assert len(steps) == 2
+    # A second run of the code would ask again for what these have.
+    host.memory.entries = [*(Stolen(step) for step in steps), last]
+    host.memory.decided = True
+    outcome = await host.run(SUSPENDED)
+    assert (outcome.text, outcome.console) == ("4,4,3", "start\nend")
+    assert host.done == [1, 2, 3]
+
+
+async def test_a_suspended_run_that_cannot_be_opened_is_run_again(host: Host) -> None:
+    host.memory.suspends = True
+    with pytest.raises(Waits):
+        await host.run(SUSPENDED)
+    assert host.memory.text is not None
+    host.memory.text = host.memory.text.replace('"image":["quickjs"', '"image":["another"')
+    host.memory.decided = True
+    outcome = await host.run(SUSPENDED)
+    assert (outcome.text, outcome.console) == ("4,4,3", "start\nend")
+    assert host.done == [1, 2, 3]
+
+
+# -- budgets -------------------------------------------------------------------------------
+
+PAID = """
+let made = 0
+await Promise.all([1, 2].map(n => kit.free({n})))
+await kit.gated({n: 3})
+try { for (let n = 4; n < 9; n++) { await kit.free({n}); made++ } } catch (e) { made += e.name }
+made
+"""
+
+
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+async def test_what_was_drawn_counts_in_another_process_once(host: Host, suspends: bool) -> None:
+    """Requests that are told count as made; tokens and time of calls are in the record."""
+    host.memory.suspends = suspends
+    budget = Budget(requests=5, tool_requests={"kit.free": 4}, tokens=100)
+    first = Account(budget)
+    first.spend({"requests": 0, "tokens": 60})
+    with pytest.raises(Waits):
+        await host.run(PAID, first)
+    assert first.used("requests") == 3
+    drawn = host.memory.entries[-1]["drawn"]
+    assert drawn["tokens"] == 60
+    host.memory.decided = True
+    parent = Account(Budget())
+    second = Account(budget, parent)
+    outcome = await host.run(PAID, second)
+    assert outcome.text == "2BudgetExceeded"
+    assert second.used("requests") == 5
+    assert second.used("tool_requests:kit.free") == 4
+    assert second.used("tokens") == 60
+    for kind in ("wall_seconds", "cpu_seconds"):
+        assert second.used(kind) >= drawn[kind] > 0
+    assert parent.used("tokens") == 0, "what was drawn elsewhere is drawn on this account alone"
+
+
+async def test_what_was_refused_is_refused_again(host: Host) -> None:
+    source = """
+    const told = await Promise.allSettled([1, 2, 3].map(n => kit.free({n})))
+    try { await kit.gated({n: 4}) } catch (e) { told.push({reason: e}) }
+    told.map(one => one.reason?.name ?? 'made').join()
+    """
+    account = Account(Budget(requests=2, tokens=1))
+    host.memory.dies_after = 1
+    with pytest.raises(Died):
+        await host.run(source, account)
+    told = "made,made,BudgetExceeded,BudgetExceeded"
+    assert (await host.run(source, Account(account.budget))).text == told
+    assert host.done == [1, 2]

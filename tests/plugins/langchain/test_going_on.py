@@ -1,0 +1,176 @@
+"""What an eval returns that went on after a pause or a crash: all of it, and once."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import time
+from typing import Annotated, Any
+
+import pytest
+from langchain.agents import AgentState
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+
+
+class Noting(AgentState[Any]):
+    notes: Annotated[list[str], operator.add]
+
+
+@tool
+def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+    """Note something in the graph's state."""
+    told = [ToolMessage("noted", tool_call_id=tool_call_id), HumanMessage(f"noted {text}")]
+    return Command(update={"notes": [text], "messages": told})
+
+
+@tool
+def later(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+    """Note something, later."""
+    time.sleep(0.05)
+    return note.func(text, tool_call_id)
+
+
+@tool
+def pay() -> str:
+    """Pay."""
+    return "paid"
+
+
+class Dying(InMemorySaver):
+    """Fails, when it is told to, after it has kept the entry of that number."""
+
+    dies_after = 0
+
+    def put_writes(self, config: Any, writes: Any, *rest: Any) -> None:
+        super().put_writes(config, writes, *rest)
+        if self.dies_after and [channel for channel, _ in writes] == ["interpreter_ledger"]:
+            self.dies_after -= 1
+            if not self.dies_after:
+                raise ConnectionError("died")
+
+
+CODE = """
+await tools.note({text: 'a'});
+await Promise.all(['b', 'c'].map(text => tools.note({text})));
+await tools.pay({});
+await tools.note({text: 'd'});
+"""
+
+
+AT_ONCE = """
+const [note, later, pay] = [tools.note, tools.later, tools.pay];
+await Promise.all([note({text: 'a'}), later({text: 'b'}), pay({}).then(() => note({text: 'c'}))]);
+await tools.note({text: 'd'});
+"""
+
+
+async def send(chat: Any, given: Any) -> Any:
+    if chat.use_async:
+        return await chat.agent.ainvoke(given, CONFIG)
+    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
+@pytest.mark.parametrize(
+    ("code", "dies_after"),
+    [(CODE, 0), (CODE, 1), (CODE, 2), (AT_ONCE, 0), (AT_ONCE, 1)],
+    ids=["pause", "crash after 1", "crash after 2", "at once", "crash in the pause"],
+)
+async def test_state_updates_of_calls_that_had_ended_are_kept(
+    talk: Any, use_async: bool, process: str, store: Any, code: str, dies_after: int
+) -> None:
+    saver = Dying()
+    options = {
+        "tools": [note, later, pay],
+        "ptc": ["note", "later", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": saver,
+        "agent_options": {"state_schema": Noting, "store": store},
+    }
+    chat = talk(**options)
+    if dies_after:
+        saver.dies_after = dies_after
+        with pytest.raises(ConnectionError):
+            await chat.turn(code)
+    else:
+        await chat.turn(code)
+    if process == "another":
+        chat = talk(**options)
+        chat.say([])
+    if dies_after:
+        await send(chat, None)
+    result = await send(chat, APPROVE)
+    assert result["notes"] == ["a", "b", "c", "d"]
+    texts = [m.text for m in result["messages"] if m.text.startswith("noted")]
+    assert texts == [f"noted {text}" for text in "abcd"]
+
+
+# -- from the middle -----------------------------------------------------------------------
+
+KEPT = ("interpstack", "suspended")
+COUNTING = """
+const functions = [() => runs];
+globalThis.runs = (globalThis.runs ?? 0) + 1;
+for (const text of ['a', 'b']) await tools.note({text});
+await tools.pay({});
+functions[0]()
+"""
+
+
+def starts_counted(chat: Any) -> list[str]:
+    """The sources of the cells that the conversation's engine starts from now on."""
+    started: list[str] = []
+    engine = chat.middleware.stack.engine
+    open_realm = engine.open
+
+    def opening(*args: Any) -> Any:
+        realm = open_realm(*args)
+        start = realm.start
+
+        def starting(cell: Any) -> Any:
+            started.append(cell.source)
+            return start(cell)
+
+        realm.start = starting
+        return realm
+
+    engine.open = opening
+    return started
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("changed", ["", "text", "mac"])
+async def test_with_a_store_a_paused_eval_goes_on_and_its_code_is_not_run_again(
+    talk: Any, use_async: bool, changed: str
+) -> None:
+    store = InMemoryStore()
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": InMemorySaver(),
+        "agent_options": {"state_schema": Noting, "store": store},
+        "snapshot_signing_key": b"k" * 32,
+    }
+    await talk(**options).turn(COUNTING)
+    (kept,) = store.search(KEPT)
+    if changed:  # what is not as it was written is not used
+        store.put(KEPT, kept.key, {**kept.value, changed: f" {kept.value[changed]}"}, index=False)
+    other = talk(**options)
+    other.say([])
+    started = starts_counted(other)
+    result = await send(other, APPROVE)
+    assert started == ([COUNTING] if changed else [])
+    (text,) = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert text == "<result>1</result>"
+    assert result["notes"] == ["a", "b"]
+    assert store.search(KEPT) == [], "it is dropped with the end of the eval"
