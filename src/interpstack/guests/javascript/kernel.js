@@ -153,6 +153,7 @@
   // What JSON can say is left to the engine's own JSON, which is many times faster.
   function plainText(value) {
     if (typeof value !== "object" || value === null) return undefined;
+    if (getPrototypeOf(arrayPrototype) !== objectPrototype) return undefined; // a look would run its traps
     plainLeft = limits.valueChars;
     deepest = 0;
     return isPlain(value, 0) && arraysAreSound() ? stringify(value) : undefined;
@@ -160,7 +161,7 @@
   // JSON pushes each level onto an array of its own, which a guest can tamper with through the
   // prototype.
   function arraysAreSound() {
-    if (getPrototypeOf(arrayPrototype) !== objectPrototype || "toJSON" in arrayPrototype) return false;
+    if ("toJSON" in arrayPrototype) return false;
     for (let i = 0; i <= deepest + 1; i++) if (i in arrayPrototype) return false;
     return true;
   }
