@@ -42,7 +42,7 @@ _MONTY: Final = attrs.evolve(
     deadlock="await kit.echo(value=1)",
     pollute="import math\nmath.pi = 1",
     polluted="import math\n'clean' if math.pi > 3 else 'polluted'",
-    kinds=PYTHON.kinds - {"undefined", "map", "set", "bigint", "error"},
+    kinds=PYTHON.kinds - {"undefined", "map", "set", "bigint", "error", "surrogate"},
     sends={**PYTHON.sends, "date": (_DATE, PYTHON.sends["date"][1])},
 )
 

@@ -34,9 +34,16 @@ async def sabotage(query: str) -> str:
     """Kill the worker that asks."""
     calls.append(query)
     for child in psutil.Process().children():
-        if "interpstack_process.worker" in " ".join(child.cmdline()):
+        if "interpstack_process.worker" in _command_line(child):
             os.kill(child.pid, signal.SIGKILL)
     return "done"
+
+
+def _command_line(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.ZombieProcess:  # of another test, not reaped yet
+        return ""
 
 
 class ScriptedModel(GenericFakeChatModel):
