@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
+from interpstack.clock import CellClock
 from interpstack.engine import Call, Cell, Execution, GuestError, Image, Progress, Realm, Request
 from interpstack.errors import EngineFailure
 from interpstack.ledger import Ledger, Step, Suspension
@@ -117,8 +118,7 @@ class _Run:
     replaying: bool = attrs.field(init=False)
     pausing: bool = False
     kept: int = 0
-    started: float = attrs.field(factory=time.monotonic)
-    cpu: float = 0.0
+    clock: CellClock = attrs.field(init=False)
     polls: int = 0
     ended: bool = False
     notices: tuple[str, ...] = ()
@@ -127,6 +127,7 @@ class _Run:
         self.ledger = None if self.recording is None else self.recording.ledger
         self.step = Step(time.time() if self.recording is None else self.recording.began)
         self.replaying = self.ledger is not None
+        self.clock = CellClock(self.limits, self.requests.meter)
 
     async def drive(self) -> Outcome:
         while True:
@@ -135,7 +136,7 @@ class _Run:
                 self.ended = True
                 return self._outcome(error=progress.failure)
             if progress.exhausted:
-                return await self._give_up(*self._out_of_time())
+                return await self._give_up(*self.clock.out_of_time())
             if progress.completion is not None:
                 await self._finish_unawaited()
                 done = progress.completion
@@ -156,7 +157,7 @@ class _Run:
                     "Is a promise missing its resolver?",
                 )
             if not await self._wait():
-                return await self._give_up(*self._out_of_time())
+                return await self._give_up(*self.clock.out_of_time())
 
     async def stop(self) -> None:
         """Cancel what is still running; a cell that was left early is aborted."""
@@ -202,7 +203,7 @@ class _Run:
         Raises:
             BaseException: What a bridge declared to be the host's own (`Bridge.passes`).
         """
-        if not await self.requests.wait(self._wall_left()):
+        if not await self.requests.wait(self.clock.wall_left()):
             return False
         if self.requests.paused or self.pausing:
             return await self._pause()
@@ -237,7 +238,7 @@ class _Run:
             if ended:
                 self.kept += len(ended)
                 await ledger.keep(self.asked, Step(time.time(), ended, self._drawn()))
-            elif not await self.requests.quieter(self._wall_left()):
+            elif not await self.requests.quieter(self.clock.wall_left()):
                 return False
         return True
 
@@ -253,12 +254,12 @@ class _Run:
             open=tuple(self.requests.unanswered),
             made=self.requests.made,
             console=console,
-            cpu_seconds=self.cpu,
+            cpu_seconds=self.clock.cpu_seconds,
         )
 
     def go_on(self, suspension: Suspension) -> None:
         """Take up a run in the middle."""
-        self.told, self.cpu = suspension.steps, suspension.cpu_seconds
+        self.told, self.clock.cpu_seconds = suspension.steps, suspension.cpu_seconds
         self.asked = list(suspension.asked)
         self.requests.go_on(suspension.open, suspension.made)
         for text, omitted in suspension.console:
@@ -289,8 +290,7 @@ class _Run:
     async def _poll(self) -> Progress:
         now, settled = self.step.now, self.step.settlements
         self.step = attrs.evolve(self.step, settlements=())
-        left = [t for t in (self._cpu_left(), self._wall_left()) if t is not None]
-        budget = max(0.0, min(left)) if left else None
+        budget = self.clock.left()
 
         def step() -> Progress:
             if settled:
@@ -299,9 +299,7 @@ class _Run:
 
         progress = await run_guest(step, self.execution.interrupt)
         self.polls += 1
-        self.cpu += progress.cpu_seconds
-        if self.requests.meter is not None:
-            self.requests.meter.account.spend({"cpu_seconds": progress.cpu_seconds})
+        self.clock.computed(progress.cpu_seconds)
         await self._take(progress)
         return progress
 
@@ -338,7 +336,7 @@ class _Run:
 
     async def _deliver(self, call: Call) -> None:
         # Output of a cell that ran out of time is still delivered.
-        left = self._wall_left()
+        left = self.clock.wall_left()
         seconds = left if left is None else max(left, _DELIVERY_SECONDS)
         await self.requests.deliver(call.bridge, call.wire, seconds)
 
@@ -358,31 +356,10 @@ class _Run:
         undone = await self._abort(message)
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
 
-    def _out_of_time(self) -> tuple[str, str]:
-        wall, cpu = self._wall_left(shared=False), self._cpu_left(shared=False)
-        meter = self.requests.meter
-        exceeded = None if meter is None else meter.out_of_time(cpu, wall)
-        if exceeded is not None:
-            return exceeded.name, exceeded.message
-        if wall is not None and (cpu is None or wall < cpu):
-            return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
-        return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
-
-    def _cpu_left(self, *, shared: bool = True) -> float | None:
-        """Of the cell's own time, or of the account's if that is less and `shared`."""
-        limit, meter = self.limits.cpu_seconds, self.requests.meter
-        own = None if limit is None else limit - self.cpu
-        return own if meter is None or not shared else meter.least("cpu_seconds", own)
-
-    def _wall_left(self, *, shared: bool = True) -> float | None:
-        limit, meter = self.limits.wall_seconds, self.requests.meter
-        own = None if limit is None else limit - (time.monotonic() - self.started)
-        return own if meter is None or not shared else meter.least("wall_seconds", own)
-
     def _outcome(self, **fields: Any) -> Outcome:
         usage = Usage(
-            cpu_seconds=self.cpu,
-            wall_seconds=time.monotonic() - self.started,
+            cpu_seconds=self.clock.cpu_seconds,
+            wall_seconds=self.clock.wall_seconds,
             requests=self.requests.count,
             crossings=self.polls,
         )

@@ -1,0 +1,72 @@
+"""How long a cell may still take."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from interpstack.limits import Limits
+
+if TYPE_CHECKING:
+    from interpstack.metering import Meter
+
+__all__ = ["CellClock"]
+
+
+@attrs.define(eq=False)
+class CellClock:
+    """Counts what a cell takes, against its own limits and those of the account it runs under.
+
+    Attributes:
+        limits: The cell's own.
+        meter: Draws on the account, if there is one.
+        cpu_seconds: Computed by the guest so far.
+    """
+
+    limits: Limits
+    meter: Meter | None = None
+    cpu_seconds: float = 0.0
+    _started: float = attrs.field(factory=time.monotonic, init=False)
+
+    @property
+    def wall_seconds(self) -> float:
+        """Since the clock was made."""
+        return time.monotonic() - self._started
+
+    def computed(self, seconds: float) -> None:
+        """Note that the guest has computed."""
+        self.cpu_seconds += seconds
+        if self.meter is not None:
+            self.meter.account.spend({"cpu_seconds": seconds})
+
+    def left(self) -> float | None:
+        """Seconds the guest may compute now; `None` for no limit."""
+        known = [seconds for seconds in (self._cpu_left(), self.wall_left()) if seconds is not None]
+        return max(0.0, min(known)) if known else None
+
+    def wall_left(self, *, shared: bool = True) -> float | None:
+        """Seconds until the cell must end, which may be negative.
+
+        Args:
+            shared: Count what is left in the account, too.
+        """
+        limit = self.limits.wall_seconds
+        own = None if limit is None else limit - self.wall_seconds
+        return own if self.meter is None or not shared else self.meter.least("wall_seconds", own)
+
+    def out_of_time(self) -> tuple[str, str]:
+        """Name and message of the error, once there is no time left."""
+        wall, cpu = self.wall_left(shared=False), self._cpu_left(shared=False)
+        exceeded = None if self.meter is None else self.meter.out_of_time(cpu, wall)
+        if exceeded is not None:
+            return exceeded.name, exceeded.message
+        if wall is not None and (cpu is None or wall < cpu):
+            return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
+        return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
+
+    def _cpu_left(self, *, shared: bool = True) -> float | None:
+        limit = self.limits.cpu_seconds
+        own = None if limit is None else limit - self.cpu_seconds
+        return own if self.meter is None or not shared else self.meter.least("cpu_seconds", own)

@@ -1,0 +1,49 @@
+"""Tests of interpstack.clock."""
+
+from __future__ import annotations
+
+from interpstack import Budget, Limits
+from interpstack.accounts import Account
+from interpstack.clock import CellClock
+from interpstack.metering import Meter
+
+
+def _after(limits: Limits, seconds: float) -> CellClock:
+    """A clock that was made so many seconds ago."""
+    clock = CellClock(limits)
+    clock._started -= seconds
+    return clock
+
+
+def test_the_tighter_limit_counts() -> None:
+    limits = Limits(cpu_seconds=5, wall_seconds=60)
+    clock = _after(limits, 0)
+    assert clock.left() == 5
+    clock.computed(6)
+    assert clock.out_of_time() == ("Timeout", "the code computed for more than 5 s")
+    clock = _after(limits, 59)
+    clock.computed(2)
+    assert 58 < clock.wall_seconds < 60
+    assert 0 < (clock.left() or 0) <= 1
+    assert clock.out_of_time() == ("Timeout", "the cell took longer than 60 s in all")
+
+
+def test_time_left_to_compute_is_never_negative() -> None:
+    clock = _after(Limits(cpu_seconds=None, wall_seconds=1), 3)
+    assert clock.left() == 0.0
+    assert (clock.wall_left() or 0) <= -2
+
+
+def test_without_limits_there_is_no_end() -> None:
+    clock = CellClock(Limits(cpu_seconds=None, wall_seconds=None))
+    clock.computed(1e9)
+    assert (clock.left(), clock.wall_left()) == (None, None)
+
+
+def test_an_account_may_leave_less() -> None:
+    account = Account(Budget(cpu_seconds=3))
+    clock = CellClock(Limits(cpu_seconds=5, wall_seconds=None), Meter(account, "", fresh=True))
+    assert clock.left() == 3
+    clock.computed(2)
+    assert clock.left() == 1
+    assert clock.out_of_time()[0] == "BudgetExceeded"
