@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import psutil
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -29,23 +28,6 @@ async def search(query: str) -> str:
     return query.upper()
 
 
-@tool
-async def sabotage(query: str) -> str:
-    """Kill the worker that asks."""
-    calls.append(query)
-    for child in psutil.Process().children():
-        if "interpstack_process.worker" in _command_line(child):
-            os.kill(child.pid, signal.SIGKILL)
-    return "done"
-
-
-def _command_line(process: psutil.Process) -> str:
-    try:
-        return " ".join(process.cmdline())
-    except psutil.ZombieProcess:  # of another test, not reaped yet
-        return ""
-
-
 class ScriptedModel(GenericFakeChatModel):
     """Says what it is told to say."""
 
@@ -57,6 +39,15 @@ class ScriptedModel(GenericFakeChatModel):
 def run() -> Iterator[Callable[..., Any]]:
     """Runs one turn of an agent in which the model evaluates each piece of code."""
     calls.clear()
+
+    @tool
+    async def sabotage(query: str) -> str:
+        """Kill the worker that asks."""
+        calls.append(query)
+        for worker in middleware.stack.engine.pool.workers:  # type: ignore[attr-defined]
+            os.kill(worker.pid, signal.SIGKILL)
+        return "done"
+
     middleware = CodeInterpreterMiddleware(engine="process:quickjs", ptc=[search, sabotage])
     queue: list[AIMessage] = []
 

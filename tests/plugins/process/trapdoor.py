@@ -88,7 +88,7 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "chatter": chatter,
     "odd progress": lambda: send(frame(b'{"done": 7}')),
     "odd state": lambda: send(frame(b'{"done": null, "kept": 1}')),
-    "control": lambda: os.write(fds()[1], b"x"),
+    "control": lambda: (os.write(fds()[1], b"x"), time.sleep(1000)),
     "hang up": lambda: (os.close(fds()[0]), time.sleep(1000)),
     "flood": lambda: [os.write(2, b"x" * 2**16) for _ in range(100)],
     "environment": lambda: None,
