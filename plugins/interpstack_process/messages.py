@@ -43,8 +43,8 @@ __all__ = [
 
 #: Characters of a name: of a bridge, an error, an engine.
 _NAME_CHARS: Final = 1000
-#: Containers inside containers of a value.
-_DEPTH: Final = 400
+#: Containers inside containers of a value: the codec has 200 levels, of up to three each.
+_DEPTH: Final = 640
 
 
 # -- from the host to a worker -------------------------------------------------------------

@@ -180,6 +180,18 @@ async def test_large_values_cross_both_ways(make: Make) -> None:
     assert seen == [4_000_000]
 
 
+@pytest.mark.parametrize("grow", ["[a]", "{$: a}", "new Map([[1, a]])", "new Map([[a, 1]])"])
+async def test_values_as_deep_as_a_guest_may_make_them_cross(make: Make, grow: str) -> None:
+    session = make(plugins=[]).session("deep")
+    grown = await session.eval(f"let a = 1; for (let i = 0; i < 188; i++) a = {grow}; 0")
+    assert grown.ok
+    values = await session.values()
+    assert values["a"] != 1
+    await session.reset()
+    await session.load(values)
+    assert (await session.values())["a"] == values["a"]
+
+
 async def test_a_hundred_sessions_share_two_workers(make: Make, workers: Any) -> None:
     stack = make(options={"workers": 2}, max_live_sessions=100)
     sessions = [stack.session(f"s{n}") for n in range(100)]

@@ -79,7 +79,7 @@ def test_whether_a_tree_has_tags_is_not_taken_on_trust() -> None:
 EMPTY = messages.pack_progress(Progress())
 DONE = messages.pack_progress(Progress(completion=Completion()))["completion"]
 DEEP: Any = {}
-for _ in range(500):
+for _ in range(700):
     DEEP = {"a": DEEP}
 
 
