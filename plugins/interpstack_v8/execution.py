@@ -40,8 +40,9 @@ _WIND_DOWN_SECONDS: Final = 0.5
 _MODULE_STEPS: Final = 50
 #: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
 _GARBAGE_BYTES: Final = 64 * 2**20
-#: Bytes of those that a cell must leave to the next one, which would pay for it otherwise.
-_NEXT_BYTES: Final = 16 * 2**20
+#: Bytes beyond the limit that a stopped cell may leave: nobody knows whether they are garbage, and
+#: the next cell, which begins with an export of them, would pay for them.
+_LEFT_BYTES: Final = 16 * 2**20
 
 
 class V8Execution(Execution):
@@ -103,7 +104,7 @@ class V8Execution(Execution):
         try:
             progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
             told = isolate.enter("look", seconds=_WIND_DOWN_SECONDS)
-            if self._is_overfull(told, _GARBAGE_BYTES - _NEXT_BYTES):
+            if self._is_overfull(told, _LEFT_BYTES):
                 why = "it left more in memory than the limit allows"
             elif self._importing:
                 why = "it left a module half loaded"
