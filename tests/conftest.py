@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import settings
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("interpstack", deadline=None)
 settings.load_profile("interpstack")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells have jobs in the background ignore it, and so would every process a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["engines", "stores"]
 

@@ -93,7 +93,7 @@ class CellLedger(Ledger):
         if self._place == len(self._steps):
             return None
         entry = self._steps[self._place]
-        self._compare(entry["asked"], [asked_entry(request) for request in asked])
+        self._compare(entry["asked"], asked)
         self._place += 1
         return read_step(entry)
 
@@ -108,7 +108,7 @@ class CellLedger(Ledger):
 
     def kept(self, asked: Sequence[Request]) -> Step | None:
         if self._kept:
-            self._compare(self._kept[0]["kept"]["asked"], [asked_entry(one) for one in asked])
+            self._compare(self._kept[0]["kept"]["asked"], asked)
         return read_kept(self._kept)
 
     async def pause(
@@ -156,7 +156,8 @@ class CellLedger(Ledger):
             raise ReplayDivergence("the recorded run was of other code than is to be run now")
         return float(entry["began"])
 
-    def _compare(self, recorded: Sequence[Asked], now: Sequence[Asked]) -> None:
+    def _compare(self, recorded: Sequence[Asked], asked: Sequence[Request]) -> None:
+        now = [asked_entry(request) for request in asked]
         for index in range(max(len(recorded), len(now))):
             before = recorded[index] if index < len(recorded) else None
             after = now[index] if index < len(now) else None

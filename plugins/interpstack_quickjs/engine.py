@@ -24,6 +24,7 @@ from interpstack import (
     Limits,
     Realm,
 )
+from interpstack.guests.javascript.exchange import bind_arguments
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
@@ -100,18 +101,10 @@ class QuickJSRealm(Realm):
         self._offer(bridges, undo=not first)  # there is nothing to go back to at first
 
     def _offer(self, bridges: BridgeSet, undo: bool) -> None:
-        offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
-        shown = max(8192, 2 * self.limits.result_chars)
-        given = {
-            "consoleChars": self.limits.console_chars,
-            "valueChars": self.limits.value_bytes,
-            "renderChars": shown,
-            "timers": self.limits.timers,
-            "requests": self.limits.requests,
-        }
-        bound = hashlib.sha256(json.dumps([offered, given]).encode()).hexdigest()[:32]
+        arguments = bind_arguments(bridges, self.limits)
+        bound = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
         if bound != self._bound:  # else the restored guest knows
-            self._trusted("bind", offered, given, undo=undo)
+            self._trusted("bind", *arguments, undo=undo)
             self._bound = bound
 
     def start(self, cell: Cell) -> Execution:

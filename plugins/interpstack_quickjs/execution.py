@@ -17,11 +17,16 @@ from interpstack import (
     Execution,
     GuestError,
     Progress,
-    Request,
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError, prepare
-from interpstack.guests.javascript.exchange import answer_text, seed_words, value_completion
+from interpstack.guests.javascript.exchange import (
+    answer_text,
+    drained_progress,
+    resume_text,
+    seed_words,
+    value_completion,
+)
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -59,6 +64,7 @@ class QuickJSExecution(Execution):
         self._started = started
         self._source: str | TypeScriptError = ""
         self._ended = False
+        self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
         self._importing = False
         self._answers: list[str] = []
@@ -72,6 +78,8 @@ class QuickJSExecution(Execution):
         begun = time.thread_time()
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds)
+            if self._interrupted:  # before the clock was set
+                guest.interrupt()
             try:
                 self._run(now * 1000)
             except JobsPending:
@@ -129,6 +137,7 @@ class QuickJSExecution(Execution):
         self._realm.restore(self._before)
 
     def interrupt(self) -> None:
+        self._interrupted = True
         self._realm.guest.interrupt()
 
     # -- inside ----------------------------------------------------------------------------
@@ -160,7 +169,7 @@ class QuickJSExecution(Execution):
 
     def _resume(self, now_ms: float, answers: list[str]) -> None:
         guest = self._realm.guest
-        argument = guest.new_string(f'["resume",{now_ms!r},[{",".join(answers)}]]')
+        argument = guest.new_string(resume_text(now_ms, answers))
         status, handle = guest.invoke(self._realm.base.dispatch, argument)
         guest.free(handle)
         guest.free(argument)
@@ -181,13 +190,7 @@ class QuickJSExecution(Execution):
         if completion is not None:
             self._ended = True
             self._realm.running = None
-        return Progress(
-            calls=[Call(name, wire) for name, wire in drained["calls"]],
-            requests=[Request(*item) for item in drained["requests"]],
-            cancelled=drained["cancelled"],
-            completion=completion,
-            cpu_seconds=spent,
-        )
+        return drained_progress(drained, completion, spent)
 
     def _completion(self, told: Any) -> Completion | None:
         if told is None:

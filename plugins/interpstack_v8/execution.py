@@ -16,11 +16,16 @@ from interpstack import (
     Execution,
     GuestError,
     Progress,
-    Request,
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError
-from interpstack.guests.javascript.exchange import answer_text, seed_words, value_completion
+from interpstack.guests.javascript.exchange import (
+    answer_text,
+    drained_progress,
+    resume_text,
+    seed_words,
+    value_completion,
+)
 from interpstack_v8.cells import Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.isolate import Isolate, IsolateLost, OutOfHeap, OutOfTime
@@ -65,7 +70,7 @@ class V8Execution(Execution):
             isolate.recorded.clear()
         else:
             answers, self._answers = self._answers, []
-            command = ["resume", f'["resume",{now * 1000!r},[{",".join(answers)}]]']
+            command = ["resume", resume_text(now * 1000, answers)]
         begun = isolate.cpu_seconds
         try:
             told = isolate.enter(*command, seconds=cpu_seconds)
@@ -132,12 +137,7 @@ class V8Execution(Execution):
     def _progress(self, text: str) -> Progress:
         drained = json.loads(text)
         self._importing = bool(drained["importing"])
-        return Progress(
-            calls=[Call(name, wire) for name, wire in drained["calls"]],
-            requests=[Request(*item) for item in drained["requests"]],
-            cancelled=drained["cancelled"],
-            completion=_completion(drained["completion"]),
-        )
+        return drained_progress(drained, _completion(drained["completion"]))
 
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests

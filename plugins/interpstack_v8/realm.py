@@ -17,6 +17,7 @@ from interpstack import (
     Realm,
 )
 from interpstack.guests.javascript import KERNEL_NAME
+from interpstack.guests.javascript.exchange import bind_arguments
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
@@ -171,15 +172,8 @@ class V8Realm(Realm):
             isolate.close()
 
     def _offer(self, isolate: Isolate) -> None:
-        offered = [[bridge.name, bridge.awaited] for bridge in self._bridges if not bridge.hidden]
-        given = {
-            "consoleChars": self.limits.console_chars,
-            "valueChars": self.limits.value_bytes,
-            "renderChars": max(8192, 2 * self.limits.result_chars),
-            "timers": self.limits.timers,
-            "requests": self.limits.requests,
-        }
-        text = json.dumps(["bind", offered, given], separators=(",", ":"))
+        command = ["bind", *bind_arguments(self._bridges, self.limits)]
+        text = json.dumps(command, separators=(",", ":"))
         isolate.enter("say", text, seconds=_KERNEL_SECONDS)
 
     def say(self, *command: Any, seconds: float = _KERNEL_SECONDS) -> str:

@@ -261,10 +261,11 @@ class Execution(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot take back what a cell did")
 
     def interrupt(self) -> None:  # noqa: B027 - optional
-        """Make a poll that is running in another thread return soon, as if out of CPU time.
+        """Make a poll in another thread return soon, as if out of CPU time.
 
-        The one method that may be called while another runs. Effectively nothing by default:
-        the poll then ends when its CPU time does.
+        The one method that may be called while another runs; it may also come just before the
+        poll begins, which still waited for its thread. Effectively nothing by default: the
+        poll then ends when its CPU time does.
         """
 
 

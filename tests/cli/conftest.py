@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,12 +37,13 @@ def run() -> Run:
 
 
 @pytest.fixture
-def spawn(tmp_path: Path) -> Spawn:
+def spawn(tmp_path: Path) -> Iterator[Spawn]:
     """Start the command line as users do; `path` holds folders of more distributions."""
+    started: list[subprocess.Popen[str]] = []
 
     def start(*args: str, path: Path | None = None, **env: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(path or ""), **env}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "interpstack", *args],
             cwd=tmp_path,
             env=environment,
@@ -52,8 +53,13 @@ def spawn(tmp_path: Path) -> Spawn:
             text=True,
             encoding="utf-8",
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        with process:  # closes its pipes
+            process.kill()
 
 
 @pytest.fixture

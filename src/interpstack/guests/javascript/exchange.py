@@ -1,14 +1,36 @@
-"""What engines and the kernel tell each other, as text; see `docs/how-to/write-an-engine.md`."""
+"""What engines and the kernel tell each other."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpstack.engine import Completion, Settlement
+from interpstack.bridges import BridgeSet
+from interpstack.engine import Call, Completion, Progress, Request, Settlement
+from interpstack.limits import Limits
 
-__all__ = ["answer_text", "seed_words", "value_completion"]
+__all__ = [
+    "answer_text",
+    "bind_arguments",
+    "drained_progress",
+    "resume_text",
+    "seed_words",
+    "value_completion",
+]
+
+
+def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
+    """What the kernel's `bind` takes: bridges with whether they are awaited, and limits."""
+    offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
+    given = {
+        "consoleChars": limits.console_chars,
+        "valueChars": limits.value_bytes,
+        "renderChars": max(8192, 2 * limits.result_chars),
+        "timers": limits.timers,
+        "requests": limits.requests,
+    }
+    return [offered, given]
 
 
 def answer_text(settlement: Settlement) -> str:
@@ -18,6 +40,16 @@ def answer_text(settlement: Settlement) -> str:
         return f"[{settlement.id},false,{settlement.text}]"
     body = {"name": error.name, "message": error.message, "data": dict(error.data)}
     return f"[{settlement.id},true,{json.dumps(body)}]"
+
+
+def resume_text(now_ms: float, answers: Sequence[str]) -> str:
+    """The kernel's command `resume`.
+
+    Args:
+        now_ms: The guest's clock from now on, in milliseconds since 1970.
+        answers: Made by `answer_text`.
+    """
+    return f'["resume",{now_ms!r},[{",".join(answers)}]]'
 
 
 def seed_words(seed: int | None) -> list[int]:
@@ -33,4 +65,23 @@ def value_completion(told: Mapping[str, Any]) -> Completion:
         omitted_exact=told["exact"],
         handle=told["handle"],
         undefined=told["undefined"],
+    )
+
+
+def drained_progress(
+    drained: Mapping[str, Any], completion: Completion | None, cpu_seconds: float = 0.0
+) -> Progress:
+    """What the guest did since it was entered, as the kernel's `drain` tells it.
+
+    Args:
+        drained: The kernel's answer.
+        completion: What the engine made of its `completion`.
+        cpu_seconds: What the guest computed meanwhile.
+    """
+    return Progress(
+        calls=[Call(name, wire) for name, wire in drained["calls"]],
+        requests=[Request(*item) for item in drained["requests"]],
+        cancelled=drained["cancelled"],
+        completion=completion,
+        cpu_seconds=cpu_seconds,
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from interpstack.engine import Capability
+from interpstack.engine import Capability, Cell, Execution
 from interpstack.limits import Limits
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import EngineKit, hanging
+from interpstack.testing.conformance.kit import EngineKit, finish, hanging
 
 __all__ = ["EndTests"]
 
@@ -65,6 +65,23 @@ class EndTests(EngineKit, area=Area.ENDS):
         if Capability.CPU_LIMIT not in self.engine.capabilities:
             pytest.skip("the engine does not declare cpu-limit")
         self.run(self._cancel(self.guest.loop, None))
+
+    def test_an_interruption_before_the_poll_counts(self) -> None:
+        """The poll may still wait for a thread when its caller is cancelled."""
+        if Capability.CPU_LIMIT not in self.engine.capabilities:
+            pytest.skip("the engine does not declare cpu-limit")
+        limit = 60.0
+        with self.realm(limits=Limits(cpu_seconds=limit, wall_seconds=None)) as realm:
+            execution = realm.start(Cell(source=self.guest.loop, seed=1))
+            if type(execution).interrupt is Execution.interrupt:
+                pytest.skip("the engine does not interrupt guests before their CPU limit")
+            execution.interrupt()
+            progress = execution.poll(0.0, limit)
+            execution.abort("cancelled")
+            assert progress.exhausted
+            assert progress.cpu_seconds < limit / 2
+            finish(realm, self.guest.store)
+            assert finish(realm, self.guest.recall) == "42"
 
     def test_cells_of_a_session_run_in_order(self) -> None:
         seen: list[int] = []

@@ -6,6 +6,7 @@ more must pass more. What is taken on trust is in `docs/how-to/test-your-engine.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -73,12 +74,16 @@ class IsolationTests(EngineKit, area=Area.ISOLATION):
         """A process of its own uses none of this one's time while the guest computes."""
         if self.engine.isolation not in _ELSEWHERE:
             pytest.skip(f"{self.engine.isolation.value} guests run in this process")
-        with self.session(limits=Limits(cpu_seconds=1.0)) as session:
-            session.eval_sync(self.guest.store)
-            before = time.process_time()
-            self.fails(session, self.guest.loop, "Timeout", "computed")
-            spent = time.process_time() - before
-        assert spent < 0.5, f"1 s of the guest cost this process {spent:.2f} s"
+        spent = math.inf
+        for _ in range(5):  # something else in this process may compute meanwhile, so the least
+            with self.session(limits=Limits(cpu_seconds=1.0)) as session:
+                session.eval_sync(self.guest.store)
+                before = time.process_time()
+                self.fails(session, self.guest.loop, "Timeout", "computed")
+                spent = min(spent, time.process_time() - before)
+            if spent < 0.5:
+                return
+        pytest.fail(f"1 s of the guest cost this process {spent:.2f} s")
 
     def test_guests_keep_their_memory_elsewhere(self) -> None:
         if self.engine.isolation not in _ELSEWHERE:
