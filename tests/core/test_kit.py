@@ -210,10 +210,18 @@ def test_gaps_are_expected_failures() -> None:
         gaps: ClassVar[dict[str, str]] = {"test_usage_is_told": "it does not count"}
 
     (mark,) = Gap.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
-    told = {"reason": "it does not count", "strict": True, "run": True}
+    told = {"reason": "it does not count", "strict": True}
     assert (mark.name, mark.kwargs) == ("xfail", told)
     assert Gap.test_usage_is_told.area is Area.CELLS  # type: ignore[attr-defined]
     assert not hasattr(Kit.test_usage_is_told, "pytestmark")
+
+
+def test_varying_gaps_may_stay_hidden() -> None:
+    class Varying(Kit):
+        varying: ClassVar[dict[str, str]] = {"test_usage_is_told": "the clock is coarse"}
+
+    (mark,) = Varying.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
+    assert mark.kwargs == {"reason": "the clock is coarse", "strict": False}
 
 
 def test_fatal_gaps_are_not_run() -> None:
@@ -228,10 +236,10 @@ def test_gaps_name_cases_that_there_are() -> None:
     class Metafunc:
         function = Kit.test_hostile_guest
 
-    gaps = {"test_hostile_guest[unheard of]": "why"}
-    for told in ((gaps, {}), ({}, gaps)):
+    for kind in ("gaps", "varying", "fatal"):
+        wrong = type("Wrong", (Kit,), {kind: {"test_hostile_guest[unheard of]": "why"}})
         with pytest.raises(TypeError, match=r"unheard of.*which is no test of the kit"):
-            rules.parametrize(Metafunc(), "attack", PYTHON.attacks, *told)  # type: ignore[arg-type]
+            rules.parametrize(Metafunc(), "attack", PYTHON.attacks, wrong)  # type: ignore[arg-type]
 
 
 def test_a_part_of_the_attacks_keeps_those_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:

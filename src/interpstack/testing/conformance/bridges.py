@@ -87,7 +87,7 @@ class BridgeConformance(abc.ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         rules.check_overrides(cls, BridgeConformance)
-        rules.mark_gaps(cls, BridgeConformance, vars(cls).get("gaps", {}))
+        rules.mark_gaps(cls, BridgeConformance)
 
     @abc.abstractmethod
     def make_plugins(self) -> Iterable[Any]:
@@ -100,7 +100,7 @@ class BridgeConformance(abc.ABC):
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         rules.check_skips(metafunc.definition)
         if "use" in metafunc.fixturenames:
-            rules.parametrize(metafunc, "use", {use.name: use for use in self.uses}, self.gaps, {})
+            rules.parametrize(metafunc, "use", {use.name: use for use in self.uses}, type(self))
 
     # -- what is offered -------------------------------------------------------------------
 

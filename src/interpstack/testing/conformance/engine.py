@@ -58,7 +58,8 @@ class EngineConformance(
     tested; what it cannot do all the same is told in `gaps`, by test name, with the reason:
     `gaps = {"test_damaged_images_are_refused": "images carry no checksum"}`. One case of a test
     is named as pytest shows it, `test_hostile_guest[loops/regex]`. A gap that has been closed
-    fails until it is taken off. Gaps in `fatal` are not tried at all, since they end the process.
+    fails until it is taken off. Gaps in `varying` do not show every time. Gaps in `fatal` are not
+    tried at all, since they end the process.
 
     Raises:
         TypeError: When a subclass is made: it replaces a test of the kit, or names a gap that is

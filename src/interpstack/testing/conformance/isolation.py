@@ -75,15 +75,10 @@ class IsolationTests(EngineKit, area=Area.ISOLATION):
         if self.engine.isolation not in _ELSEWHERE:
             pytest.skip(f"{self.engine.isolation.value} guests run in this process")
         spent = math.inf
-        for _ in range(5):  # something else in this process may compute meanwhile, so the least
-            with self.session(limits=Limits(cpu_seconds=1.0)) as session:
-                session.eval_sync(self.guest.store)
-                before = time.process_time()
-                self.fails(session, self.guest.loop, "Timeout", "computed")
-                spent = min(spent, time.process_time() - before)
-            if spent < 0.5:
-                return
-        pytest.fail(f"1 s of the guest cost this process {spent:.2f} s")
+        for _ in range(3):  # something else in this process may compute meanwhile
+            if spent >= 0.5:
+                spent = min(spent, self._computed_here())
+        assert spent < 0.5, f"1 s of the guest cost this process {spent:.2f} s"
 
     def test_guests_keep_their_memory_elsewhere(self) -> None:
         if self.engine.isolation not in _ELSEWHERE:
@@ -108,6 +103,14 @@ class IsolationTests(EngineKit, area=Area.ISOLATION):
                 assert os.getpid() == pid
                 session.eval_sync(self.guest.store)
                 self.assert_usable(session)
+
+    def _computed_here(self) -> float:
+        """CPU seconds of this process while a guest computes for one."""
+        with self.session(limits=Limits(cpu_seconds=1.0)) as session:
+            session.eval_sync(self.guest.store)
+            before = time.process_time()
+            self.fails(session, self.guest.loop, "Timeout", "computed")
+            return time.process_time() - before
 
     def _assert_closed(self) -> None:
         """No attempt to read this process's environment succeeds."""

@@ -38,6 +38,8 @@ class EngineKit(abc.ABC):
     guest: ClassVar[Guest]
     #: What the engine cannot do, by test name, with `[parameter]` for one case of a test; and why.
     gaps: ClassVar[Mapping[str, str]] = {}
+    #: Gaps that do not show every time, such as one of memory that is sometimes free.
+    varying: ClassVar[Mapping[str, str]] = {}
     #: Gaps that are not tried, since they end the process that runs the tests.
     fatal: ClassVar[Mapping[str, str]] = {}
     #: Of `Guest.attacks`, one in so many is tried: for a suite that is run often. Those with gaps
@@ -53,8 +55,7 @@ class EngineKit(abc.ABC):
                 function.area = area
         elif not kit:
             rules.check_overrides(cls, EngineKit)
-            rules.mark_gaps(cls, EngineKit, vars(cls).get("gaps", {}))
-            rules.mark_gaps(cls, EngineKit, vars(cls).get("fatal", {}), run=False)
+            rules.mark_gaps(cls, EngineKit)
 
     @abc.abstractmethod
     def make_engine(self) -> Engine:
@@ -92,13 +93,13 @@ class EngineKit(abc.ABC):
             "squat": {text: text for text in self.guest.squats},
         }
         for name in tables.keys() & set(metafunc.fixturenames):
-            rules.parametrize(metafunc, name, tables[name], self.gaps, self.fatal)
+            rules.parametrize(metafunc, name, tables[name], type(self))
 
     def attacks(self) -> Mapping[str, Attack]:
         """The attacks that are tried."""
         if self.attacks_one_in == 1 or os.environ.get("INTERPSTACK_ATTACKS") == "all":
             return self.guest.attacks
-        told = {**self.gaps, **self.fatal}
+        told = rules.gap_marks(type(self))
         return {
             name: attack
             for number, (name, attack) in enumerate(self.guest.attacks.items())

@@ -68,7 +68,7 @@ class PersistenceConformance(abc.ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         rules.check_overrides(cls, PersistenceConformance)
-        rules.mark_gaps(cls, PersistenceConformance, vars(cls).get("gaps", {}))
+        rules.mark_gaps(cls, PersistenceConformance)
 
     @abc.abstractmethod
     def make_mode(self, **options: Any) -> Persistence:

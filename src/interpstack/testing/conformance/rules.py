@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pytest
 
@@ -12,7 +12,7 @@ __all__ = [
     "case",
     "check_overrides",
     "check_skips",
-    "gap_mark",
+    "gap_marks",
     "kit",
     "mark_gaps",
     "own_tests",
@@ -21,9 +21,13 @@ __all__ = [
 
 _C = TypeVar("_C", bound=type)
 
-#: Tests that measure what memory a guest takes in the host: a gap may stay hidden where the host
-#: uses freed memory again.
-_MEASURED = frozenset({"test_guests_keep_their_memory_elsewhere"})
+#: How tests are marked that a class tells of: a gap that has been closed is to be taken off the
+#: list, unless it is told that it may stay hidden.
+_KINDS: Final[Mapping[str, Any]] = {
+    "gaps": {"strict": True},
+    "varying": {"strict": False},
+    "fatal": {"run": False},
+}
 
 
 def kit(cls: _C) -> _C:
@@ -70,58 +74,61 @@ def check_overrides(cls: type, root: type) -> None:
             replacement.area = original.area
 
 
-def mark_gaps(cls: type, root: type, gaps: Mapping[str, str], run: bool = True) -> None:
-    """Expect whole tests to fail that are named in `gaps`; or do not run them.
+def gap_marks(cls: type, own: bool = False) -> dict[str, pytest.MarkDecorator]:
+    """The marks of the tests and cases in `gaps`, `varying` and `fatal`.
+
+    Args:
+        cls: What declares them.
+        own: Leave out what it inherits.
+
+    Raises:
+        TypeError: A reason is missing.
+    """
+    marks = {}
+    for kind, options in _KINDS.items():
+        declared = vars(cls).get(kind, {}) if own else getattr(cls, kind, {})
+        for name, reason in declared.items():
+            if not isinstance(reason, str) or not reason.strip():
+                raise TypeError(f"{cls.__name__}.{kind}[{name!r}] gives no reason")
+            marks[name] = pytest.mark.xfail(reason=reason, **options)
+    return marks
+
+
+def mark_gaps(cls: type, root: type) -> None:
+    """Mark the whole tests that a class tells of.
 
     Raises:
         TypeError: There is no such test, or a reason is missing.
     """
     known = kit_tests(cls, root)
-    for name, reason in gaps.items():
-        if not isinstance(reason, str) or not reason.strip():
-            raise TypeError(f"{cls.__name__}.gaps[{name!r}] gives no reason")
+    for name, mark in gap_marks(cls, own=True).items():
         test, _, parameter = name.partition("[")
         if test not in known:
-            raise TypeError(f"{cls.__name__}.gaps names {name!r}, which is no test of the kit")
+            raise TypeError(f"{cls.__name__} tells of {name!r}, which is no test of the kit")
         if not parameter and test not in vars(cls):
-            mark = gap_mark(reason, run, strict=test not in _MEASURED)
             setattr(cls, test, mark(_copy(known[test])))
 
 
-def parametrize(
-    metafunc: pytest.Metafunc,
-    name: str,
-    table: Mapping[str, Any],
-    gaps: Mapping[str, str],
-    fatal: Mapping[str, str],
-) -> None:
+def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], cls: type) -> None:
     """Run a test once for each entry of `table`, as the argument `name`.
 
     Raises:
-        TypeError: A gap names a case that is not there.
+        TypeError: `cls` tells of a case that is not there.
     """
     start = f"{metafunc.function.__name__}["
-    known = {f"{start}{case(key)}]" for key in table}
-    for told in (*gaps, *fatal):
-        if told.startswith(start) and told not in known:
-            raise TypeError(f"there is a gap for {told!r}, which is no test of the kit")
+    marks = {test: mark for test, mark in gap_marks(cls).items() if test.startswith(start)}
     cases = []
     for key, value in table.items():
-        test = f"{start}{case(key)}]"
-        reason = fatal.get(test) or gaps.get(test)
-        marks = [gap_mark(reason, run=test not in fatal)] if reason else []
-        cases.append(pytest.param(value, id=case(key), marks=marks))
+        mark = marks.pop(f"{start}{case(key)}]", None)
+        cases.append(pytest.param(value, id=case(key), marks=mark or ()))
+    for unknown in marks:
+        raise TypeError(f"{cls.__name__} tells of {unknown!r}, which is no test of the kit")
     metafunc.parametrize(name, cases)
 
 
 def case(key: str) -> str:
     """A name as pytest shows it."""
     return ascii(key)[1:-1]
-
-
-def gap_mark(reason: str, run: bool = True, strict: bool = True) -> pytest.MarkDecorator:
-    """The test must fail: a gap that has been closed is to be taken off the list."""
-    return pytest.mark.xfail(reason=reason, strict=strict, run=run)
 
 
 def check_skips(definition: Any) -> None:
