@@ -69,9 +69,8 @@ def setup_scripts(sources: Sequence[GuestSource]) -> Sequence[SetupScript]:
 @cache
 def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
     guarded = "(__bootstrap.core.ops.op_memory_usage)"
-    given = (
-        f"$setup.kernel, __bootstrap.core, $setup.limit, {json.dumps(DOOR)}, {json.dumps(_NAME)}"
-    )
+    given = "$setup.kernel, __bootstrap.core, $setup.limit, $setup.clock"
+    names = f"{json.dumps(DOOR)}, {json.dumps(_NAME)}"
     web = GuestSource("javascript", "interpstack:web", web_source())
     return (
         _script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
@@ -80,7 +79,7 @@ def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
         # A module, so that what it imports can be told from what the guest's own code imports.
         SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),
         *(_script(each.name, f"({each.source})($setup.api)") for each in (web, *sources)),
-        _script("interpstack:host", f"$setup.record = ({_read('host.js')})({given})"),
+        _script("interpstack:host", f"$setup.record = ({_read('host.js')})({given}, {names})"),
         _script("interpstack:seal", "$setup.seal()"),
     )
 

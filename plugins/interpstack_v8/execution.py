@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -28,7 +28,7 @@ from interpstack.guests.javascript.exchange import (
 )
 from interpstack_v8.cells import Script, prepare
 from interpstack_v8.context import SCRIPT
-from interpstack_v8.isolate import Isolate, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfHeap, OutOfTime
 
 if TYPE_CHECKING:
     from interpstack_v8.realm import V8Realm
@@ -57,6 +57,7 @@ class V8Execution(Execution):
         self._realm = realm
         self._cell = cell
         self._isolate: Isolate | None = None
+        self._completed = False
         self._importing = False
         self._answers: list[str] = []
 
@@ -71,28 +72,30 @@ class V8Execution(Execution):
         else:
             answers, self._answers = self._answers, []
             command = ["resume", resume_text(now * 1000, answers)]
+            self._realm.changes()
         begun = isolate.cpu_seconds
         try:
             told = isolate.enter(*command, seconds=cpu_seconds)
-            progress = self._progress(told["text"])
+            progress = self._progress(told.text)
             for _ in range(_MODULE_STEPS):
                 if not self._waits_for_module(progress):
                     break
                 spent = isolate.cpu_seconds - begun
                 left = None if cpu_seconds is None else cpu_seconds - spent
                 told = isolate.enter("look", seconds=left)
-                progress = _joined(progress, self._progress(told["text"]))
+                progress = _joined(progress, self._progress(told.text))
         except OutOfTime:
             spent = isolate.cpu_seconds - begun
             return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
         except IsolateLost as error:
             return self._lost(isolate, error)
         spent = isolate.cpu_seconds - begun
-        self._realm.weight_bytes = int(told["heap"]) + int(told["buffers"])
+        self._realm.weight_bytes = told.heap + told.buffers
         if self._is_overfull(told):
             return self._lost(isolate, OutOfHeap("more than the limit is in use"))
-        if progress.completion is not None:
-            self._end()
+        self._completed = self._completed or progress.completion is not None
+        if self._completed:
+            self._realm.ended(isolate)
         return attrs.evolve(progress, cpu_seconds=spent)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
@@ -102,18 +105,20 @@ class V8Execution(Execution):
 
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
-        self._end()
         if isolate is None:
+            self._realm.running = False
             return Progress()  # it never began
         progress = Progress()
+        self._realm.changes()
         try:
-            progress = self._progress(isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS))
-            told = isolate.enter("look", seconds=_WIND_DOWN_SECONDS)
+            told = isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS)
+            progress = self._progress(told.text)
             if self._is_overfull(told, _LEFT_BYTES):
                 why = "it left more in memory than the limit allows"
             elif self._importing:
                 why = "it left a module half loaded"
             else:
+                self._realm.ended(isolate)
                 return progress
         except OutOfTime:
             why = "it left endless work behind"
@@ -142,14 +147,13 @@ class V8Execution(Execution):
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests
 
-    def _is_overfull(self, told: Mapping[str, Any], garbage: int = _GARBAGE_BYTES) -> bool:
+    def _is_overfull(self, told: Answer, garbage: int = _GARBAGE_BYTES) -> bool:
         limit = self._realm.limits.memory_bytes
-        most = max(int(told["heap"]), int(told["buffers"]))
+        most = max(told.heap, told.buffers)
         return limit is not None and most > limit + garbage
 
     def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
         """Tell what the guest had said so far, then go on in a new heap."""
-        self._end()
         output = "\n".join(isolate.recorded)
         calls = [Call("console", {"text": output, "omitted": 0})] if output else []
         self._realm.reopen()
@@ -159,9 +163,6 @@ class V8Execution(Execution):
         else:
             failure = GuestError("Timeout", f"the guest's heap was given up: {error}; {UNDONE}")
         return Progress(calls=calls, failure=failure)
-
-    def _end(self) -> None:
-        self._realm.running = False
 
 
 def _joined(first: Progress, second: Progress) -> Progress:

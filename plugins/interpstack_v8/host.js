@@ -3,7 +3,7 @@
 // Evaluated once, after the kernel; takes the kernel and what else of the context only the host
 // may have. The guest shares the context afterwards, so the discipline
 // of `kernel.js` holds here too.
-(kernel, core, limitBuffers, NAME, SCRIPT) => {
+(kernel, core, limitBuffers, clock, NAME, SCRIPT) => {
   "use strict";
   const { dispatch, track, reject } = kernel;
   // The bare functions: those around them look up what a guest can replace.
@@ -17,7 +17,7 @@
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
   const HEAD = "(function () {";
   const RECORDED = 16384; // characters of one cell's console output
-  let token = "", record, park, room = 0;
+  let token = "", record, park, tell, room = 0, late = 0;
 
   // Run a cell. Its value goes to the kernel: as it is, or as the promise the transform made.
   function run(source, awaits) {
@@ -54,29 +54,35 @@
     const column = told.columnNumber - (told.lineNumber === 1 ? HEAD.length : 0);
     return SCRIPT + ", <anonymous>:" + told.lineNumber + ":" + column;
   }
-  // The engine reads this after it has run the jobs that the command left behind.
-  const progress = {
+  // jsrun reads what a command answered after it has run the jobs that were left behind. Unless the
+  // command was short, jsrun hands it over up to 10 ms late; then the host is told directly.
+  const answer = (said) => ({
     __proto__: null,
-    get text() { return dispatch('["drain"]'); },
-    get heap() { return memoryUsage().heapUsed; },
-    get buffers() { return memoryUsage().external; },
-  };
+    get answer() {
+      const text = said === undefined ? dispatch('["drain"]') : said;
+      const { heapUsed, external } = memoryUsage();
+      if (clock() < late) return [text, heapUsed, external];
+      tell(text, heapUsed, external);
+      return null;
+    },
+  });
   const door = (given, kind, text, source, awaits) => {
     if (given !== token || token === "") throw new TypeErrorClass(NAME + " is reserved by the interpreter");
     if (kind === "park") {
       park();
       return undefined;
     }
-    if (kind === "say") return dispatch(text);
+    late = kind === "begin" ? 0 : clock() + 1; // what begins a cell comes to a cold processor
+    if (kind === "say") return answer(dispatch(text));
     if (kind === "begin") room = RECORDED;
     if (kind !== "look") dispatch(text);
     if (kind === "begin") run(source, awaits);
-    return progress;
+    return answer(undefined);
   };
   // Called once, before any guest code.
-  const enter = (secret, bytes, parkOp, recordOp, leftovers) => {
-    const { ops, createTimer } = globals.__bootstrap.core;
-    const callHost = ops.op_jsrun_call_python_sync;
+  const enter = (secret, bytes, ops, leftovers) => {
+    const { ops: inner, createTimer } = globals.__bootstrap.core;
+    const callHost = inner.op_jsrun_call_python_sync;
     // With nothing to wait for, the event loop takes a module that awaits a request for stuck.
     createTimer(() => {}, 2147483647, undefined, true, true);
     for (let i = 0; i < leftovers.length; i++) deleteProperty(globals, leftovers[i]);
@@ -84,8 +90,9 @@
     defineProperty(globals, "ReadableStream", { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true });
     setUnhandledPromiseRejectionHandler(() => true);
     limitBuffers(bytes);
-    park = () => { callHost(parkOp, []); };
-    record = (line) => { callHost(recordOp, [line]); };
+    park = () => { callHost(ops.park, []); };
+    record = (line) => { callHost(ops.record, [line]); };
+    tell = (text, heap, buffers) => { callHost(ops.tell, [text, heap, buffers]); };
     token = secret;
     defineProperty(globals, NAME, { __proto__: null, value: door, writable: false, enumerable: false, configurable: false });
   };

@@ -6,6 +6,9 @@ names what breaks if that changes:
 * `eval_async` with a timeout stops guest code wherever it runs, promise jobs included, and the
   isolate goes on afterwards. Nothing else does: `eval` stops no promise jobs, a called function
   holds Python's lock, `terminate` holds it until V8 has noticed and ends the isolate for good.
+* With a timeout, the result of what took longer than a moment comes up to 10 ms after the guest has
+  finished. So such a command tells its answer through a host function, while jsrun reads the
+  result; the isolate takes the next command when those milliseconds are over.
 * An isolate without work keeps its thread spinning. So each command is followed by one more that
   parks the thread inside a host function, until the next command comes.
 * Reaching the heap limit ends the isolate for good.
@@ -16,6 +19,7 @@ names what breaks if that changes:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import queue
@@ -23,15 +27,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, Final
 
+import attrs
 import jsrun
 
 from interpstack import EngineFailure
 from interpstack_v8.context import DOOR, SetupScript
 from interpstack_v8.owner import owner
 
-__all__ = ["Isolate", "IsolateLost", "OutOfHeap", "OutOfTime"]
+__all__ = ["Answer", "Isolate", "IsolateLost", "OutOfHeap", "OutOfTime"]
 
 #: Globals that no guest may have: jsrun's own, and what reads clocks or makes memory and waits
 #: beyond the limits.
@@ -88,6 +94,21 @@ class OutOfHeap(IsolateLost):
     """The guest wanted more memory than V8 may have."""
 
 
+@attrs.frozen
+class Answer:
+    """What a command answered, after the guest's jobs have run.
+
+    Attributes:
+        text: Of the kernel.
+        heap: Bytes in use in the heap.
+        buffers: Bytes in use outside of it, by array buffers.
+    """
+
+    text: str
+    heap: int
+    buffers: int
+
+
 class Isolate:
     """A V8 heap with one context, and the thread jsrun runs it in.
 
@@ -111,6 +132,9 @@ class Isolate:
         self._token = secrets.token_hex(16)
         self._runtime: jsrun.Runtime | None = None
         self._parked: asyncio.Future[Any] | None = None
+        self._turn = asyncio.Lock()  # commands run one by one
+        self._answer: Future[Answer] = Future()  # of the running command
+        self._lost: IsolateLost | None = None
         self._hung = False
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
@@ -121,7 +145,11 @@ class Isolate:
         """Time its thread has computed; where the system does not tell, time that has passed."""
         return time.monotonic() if self._clock is None else time.clock_gettime(self._clock)
 
-    def enter(self, kind: str, *args: Any, seconds: float | None) -> Any:
+    def enter(self, kind: str, *args: Any, seconds: float | None) -> Answer:
+        """Pass a command through the guest's door, and wait for its answer; see `send`."""
+        return self.send(kind, *args, seconds=seconds).result()
+
+    def send(self, kind: str, *args: Any, seconds: float | None) -> Future[Answer]:
         """Pass a command through the guest's door; see `host.js`.
 
         Args:
@@ -129,17 +157,18 @@ class Isolate:
             args: Plain JSON values.
             seconds: How long guest code may compute; `None` for no limit.
 
-        Raises:
-            OutOfTime: The guest was stopped.
-            IsolateLost: The isolate is gone.
-            EngineFailure: The command failed.
+        Returns:
+            What it will answer, or one of these errors: `OutOfTime`, when the guest was stopped;
+            `IsolateLost`, when the isolate is gone; `EngineFailure`, when the command failed.
         """
         given = ",".join(json.dumps(value) for value in (self._token, kind, *args))
-        return self._owner.call(self._enter(f"{DOOR}({given})", seconds))
+        answer: Future[Answer] = Future()
+        self._owner.spawn(self._enter(f"{DOOR}({given})", seconds, answer))
+        return answer
 
     def close(self) -> None:
-        """Free everything. Closing twice is allowed."""
-        self._owner.call(self._close())
+        """Free everything, once the running command has ended. Closing twice is allowed."""
+        self._owner.call(self._close_in_turn())
 
     # -- on the owner's thread -------------------------------------------------------------
 
@@ -160,21 +189,21 @@ class Isolate:
             self._runtime = jsrun.Runtime(config)
         except RuntimeError as error:
             raise EngineFailure(f"V8 cannot be started: {error}") from error
-        self._owner.adopt(self._close)
+        self._owner.adopt(self._close_in_turn)
         self._runtime.set_module_resolver(resolve)
         self._runtime.set_module_loader(load)
         for script in setup:
             await self._set_up(script)
         buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
-        given = [
-            self._token,
-            buffers,
-            self._runtime.register_op("park", self._park),
-            self._runtime.register_op("record", self.recorded.append),
-            _LEFTOVERS,
-        ]
-        text = ",".join(json.dumps(value) for value in given)
-        await self._enter(f"{DOOR}({text})", None)
+        ops: dict[str, Callable[..., Any]] = {
+            "park": self._park,
+            "record": self.recorded.append,
+            "tell": self._tell,
+        }
+        numbers = {name: self._runtime.register_op(name, op) for name, op in ops.items()}
+        text = ",".join(json.dumps(value) for value in (self._token, buffers, numbers, _LEFTOVERS))
+        await self._set_up(SetupScript("interpstack:door", f"{DOOR}({text})"))
+        self._rest()
 
     async def _set_up(self, script: SetupScript) -> None:
         if self._runtime is None:
@@ -191,9 +220,30 @@ class Isolate:
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
         self._bell.get()
 
-    async def _enter(self, script: str, seconds: float | None) -> Any:
-        if self._runtime is None:
-            raise IsolateLost("it was closed")
+    def _tell(self, text: str, heap: float, buffers: float) -> None:
+        """Called in the isolate's thread, with the answer of a command that took long."""
+        with contextlib.suppress(InvalidStateError):  # nobody waits for one that was given up
+            self._answer.set_result(_read_answer(text, heap, buffers))
+
+    async def _enter(self, script: str, seconds: float | None, answer: Future[Answer]) -> None:
+        try:
+            async with self._turn:
+                given = await self._run(script, seconds, answer)
+            if given is not None:
+                answer.set_result(_read_answer(*given))
+            elif not answer.done():
+                answer.set_exception(EngineFailure("the guest was entered and told nothing"))
+        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
+            if not answer.done():
+                answer.set_exception(error)
+            elif isinstance(error, IsolateLost):
+                self._lost = error  # told at the next command
+
+    async def _run(self, script: str, seconds: float | None, answer: Future[Answer]) -> Any:
+        """Run a command; what it answered, or `None` if that was told already."""
+        if self._runtime is None or self._hung:
+            raise self._lost or IsolateLost("it was closed")
+        self._answer = answer
         timeout = None if seconds is None else _on_the_clock(seconds)
         begun = time.monotonic()
         command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
@@ -206,7 +256,7 @@ class Isolate:
             self._give_up(command)
             raise IsolateLost("it could not be stopped inside a builtin")
         try:
-            return command.result()
+            return command.result()["answer"]
         except jsrun.RuntimeTerminated as error:
             await self._close()
             raise OutOfHeap(str(error)) from None
@@ -238,14 +288,18 @@ class Isolate:
         def close(done: asyncio.Future[Any]) -> None:
             _ = done.cancelled() or done.exception()
             self._hung = False
-            self._owner.spawn(self._close())
+            self._owner.spawn(self._close_in_turn())
 
         command.add_done_callback(close)
+
+    async def _close_in_turn(self) -> None:
+        async with self._turn:
+            await self._close()
 
     async def _close(self) -> None:
         if self._hung or self._runtime is None:
             return
-        self._owner.release(self._close)
+        self._owner.release(self._close_in_turn)
         if self._parked is not None:
             self._bell.put(None)
             # Closing holds Python's lock, which the thread needs to leave the host function.
@@ -253,3 +307,7 @@ class Isolate:
         if self._runtime is not None:
             self._runtime.close()
         self._runtime = None
+
+
+def _read_answer(text: str, heap: float, buffers: float) -> Answer:
+    return Answer(text, int(heap), int(buffers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, Final
 
 from interpstack import (
@@ -21,7 +22,7 @@ from interpstack.guests.javascript.exchange import bind_arguments
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
-from interpstack_v8.isolate import Isolate, IsolateLost, OutOfTime
+from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfTime
 from interpstack_v8.residents import residents
 
 __all__ = ["V8Realm"]
@@ -48,6 +49,8 @@ class V8Realm(Realm):
         self._lock = threading.Lock()  # against being put to sleep from another thread
         self._isolate: Isolate | None = None
         self._saved_is_new = True
+        self._export: Future[Answer] | None = None  # on its way, of the last cell's end
+        self._offered = ""
         self._weight = 0
         self._closed = False
         self._bridges = bridges
@@ -74,6 +77,16 @@ class V8Realm(Realm):
         self._saved_is_new = False
         return V8Execution(self, cell)
 
+    def changes(self) -> None:
+        """The guest is about to be entered: an export from before is not its state any more."""
+        self._export = None
+
+    def ended(self, isolate: Isolate) -> None:
+        """A cell has ended: its values are exported while nobody waits for them."""
+        with self._lock:
+            self._export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
+            self.running = False
+
     def values(self) -> Mapping[str, Any]:
         self._saved_is_new = False
         self.save()
@@ -87,6 +100,7 @@ class V8Realm(Realm):
 
     def load(self, values: Mapping[str, Any]) -> None:
         self._saved_is_new = False
+        self.changes()
         self.say("load", dict(values))
 
     @property
@@ -113,6 +127,7 @@ class V8Realm(Realm):
     def reopen(self) -> None:
         """Go on in a new heap, with the portable values from before the last cell."""
         with self._lock:
+            self.running = False
             self._drop()
             self._awake()
 
@@ -139,8 +154,11 @@ class V8Realm(Realm):
                 self._save(self._awake())
 
     def _save(self, isolate: Isolate) -> None:
+        export, self._export = self._export, None
+        if export is None:
+            export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
         try:
-            text = isolate.enter("say", '["values"]', seconds=_EXPORT_SECONDS)
+            text = export.result().text
         except (OutOfTime, EngineFailure):
             return
         except IsolateLost:
@@ -156,6 +174,7 @@ class V8Realm(Realm):
             isolate = Isolate(
                 self._setup, self.limits.memory_bytes, self._resolve, self._load_module
             )
+            self._offered = ""
             self._offer(isolate)
             if self.saved:
                 text = json.dumps(["load", self.saved], separators=(",", ":"))
@@ -166,7 +185,7 @@ class V8Realm(Realm):
         return isolate
 
     def _drop(self) -> None:
-        isolate, self._isolate = self._isolate, None
+        isolate, self._isolate, self._export = self._isolate, None, None
         residents.left(self)
         if isolate is not None:
             isolate.close()
@@ -174,7 +193,9 @@ class V8Realm(Realm):
     def _offer(self, isolate: Isolate) -> None:
         command = ["bind", *bind_arguments(self._bridges, self.limits)]
         text = json.dumps(command, separators=(",", ":"))
-        isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+        if text != self._offered:
+            isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+            self._offered = text
 
     def say(self, *command: Any, seconds: float = _KERNEL_SECONDS) -> str:
         """Run a command of the kernel outside a cell.
@@ -184,7 +205,7 @@ class V8Realm(Realm):
         """
         text = json.dumps(command, separators=(",", ":"))
         try:
-            return str(self.isolate.enter("say", text, seconds=seconds))
+            return self.isolate.enter("say", text, seconds=seconds).text
         except OutOfTime as error:
             raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
         except IsolateLost as error:

@@ -2,6 +2,7 @@
 ({
   __proto__: null,
   prepare() {
+    this.clock = Date.now; // the kernel gives guests another one
     delete globalThis.console;
     // Web APIs look at shared memory, which guests do not get.
     globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {

@@ -84,6 +84,36 @@ def test_an_idle_realm_computes_nothing(realm: Realm) -> None:
     assert clock.cpu_seconds - before < 0.05
 
 
+@pytest.mark.parametrize("after", ["", "for (let i = 0; i < 3e6; i++);"])
+def test_short_and_long_cells_answer_alike(realm: Realm, after: str) -> None:
+    """A command that takes long tells its answer in another way."""
+    for number in range(5):
+        assert _run(realm, f"var n = {number}; {after} n + 1") == str(number + 1)
+        assert realm.values()["n"] == number
+
+
+def test_values_are_those_of_the_last_cell(realm: Realm) -> None:
+    """They are exported when a cell ends, and again when something changes them afterwards."""
+    assert _run(realm, "var n = 1; n") == "1"
+    realm.load({"n": 5})
+    assert realm.values() == {"n": 5}
+    execution = realm.start(Cell(source="setTimeout(() => { n = 7 }, 1); n = 6"))
+    progress = execution.poll(time.time(), 5.0)
+    assert progress.completion is not None
+    execution.settle([Settlement(progress.requests[0].id, text="null")])
+    execution.poll(time.time(), 5.0)
+    execution.abort("the cell has ended")
+    assert realm.values() == {"n": 7}
+
+
+def test_a_realm_closed_at_once_waits_for_its_thread(realm: Realm) -> None:
+    assert _run(realm, "for (let i = 0; i < 3e6; i++); 1") == "1"
+    realm.close()
+    realm.close()
+    with pytest.raises(EngineFailure, match="was closed"):
+        realm.names()
+
+
 def test_closed_realms_leave_no_thread() -> None:
     from interpstack_v8.engine import V8Engine
 
