@@ -35,6 +35,7 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
     Trapped,
 )
+from interpstack_quickjs.instance import spares
 
 __all__ = ["QuickJSEngine"]
 
@@ -190,7 +191,13 @@ class QuickJSRealm(Realm):
         return self.guest.memory_bytes
 
     def close(self) -> None:
-        self.guest.close()
+        instance = self.guest.release()
+        if instance is None:
+            return
+        if instance.memory_bytes > self.base.heap.size:  # no realm could begin with it
+            instance.close()
+        else:
+            spares.give(instance)
 
     def restore(self, heap: Heap) -> None:
         """Go on in a new instance with an earlier state."""
@@ -202,7 +209,7 @@ class QuickJSRealm(Realm):
             self._offer(self._bridges, undo=False)
 
     def _new_guest(self, heap: Heap) -> Guest:
-        guest = Guest(self.limits.memory_bytes)
+        guest = Guest(self.limits.memory_bytes, spares.take(heap.size))
         guest.resolve_module = self.modules.resolve
         guest.load_module = self.modules.load
         guest.load(heap)

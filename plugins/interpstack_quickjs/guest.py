@@ -1,7 +1,7 @@
 """The WebAssembly guest of quickjs-rs, driven through wasmtime.
 
 quickjs-rs ships QuickJS compiled to WebAssembly. This module knows the functions it exports,
-`runtime.py` those it imports, and no other one knows either;
+`runtime.py` those it imports, `instance.py` makes them, and no other one knows either;
 `tests/plugins/quickjs/test_guest_contract.py` names what breaks if they change. Its own Python
 layer is not used: it marshals values one property at a time, shares its wasmtime engine with
 every other user in the process, and gives the guest a system interface.
@@ -14,14 +14,14 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import wasmtime
 
 from interpstack import EngineFailure
 from interpstack.guests.javascript.wasm import TICK_SECONDS
-from interpstack_quickjs.exports import raw_call
+from interpstack_quickjs.instance import Instance
 from interpstack_quickjs.runtime import current, guest_runtime
 
 __all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "Workspace"]
@@ -111,41 +111,45 @@ class Guest:
 
     Args:
         memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
+        instance: One that was wiped, which must be loaded before it is used; else a new one.
+
+    Raises:
+        EngineFailure: It cannot be started.
     """
 
-    def __init__(self, memory_bytes: int | None) -> None:
+    def __init__(self, memory_bytes: int | None, instance: Instance | None = None) -> None:
         self.runtime = guest_runtime()
-        self._store = wasmtime.Store(self.runtime.engine)
         self._memory_limit = memory_bytes
-        if memory_bytes is not None:
-            self._store.set_limits(memory_size=memory_bytes)
         #: Set by the realm: names and sources of modules, as look-ups.
         self.resolve_module: Callable[[str, str], str | None] = lambda base, specifier: None
         self.load_module: Callable[[str], str | None] = lambda name: None
         self._deadline: float | None = None
         self._interrupt = False
         self.interrupted = False
-        self._store.set_epoch_deadline(10**9)
+        self._held: Instance | None = instance or self._start()
+        self._held.limit_memory(memory_bytes)
+        self._workspace: Workspace | None = None
+
+    def _start(self) -> Instance:
         previous, current.guest = getattr(current, "guest", None), self
         try:
-            instance = self.runtime.linker.instantiate(self._store, self.runtime.compiled.module)
+            return Instance(self.runtime)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
             raise EngineFailure(f"the guest cannot be started: {error}") from error
         finally:
             current.guest = previous
-        exports: Any = instance.exports(self._store)
-        self._exports: dict[str, Callable[..., int]] = {}
-        self._lookup: Any = exports
-        self._memory: wasmtime.Memory = self._lookup["memory"]
-        self._stack_pointer: wasmtime.Global = self._lookup["__stack_pointer"]
-        self._workspace: Workspace | None = None
-        self._closed = False
+
+    @property
+    def _instance(self) -> Instance:
+        if self._held is None:
+            raise EngineFailure("the guest was closed")
+        return self._held
 
     # -- memory ----------------------------------------------------------------------------
 
     @property
     def memory_bytes(self) -> int:
-        return 0 if self._closed else int(self._memory.data_len(self._store))
+        return 0 if self._held is None else self._held.memory_bytes
 
     def has_room(self) -> bool:
         """Whether enough memory is left for the next cell to begin."""
@@ -178,8 +182,7 @@ class Guest:
         """Where in this process a part of the memory lies, until the guest runs again."""
         if address < 0 or length < 0 or address + length > self.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
-        start = ctypes.addressof(self._memory.data_ptr(self._store).contents)
-        return start + address
+        return self._instance.host_address() + address
 
     def text(self, address: int, length: int) -> str:
         """Text that the guest passes to an import."""
@@ -204,7 +207,8 @@ class Guest:
                 since fresh memory costs more than the copying.
         """
         space, size = self._space(), self.memory_bytes
-        stack = self._stack_pointer.value(self._store)
+        instance = self._instance
+        stack = instance.stack_pointer.value(instance.store)
         memory = into if into is not None and len(into) == size else bytearray(size)
         source = self._host_address(stack, size - stack)
         ctypes.memmove(_address_of(memory) + stack, source, size - stack)
@@ -216,18 +220,19 @@ class Guest:
         Raises:
             EngineFailure: The heap does not fit the memory limit.
         """
+        instance = self._instance
+        if self._memory_limit is not None and heap.size > self._memory_limit:
+            raise EngineFailure(f"the state needs {heap.size} bytes, more than the memory limit")
         missing = heap.size - self.memory_bytes
         if missing > 0:
             try:
-                self._memory.grow(self._store, -(-missing // 65536))
+                instance.memory.grow(instance.store, -(-missing // 65536))
             except wasmtime.WasmtimeError as error:
-                raise EngineFailure(
-                    f"the state needs {heap.size} bytes, more than the memory limit"
-                ) from error
+                raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
         self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
         for address, data in heap.differences:
             self.write(data, address)
-        self._stack_pointer.set_value(self._store, heap.stack_pointer)
+        instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 
     # -- limits ----------------------------------------------------------------------------
@@ -238,12 +243,12 @@ class Guest:
         self._interrupt = False
         if cpu_seconds is None:
             self._deadline = None
-            self._store.set_epoch_deadline(10**9)
+            self._instance.store.set_epoch_deadline(10**9)
             return
         self._deadline = time.thread_time() + cpu_seconds
         # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
         ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS
-        self._store.set_epoch_deadline(int(ticks) + 1)
+        self._instance.store.set_epoch_deadline(int(ticks) + 1)
 
     def interrupt(self) -> None:
         """Stop guest code that runs in another thread, as if its time were up."""
@@ -263,9 +268,7 @@ class Guest:
         Raises:
             Trapped: The instance was stopped; load a heap into a new one.
         """
-        function = self._exports.get(name)
-        if function is None:
-            function = self._exports[name] = raw_call(self._store, self._lookup[name])
+        function = self._instance.function(name)
         previous, current.guest = getattr(current, "guest", None), self
         try:
             return function(*args)
@@ -389,10 +392,16 @@ class Guest:
     def _word(self, address: int) -> int:
         return int(struct.unpack("<i", self.read(address, 4))[0])
 
+    def release(self) -> Instance | None:
+        """Give the instance up, for somebody else; `None` if it was closed."""
+        instance, self._held = self._held, None
+        return instance
+
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._store.close()
+        """Free everything. Closing twice is allowed."""
+        instance = self.release()
+        if instance is not None:
+            instance.close()
 
 
 def _address_of(data: bytes | bytearray) -> int:

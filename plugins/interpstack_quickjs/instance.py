@@ -1,0 +1,105 @@
+"""WebAssembly instances of the guest, and those that wait for another one.
+
+A new instance costs the system fresh memory, page by page, which takes longer than all else that
+opening a realm does. So an instance whose realm was closed is wiped and given to the next one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import wasmtime
+
+from interpstack_quickjs.exports import raw_call
+from interpstack_quickjs.runtime import GuestRuntime
+
+__all__ = ["Instance", "Spares", "spares"]
+
+
+class Instance:
+    """A store with one instance of the guest in it.
+
+    Args:
+        runtime: What all instances share.
+
+    Raises:
+        WasmtimeError: It cannot be made.
+        Trap: Its start was stopped.
+    """
+
+    def __init__(self, runtime: GuestRuntime) -> None:
+        self.store = wasmtime.Store(runtime.engine)
+        self.store.set_epoch_deadline(10**9)
+        instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
+        exports: Any = instance.exports(self.store)
+        self.memory: wasmtime.Memory = exports["memory"]
+        self.stack_pointer: wasmtime.Global = exports["__stack_pointer"]
+        self._exports = exports
+        self._functions: dict[str, Callable[..., int]] = {}
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(self.memory.data_len(self.store))
+
+    def limit_memory(self, memory_bytes: int | None) -> None:
+        """How far the memory may grow from now on; `None` for what the format allows."""
+        self.store.set_limits(memory_size=-1 if memory_bytes is None else memory_bytes)
+
+    def function(self, name: str) -> Callable[..., int]:
+        """An exported function."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = raw_call(self.store, self._exports[name])
+        return found
+
+    def host_address(self) -> int:
+        """Where in this process the memory lies, until the guest runs again."""
+        return ctypes.addressof(self.memory.data_ptr(self.store).contents)
+
+    def wipe(self) -> None:
+        """Overwrite the memory with zeros: nothing of one guest reaches the next."""
+        ctypes.memset(self.host_address(), 0, self.memory_bytes)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class Spares:
+    """Instances that are wiped and wait for a realm.
+
+    Args:
+        bound: How many are kept.
+    """
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._waiting: deque[Instance] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, max_bytes: int) -> Instance | None:
+        """One whose memory is not larger, if there is one."""
+        with self._lock:
+            for instance in self._waiting:
+                if instance.memory_bytes <= max_bytes:
+                    self._waiting.remove(instance)
+                    return instance
+        return None
+
+    def give(self, instance: Instance) -> None:
+        """Keep an instance that nobody uses any more, or close it."""
+        if len(self._waiting) < self._bound:
+            instance.wipe()
+            with self._lock:
+                if len(self._waiting) < self._bound:
+                    self._waiting.append(instance)
+                    return
+        instance.close()
+
+
+#: Those of this process: as many as realms may be opened at once.
+spares = Spares(os.cpu_count() or 2)
