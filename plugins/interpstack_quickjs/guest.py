@@ -126,18 +126,9 @@ class Guest:
         self._deadline: float | None = None
         self._interrupt = False
         self.interrupted = False
-        self._held: Instance | None = instance or self._start()
+        self._held: Instance | None = instance or Instance(self.runtime)
         self._held.limit_memory(memory_bytes)
         self._workspace: Workspace | None = None
-
-    def _start(self) -> Instance:
-        previous, current.guest = getattr(current, "guest", None), self
-        try:
-            return Instance(self.runtime)
-        except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
-            raise EngineFailure(f"the guest cannot be started: {error}") from error
-        finally:
-            current.guest = previous
 
     @property
     def _instance(self) -> Instance:

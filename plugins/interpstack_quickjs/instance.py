@@ -15,6 +15,7 @@ from typing import Any
 
 import wasmtime
 
+from interpstack import EngineFailure
 from interpstack_quickjs.exports import raw_call
 from interpstack_quickjs.runtime import GuestRuntime
 
@@ -28,14 +29,16 @@ class Instance:
         runtime: What all instances share.
 
     Raises:
-        WasmtimeError: It cannot be made.
-        Trap: Its start was stopped.
+        EngineFailure: It cannot be made.
     """
 
     def __init__(self, runtime: GuestRuntime) -> None:
         self.store = wasmtime.Store(runtime.engine)
         self.store.set_epoch_deadline(10**9)
-        instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
+        try:
+            instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
+        except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
+            raise EngineFailure(f"the guest cannot be started: {error}") from error
         exports: Any = instance.exports(self.store)
         self.memory: wasmtime.Memory = exports["memory"]
         self.stack_pointer: wasmtime.Global = exports["__stack_pointer"]
