@@ -14,7 +14,7 @@ import reprlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from langchain_core.messages import ToolCall, ToolMessage
@@ -36,6 +36,8 @@ from interpstack_langchain.schemas import (
 )
 
 __all__ = ["EvalCall", "host_tool", "running_eval"]
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
@@ -225,8 +227,8 @@ async def run_tool(
     if configurable or scope:
         merged = {**config.get("configurable", {}), **scope, **configurable}
         config = {**config, "configurable": merged}
-    runtime = dataclasses.replace(runtime, tool_call_id=call_id, config=config)
-    request = dataclasses.replace(
+    runtime = _changed(runtime, tool_call_id=call_id, config=config)
+    request = _changed(
         running.request,
         tool_call={"type": "tool_call", "name": tool.name, "args": given, "id": call_id},
         tool=tool,
@@ -234,6 +236,13 @@ async def run_tool(
     )
     answer = await running.run(request)
     return _value(tool, call, answer, running, context), call.value
+
+
+def _changed(given: _T, **changes: Any) -> _T:
+    """A copy of a plain dataclass; `dataclasses.replace` takes ten times as long."""
+    made = object.__new__(type(given))
+    made.__dict__.update(given.__dict__, **changes)
+    return made
 
 
 def _value(
