@@ -22,6 +22,7 @@ from interpstack import (
     Persistence,
     RecordRejected,
     ReplayDivergence,
+    Request,
     Session,
     SessionState,
 )
@@ -183,7 +184,7 @@ async def _run(
     except RecordEnds as end:
         if timeline.paused is not None and found.answer is None:
             return "paused", f"waiting for {', '.join(timeline.paused.waits_for)}"
-        return "in flight", f"in flight when the record ends: {_listed(end)}"
+        return "in flight", _in_flight(end, timeline)
     except ReplayDivergence as error:
         return "diverged", str(error)
     except InterpstackError as error:
@@ -207,7 +208,17 @@ async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:
     raise RecordEnds(tuple(run.waiting.values()))
 
 
-def _listed(end: RecordEnds) -> str:
-    texts = (json.dumps(request.wire, separators=(",", ":")) for request in end.waiting)
-    shown = zip(end.waiting, texts, strict=True)
-    return ", ".join(f"{request.bridge}({text:.{_SHOWN_CHARS}})" for request, text in shown)
+def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
+    ended = {call.id for call in timeline.kept}
+    told = {True: "ended, and the code not told yet", False: "in flight when the record ends"}
+    parts = []
+    for over, what in sorted(told.items()):
+        requests = [request for request in end.waiting if (request.id in ended) is over]
+        if requests:
+            parts.append(f"{what}: {', '.join(map(_shown, requests))}")
+    return "; ".join(parts)
+
+
+def _shown(request: Request) -> str:
+    text = json.dumps(request.wire, separators=(",", ":"))
+    return f"{request.bridge}({text:.{_SHOWN_CHARS}})"

@@ -67,7 +67,8 @@ class Shown:
         data = attrs.asdict(event)
         if isinstance(event, RecordedCall):
             data["input"] = self._cut(event.input)
-            data["answer"] = None if event.answered is None else self._cut(event.answer)
+            open_ = event.answered is None and not event.kept
+            data["answer"] = None if open_ else self._cut(event.answer)
         kind = "call" if isinstance(event, RecordedCall) else "pause"
         return {"kind": kind, **data}
 
@@ -121,7 +122,7 @@ class Shown:
             Text(_plain(call.bridge)),
             Text(_plain(self._cut(call.input))),
             Text(_plain(self._cut(call.answer)), "red" if call.failed else ""),
-            Text(_plain("; ".join(call.decisions))),
+            Text(_plain("; ".join([*call.decisions, *["not told yet"] * call.kept]))),
         )
 
     def _cut(self, text: str) -> str:

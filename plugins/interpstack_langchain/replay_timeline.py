@@ -29,6 +29,7 @@ class RecordedCall:
         answered: Seconds from the begin to that step.
         answer: The value, as JSON, or the error.
         failed: Whether it was answered with an error.
+        kept: Whether it has ended, but the record ends before the guest is told.
         decisions: What people decided and answered.
     """
 
@@ -40,6 +41,7 @@ class RecordedCall:
     answered: float | None = None
     answer: str = ""
     failed: bool = False
+    kept: bool = False
     decisions: Sequence[str] = ()
 
 
@@ -82,6 +84,11 @@ class Timeline:
         pauses = [event for event in self.events if isinstance(event, Pause)]
         return pauses[-1] if pauses and not pauses[-1].resumed else None
 
+    @property
+    def kept(self) -> Sequence[RecordedCall]:
+        """Calls that have ended, and of which the guest is not told yet."""
+        return [event for event in self.events if isinstance(event, RecordedCall) and event.kept]
+
 
 def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     """Read a ledger.
@@ -104,26 +111,25 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     events: list[RecordedCall | Pause] = []
     step, clock = 0, 0.0
     for entry in entries:
-        for request_id, bridge, _, text in entry.get("asked", ()):
-            call = RecordedCall(id=request_id, bridge=bridge, input=text, asked=clock)
-            call.decisions = list(_decisions(notes, request_id))
-            calls[request_id] = call
-            events.append(call)
+        told = entry.get("kept", entry)
+        for request_id, bridge, _, text in told.get("asked", ()):
+            if request_id not in calls:  # a step repeats what was kept before it
+                call = RecordedCall(id=request_id, bridge=bridge, input=text, asked=clock)
+                call.decisions = list(_decisions(notes, request_id))
+                calls[request_id] = call
+                events.append(call)
         if "now" in entry:
             step, clock = step + 1, float(entry["now"]) - began
-        for request_id, value, error, _ in entry.get("settled", ()):
+        for request_id, value, error, _ in told.get("settled", ()):
             if request_id in calls:
-                _answer(calls[request_id], step, clock, value, error)
+                call = calls[request_id]
+                call.answer = value if error is None else f"{error[0]}: {error[1]}"
+                call.failed, call.kept = error is not None, "kept" in entry
+                if not call.kept:
+                    call.step, call.answered = step, clock
         events += _pauses(entry.get("notes", {}), notes, clock)
     offered = [str(name) for name in entries[0].get("offered", ())]
     return Timeline(began=began, steps=step, events=events, offered=offered)
-
-
-def _answer(
-    call: RecordedCall, step: int, clock: float, value: str, error: Sequence[Any] | None
-) -> None:
-    call.step, call.answered, call.failed = step, clock, error is not None
-    call.answer = value if error is None else f"{error[0]}: {error[1]}"
 
 
 def _decisions(notes: Mapping[str, Any], request_id: int) -> Iterator[str]:

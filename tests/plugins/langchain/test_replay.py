@@ -309,6 +309,35 @@ async def test_an_eval_that_was_left_in_flight(
     assert (found["recorded_answer"], len(found["timeline"])) == (None, 1)
 
 
+async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None:
+    """The pause waits for the calls that are at work; whoever reads must know what is done."""
+    agent = record()
+    code = (
+        "await Promise.all([tools.pay({to: 'Ann', euros: 1}), tools.ask({what: 'when?'}),"
+        " tools.wait({seconds: 900})])"
+    )
+    running = asyncio.ensure_future(agent.turn(code))
+    while len(agent.calls) < 3 or not _ledger(agent):  # noqa: ASYNC110 - of the database
+        await asyncio.sleep(0.01)
+    found, shown = await agent.one(), await agent.command()
+    running.cancel()
+    await asyncio.wait({running})
+    assert found["status"] == "in flight"
+    assert found["text"] == (
+        'in flight when the record ends: tools.ask({"what":"when?"}), tools.wait({"seconds":900}); '
+        'ended, and the code not told yet: tools.pay({"to":"Ann","euros":1})'
+    )
+    calls = [(call["bridge"], call["kept"], call["step"]) for call in found["timeline"]]
+    assert calls == [
+        ("tools.pay", True, None),
+        ("tools.ask", False, None),
+        ("tools.wait", False, None),
+    ]
+    assert found["timeline"][0]["answer"] is not None
+    assert found["timeline"][1]["answer"] is None
+    assert "not told yet" in " ".join(shown.stdout.split())
+
+
 # -- what differs --------------------------------------------------------------------------
 
 
