@@ -105,8 +105,8 @@ class Answer:
     """
 
     text: str
-    heap: int
-    buffers: int
+    heap: int = attrs.field(converter=int)
+    buffers: int = attrs.field(converter=int)
 
 
 class Isolate:
@@ -223,14 +223,14 @@ class Isolate:
     def _tell(self, text: str, heap: float, buffers: float) -> None:
         """Called in the isolate's thread, with the answer of a command that took long."""
         with contextlib.suppress(InvalidStateError):  # nobody waits for one that was given up
-            self._answer.set_result(_read_answer(text, heap, buffers))
+            self._answer.set_result(Answer(text, heap, buffers))
 
     async def _enter(self, script: str, seconds: float | None, answer: Future[Answer]) -> None:
         try:
             async with self._turn:
                 given = await self._run(script, seconds, answer)
             if given is not None:
-                answer.set_result(_read_answer(*given))
+                answer.set_result(Answer(*given))
             elif not answer.done():
                 answer.set_exception(EngineFailure("the guest was entered and told nothing"))
         except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
@@ -307,7 +307,3 @@ class Isolate:
         if self._runtime is not None:
             self._runtime.close()
         self._runtime = None
-
-
-def _read_answer(text: str, heap: float, buffers: float) -> Answer:
-    return Answer(text, int(heap), int(buffers))
