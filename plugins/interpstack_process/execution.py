@@ -76,6 +76,8 @@ class ProcessExecution(Execution):
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
         if self._over:
             return Progress()
+        if self._interrupted:
+            return Progress(exhausted=True)
         begun = time.monotonic()
         try:
             answer = self._ask_poll(now, cpu_seconds)

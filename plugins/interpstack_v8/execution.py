@@ -57,6 +57,7 @@ class V8Execution(Execution):
         self._realm = realm
         self._cell = cell
         self._isolate: Isolate | None = None
+        self._interrupted = False
         self._completed = False
         self._importing = False
         self._answers: list[str] = []
@@ -64,6 +65,8 @@ class V8Execution(Execution):
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        if self._interrupted:
+            return Progress(exhausted=True)
         isolate = self._isolate
         if isolate is None:
             command = self._begin(now * 1000)  # may load a parser, which is not the guest's time
@@ -126,6 +129,10 @@ class V8Execution(Execution):
             why = str(error)
         self._realm.reopen()
         return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
+
+    def interrupt(self) -> None:
+        """Keep a poll from beginning; jsrun cannot stop one that runs before its time is up."""
+        self._interrupted = True
 
     # -- inside ----------------------------------------------------------------------------
 
