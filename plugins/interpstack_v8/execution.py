@@ -46,7 +46,7 @@ _MODULE_STEPS: Final = 50
 #: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
 _GARBAGE_BYTES: Final = 64 * 2**20
 #: Bytes beyond the limit that a stopped cell may leave: nobody knows whether they are garbage, and
-#: the next cell, which begins with an export of them, would pay for them.
+#: the export of its values, or the next cell, would pay for them.
 _LEFT_BYTES: Final = 16 * 2**20
 
 
