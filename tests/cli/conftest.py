@@ -66,11 +66,13 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
 def distribution(tmp_path: Path) -> Callable[..., Path]:
     """Make a folder with an installed distribution: entry points and modules."""
 
-    def make(name: str, entry_points: str, **modules: str) -> Path:
+    def make(name: str, entry_points: str, *extras: str, **modules: str) -> Path:
         folder = tmp_path / "site"
         info = folder / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0"]
+        lines += [f"Provides-Extra: {extra}" for extra in extras]
+        (info / "METADATA").write_text("\n".join(lines) + "\n")
         (info / "entry_points.txt").write_text(entry_points)
         for module, source in modules.items():
             (folder / f"{module}.py").write_text(source)

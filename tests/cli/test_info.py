@@ -97,6 +97,24 @@ def test_doctor_fails_with_the_fix_when_a_plugin_is_broken(spawn, distribution):
     assert "Fix: pip install interpstack-broken, or uninstall" in stdout
 
 
+def test_an_extra_that_is_not_installed_is_no_failure(spawn, distribution):
+    """Unless the plugin itself is not there."""
+    points = "[interpstack]\nfast = fast_plugin\ngone = gone_plugin\n"
+    source = "import no_such_package_of_anybody"
+    path = distribution("turbo", points, "fast", "gone", fast_plugin=source)
+    process = spawn("doctor", "--json", path=path)
+    found = {check["name"]: check for check in json.loads(process.communicate(timeout=120)[0])}
+    fast, gone = found["plugin fast"], found["plugin gone"]
+    assert (fast["verdict"], fast["fix"]) == ("warn", "to use it: pip install 'turbo[fast]'")
+    assert "no_such_package_of_anybody" in fast["found"]
+    assert (gone["verdict"], process.returncode) == ("fail", 1)
+
+    process = spawn("plugins", path=path, COLUMNS="200")
+    stdout, _ = process.communicate(timeout=60)
+    assert "turbo[fast]" in stdout.partition("Not installed")[2].partition("Cannot be loaded")[0]
+    assert "gone_plugin" in stdout.partition("Cannot be loaded")[2]
+
+
 def test_doctor_shows_warnings_about_the_cache(spawn, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     process = spawn("doctor", "--json", INTERPSTACK_CACHE_DIR=str(tmp_path / "cache"))

@@ -93,6 +93,11 @@ def check_plugins(found: Survey) -> Iterator[Check]:
     for plugin in found.plugins:
         yield Check(f"plugin {plugin.name}", _OK, f"{plugin.distribution} {plugin.version}")
     for failed in found.failed:
+        if failed.extra:
+            fix = f"to use it: pip install '{failed.distribution}[{failed.extra}]'"
+            absent = f"optional, and not installed: {failed.reason}"
+            yield Check(f"plugin {failed.name}", _WARN, absent, fix)
+            continue
         fix = install_command(failed.name)
         if failed.distribution != "interpstack":
             fix += f", or uninstall {failed.distribution or failed.name}"

@@ -44,8 +44,11 @@ def _show(found: Survey) -> None:
         for p in found.plugins
     ]
     print_table("Plugins", ["name", "version", "distribution", "hooks"], plugins)
-    if found.failed:
-        failed = [[plugin.name, plugin.distribution, plugin.reason] for plugin in found.failed]
+    absent = [[p.name, f"{p.distribution}[{p.extra}]"] for p in found.failed if p.extra]
+    if absent:
+        print_table("Not installed", ["name", "comes with"], absent)
+    failed = [[p.name, p.distribution, p.reason] for p in found.failed if not p.extra]
+    if failed:
         print_table("Cannot be loaded", ["name", "distribution", "reason"], failed, style="red")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from interpstack.engine import Engine
+from interpstack.errors import PluginLoadError
 from interpstack.plugins import PluginManager, installed
 
 __all__ = ["EngineEntry", "Failed", "PluginEntry", "Survey", "survey"]
@@ -43,11 +44,19 @@ class EngineEntry:
 
 @attrs.frozen
 class Failed:
-    """A plugin that does not load, and why."""
+    """A plugin that does not load, and why.
+
+    Attributes:
+        name: Of the plugin.
+        distribution: That brings it; empty if that is not known.
+        reason: What its import raised.
+        extra: Of its distribution, which brings the package it lacks; empty if it is broken.
+    """
 
     name: str
     distribution: str
     reason: str
+    extra: str = ""
 
 
 @attrs.frozen
@@ -81,7 +90,8 @@ def survey() -> Survey:
         try:
             found, offered = _load(name, entry)
         except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-            failed.append(Failed(name, distribution, _reason(name, error)))
+            extra = _missing_extra(entry, error)
+            failed.append(Failed(name, distribution, _reason(name, error), extra))
             continue
         plugins.append(found)
         engines += offered
@@ -99,3 +109,14 @@ def _load(name: str, entry: EntryPoint) -> tuple[PluginEntry, list[EngineEntry]]
 def _reason(name: str, error: Exception) -> str:
     text = str(error) or type(error).__name__
     return text if repr(name) in text else f"{type(error).__name__}: {text}"
+
+
+def _missing_extra(entry: EntryPoint, error: Exception) -> str:
+    """The extra of the plugin's own name, where a package is missing that is not the plugin's."""
+    cause = error.__cause__ if isinstance(error, PluginLoadError) else error
+    if not isinstance(cause, ModuleNotFoundError) or entry.dist is None:
+        return ""
+    missing, _, _ = (cause.name or "").partition(".")
+    extras = entry.dist.metadata.get_all("Provides-Extra") or []
+    own = entry.module.partition(".")[0]
+    return entry.name if entry.name in extras and missing not in ("", own, "interpstack") else ""
