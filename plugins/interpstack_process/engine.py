@@ -90,7 +90,7 @@ class ProcessEngine(Engine):
             environment=_environment(worker_environment),
             message={
                 "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
-                "options": _checked_options(self.inner, options),
+                "options": _checked_options(self.inner, {**self.inner.worker_options, **options}),
                 "limits": attrs.asdict(limits),
                 "keep": keep_state,
             },

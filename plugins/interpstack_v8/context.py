@@ -31,9 +31,8 @@ __all__ = [
 
 #: Global through which the host enters; see `host.js`.
 DOOR: Final = "$interpstack"
-_NAME: Final = "guest:cell"
 #: What V8 calls a cell in stack traces; the kernel puts the cell's own name in its place.
-SCRIPT: Final = f"{_NAME}, <anonymous>"
+SCRIPT: Final = "guest:cell"
 #: jsrun names modules by URL.
 _SCHEME: Final = "module:"
 
@@ -69,12 +68,13 @@ def setup_scripts(sources: Sequence[GuestSource]) -> Sequence[SetupScript]:
 @cache
 def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
     guarded = "(__bootstrap.core.ops.op_memory_usage)"
-    given = "$setup.kernel, __bootstrap.core, $setup.limit, $setup.clock"
-    names = f"{json.dumps(DOOR)}, {json.dumps(_NAME)}"
+    given = "$setup.kernel, __bootstrap.core, $setup.limit, $setup.clock, $setup.untraced"
+    names = f"{json.dumps(DOOR)}, {json.dumps(SCRIPT)}"
     web = GuestSource("javascript", "interpstack:web", web_source())
     return (
         _script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
         _script("interpstack:prepare", "$setup.prepare()"),
+        _script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')})()"),
         _script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
         # A module, so that what it imports can be told from what the guest's own code imports.
         SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),

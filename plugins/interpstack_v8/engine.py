@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from interpstack import (
     BridgeSet,
     Capability,
+    ConfigurationError,
     Engine,
     Image,
     ImageError,
@@ -20,7 +23,16 @@ __all__ = ["V8Engine"]
 
 
 class V8Engine(Engine):
-    """V8 in the host's process: fast, and only as safe as V8 itself."""
+    """V8 in the host's process: fast, and only as safe as V8 itself.
+
+    Args:
+        give_up_seconds: How long a builtin that V8 does not leave may go on after the guest's
+            time is up. Its heap is given up then, and its thread computes until the builtin has
+            ended. `None` to wait for it, where the whole process is ended instead.
+
+    Raises:
+        ConfigurationError: It is not a number above 0, nor `None`.
+    """
 
     name: ClassVar[str] = "v8"
     language: ClassVar[str] = "javascript"
@@ -36,7 +48,20 @@ class V8Engine(Engine):
         }
     )
 
+    worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({"give_up_seconds": None})
+
+    def __init__(self, *, give_up_seconds: float | None = 2.0) -> None:
+        if give_up_seconds is not None and not (
+            isinstance(give_up_seconds, int | float)
+            and not isinstance(give_up_seconds, bool)
+            and give_up_seconds > 0
+        ):
+            raise ConfigurationError(
+                f"v8: give_up_seconds takes a number above 0, or None; got {give_up_seconds!r}"
+            )
+        self._give_up_seconds = give_up_seconds
+
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is not None:
             raise ImageError("engine 'v8' has no images; load the state's portable values")
-        return V8Realm(limits, bridges)
+        return V8Realm(limits, bridges, self._give_up_seconds)

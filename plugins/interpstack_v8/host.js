@@ -3,15 +3,15 @@
 // Evaluated once, after the kernel; takes the kernel and what else of the context only the host
 // may have. The guest shares the context afterwards, so the discipline
 // of `kernel.js` holds here too.
-(kernel, core, limitBuffers, clock, NAME, SCRIPT) => {
+(kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
   const { dispatch, track, reject } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
   const { evalContext, setUnhandledPromiseRejectionHandler } = core;
-  const { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
+  const { defineProperty, deleteProperty, getPrototypeOf } = Reflect;
   const PromiseClass = Promise, TypeErrorClass = TypeError, StringClass = String;
-  const ErrorClass = Error, SyntaxErrorClass = SyntaxError;
+  const SyntaxErrorClass = SyntaxError;
   const globals = globalThis, evaluate = eval;
   const indexOf = Function.prototype.call.bind(StringClass.prototype.indexOf);
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
@@ -44,15 +44,11 @@
     } catch { /* it is no error of V8's, or keeps its place to itself */ }
   }
   function placeOf(source) {
-    const limit = getOwnPropertyDescriptor(ErrorClass, "stackTraceLimit");
-    if (limit === undefined || limit.configurable !== true) return "";
-    defineProperty(ErrorClass, "stackTraceLimit", { __proto__: null, value: 0 });
-    const found = evalContext(HEAD + source + "\n})", "guest:");
-    defineProperty(ErrorClass, "stackTraceLimit", limit);
-    const told = destructureError(found[1].thrown).frames[0];
+    const error = untraced(() => evalContext(HEAD + source + "\n})", SCRIPT)[1].thrown);
+    const told = destructureError(error).frames[0];
     if (typeof told.lineNumber !== "number") return "";
     const column = told.columnNumber - (told.lineNumber === 1 ? HEAD.length : 0);
-    return SCRIPT + ", <anonymous>:" + told.lineNumber + ":" + column;
+    return SCRIPT + ":" + told.lineNumber + ":" + column;
   }
   // jsrun reads what a command answered after it has run the jobs that were left behind. Unless the
   // command was short, jsrun hands it over up to 10 ms late; then the host is told directly.

@@ -62,9 +62,6 @@ _HEAP_ROOM: Final = 448 * 2**20
 _BUFFER_ROOM: Final = 128 * 2**20
 #: Characters that may cross at once.
 _MAX_TEXT: Final = 256 * 2**20
-#: Seconds that a builtin may go on after the limit before its isolate is given up.
-_GRACE_SECONDS: Final = 2.0
-
 
 #: How much longer than its computing time a guest may take on a busy machine.
 _MAX_STRETCH: Final = 8.0
@@ -117,6 +114,7 @@ class Isolate:
         memory_bytes: The guest's memory limit; `None` for V8's own.
         resolve: Name of a module as another one imports it; raises if there is none.
         load: JavaScript of a module that was resolved.
+        give_up_seconds: How long a builtin may go on after the limit; `None` for ever.
     """
 
     def __init__(
@@ -125,8 +123,11 @@ class Isolate:
         memory_bytes: int | None,
         resolve: Callable[[str, str], str],
         load: Callable[[str], str],
+        *,
+        give_up_seconds: float | None,
     ) -> None:
         self._owner = owner()
+        self._give_up_seconds = give_up_seconds
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._clock: int | None = None
         self._token = secrets.token_hex(16)
@@ -249,7 +250,8 @@ class Isolate:
         command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
         if self._parked is not None:
             self._bell.put(None)
-        patience = None if timeout is None else timeout + _GRACE_SECONDS
+        grace = self._give_up_seconds
+        patience = None if timeout is None or grace is None else timeout + grace
         done, _ = await asyncio.wait({command}, timeout=patience)
         self._rest()  # not before: jsrun may swap what is given at once
         if not done:

@@ -39,9 +39,14 @@ class V8Realm(Realm):
 
     Its state is a V8 heap while it is awake. What outlives the heap is `saved`: the portable
     values from before the last cell.
+
+    Args:
+        limits: Limits of a cell.
+        bridges: What is offered.
+        give_up_seconds: As of the engine.
     """
 
-    def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
+    def __init__(self, limits: Limits, bridges: BridgeSet, give_up_seconds: float | None) -> None:
         self.limits = limits
         self.modules = ModuleTable()
         self.saved: Mapping[str, Any] = {}
@@ -54,6 +59,7 @@ class V8Realm(Realm):
         self._weight = 0
         self._closed = False
         self._bridges = bridges
+        self._give_up_seconds = give_up_seconds
         self._setup = setup_scripts(bridges.sources_for("javascript"))
         self._awake()
 
@@ -172,7 +178,11 @@ class V8Realm(Realm):
         isolate = self._isolate
         if isolate is None:
             isolate = Isolate(
-                self._setup, self.limits.memory_bytes, self._resolve, self._load_module
+                self._setup,
+                self.limits.memory_bytes,
+                self._resolve,
+                self._load_module,
+                give_up_seconds=self._give_up_seconds,
             )
             self._offered = ""
             self._offer(isolate)

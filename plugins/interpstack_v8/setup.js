@@ -4,6 +4,12 @@
   prepare() {
     this.clock = Date.now; // the kernel gives guests another one
     delete globalThis.console;
+    // Its callbacks would run outside of cells. The language lets them never run.
+    globalThis.FinalizationRegistry = class FinalizationRegistry {
+      constructor(callback) { if (typeof callback !== "function") throw new TypeError("FinalizationRegistry: a callback is needed"); }
+      register() {}
+      unregister() { return false; }
+    };
     // Web APIs look at shared memory, which guests do not get.
     globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {
       get byteLength() { throw new TypeError("no shared memory"); }

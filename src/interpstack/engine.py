@@ -14,6 +14,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -327,6 +328,9 @@ class Engine(abc.ABC):
     language: ClassVar[str]
     isolation: ClassVar[Isolation]
     capabilities: ClassVar[frozenset[Capability]]
+    #: Options, unless given, where the engine has a process of its own: one that is ended when a
+    #: guest does not stop, so that no other way of giving it up is needed.
+    worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @classmethod
     def around(cls, inner: type[Engine]) -> type[Engine]:

@@ -405,3 +405,28 @@ def test_a_worker_gets_its_own_environment_and_limits(
     assert told["cwd"] == "/"
     assert (told["CORE"], told["DATA"]) == ([0, 0], [2**32, 2**32])
     assert told["NOFILE"] == [128, 128]
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "told", "survives"),
+    [
+        ({}, "EngineFailure", "did not answer within 2.1 s", False),
+        ({"give_up_seconds": 0.2}, "Timeout", "the guest's heap was given up", True),
+    ],
+)
+async def test_a_builtin_that_v8_does_not_leave_costs_its_worker(
+    given: dict[str, Any], name: str, told: str, survives: bool
+) -> None:
+    """Unless V8 is asked to give the heap up, as it does where there is no worker to lose."""
+    pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+    options = {"workers": 1, "grace_seconds": 0.2, **given}
+    with InterpreterStack("process:v8", limits=Limits(cpu_seconds=0.3), options=options) as stack:
+        session = stack.session("thread")
+        await session.eval("let kept = 41")
+        first = {child.pid for child in psutil.Process().children()}
+        outcome = await session.eval("Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)")
+        assert outcome.error is not None
+        assert outcome.error.name == name
+        assert told in outcome.error.message
+        assert (await session.eval("kept + 1")).text == "42"
+        assert (first == {child.pid for child in psutil.Process().children()}) == survives

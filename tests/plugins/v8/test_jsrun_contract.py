@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import queue
 import threading
 import time
@@ -25,6 +26,7 @@ def _with_runtime(check: Callable[[jsrun.Runtime], Coroutine[Any, Any, None]]) -
             runtime.close()
 
     asyncio.run(run())
+    gc.collect()  # a runtime in a cycle must go on the thread that made it, as all of them
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from interpstack import (
     BridgeSet,
     Capability,
     Cell,
+    ConfigurationError,
     EngineFailure,
     Image,
     ImageError,
@@ -162,13 +163,11 @@ def test_a_waiting_cell_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     second.close()
 
 
-def test_a_builtin_that_cannot_be_stopped_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from interpstack_v8 import isolate
+def test_a_builtin_that_cannot_be_stopped_is_given_up() -> None:
     from interpstack_v8.engine import V8Engine
 
-    monkeypatch.setattr(isolate, "_GRACE_SECONDS", 0.1)
     before = _isolate_threads()
-    realm = V8Engine().open(Limits(), BridgeSet())
+    realm = V8Engine(give_up_seconds=0.1).open(Limits(), BridgeSet())
     _run(realm, "const keep = 41")
     long = "Array.from({length: 3e6}, (_, i) => 'k' + (i % 7)).join().split('k').length"
     progress = realm.start(Cell(source=long)).poll(time.time(), 0.02)
@@ -176,6 +175,23 @@ def test_a_builtin_that_cannot_be_stopped_is_given_up(monkeypatch: pytest.Monkey
     assert _run(realm, "keep + 1") == "42"
     realm.close()
     assert _until(lambda: _isolate_threads() <= before)
+
+
+def test_a_builtin_can_be_waited_for() -> None:
+    from interpstack_v8.engine import V8Engine
+
+    realm = V8Engine(give_up_seconds=None).open(Limits(), BridgeSet())
+    _run(realm, "const keep = () => 41")
+    long = "Array.from({length: 3e6}, (_, i) => 'k' + (i % 7)).join().split('k').length"
+    assert realm.start(Cell(source=long)).poll(time.time(), 0.02).exhausted
+    assert _run(realm, "keep() + 1") == "42"  # the heap is the same
+    realm.close()
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, "2", True])
+def test_wrong_options_are_told(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="give_up_seconds takes a number above 0, or None"):
+        InterpreterStack(engine="v8", options={"give_up_seconds": wrong})
 
 
 def test_values_that_cannot_be_exported_leave_the_earlier_ones(realm: Realm) -> None:

@@ -686,8 +686,8 @@
       from = end + 1;
       if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
         || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
-      const own = script === "" ? -1 : indexOf(line, "at eval (" + script); // as V8 writes it
-      if (own >= 0) line = slice(line, 0, own) + "at <cell> (" + slice(line, own + 9);
+      const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
+      if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
       const at = script === "" ? -1 : indexOf(line, script);
       if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
       const whole = indexOf(line, "at <eval>");
@@ -1170,9 +1170,11 @@
     // What `await` looks at; a guest that changes it would lose every answer of the host.
     lock(PromiseClass.prototype, "constructor");
     lock(PromiseClass, Symbol.species);
-    // It is given the functions on the stack, the kernel's too.
-    defineProperty(ErrorClass, "prepareStackTrace",
-      { __proto__: null, get() { return undefined; }, set() {}, enumerable: false, configurable: false });
+    // It is given the functions on the stack, the kernel's too; an engine may have its own.
+    if (getOwnPropertyDescriptor(ErrorClass, "prepareStackTrace")?.configurable !== false) {
+      defineProperty(ErrorClass, "prepareStackTrace",
+        { __proto__: null, get() { return undefined; }, set() {}, enumerable: false, configurable: false });
+    }
     keepOpen(Object, "freeze");
     keepOpen(Object, "seal");
     keepOpen(Object, "preventExtensions");

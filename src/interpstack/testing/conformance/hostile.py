@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack.engine import Cell
+from interpstack.engine import Capability, Cell
 from interpstack.limits import Limits
 from interpstack.outcome import Outcome
 from interpstack.sessions import Session
 from interpstack.testing.conformance.areas import Area
+from interpstack.testing.conformance.idle import comes_to_rest
 from interpstack.testing.conformance.kit import EngineKit
 from interpstack.testing.guests import ANY_ERROR, VALUE, Attack
 
@@ -47,6 +48,8 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
                 assert self.eval(session, source) == shown, source
             for source, shown in self.guest.health if attack.healthy else ():
                 assert self.eval(session, source) == shown, source
+        if attack.needs is Capability.CPU_LIMIT:
+            assert comes_to_rest(), "the guest was given up and computes on"
 
     def test_names_taken_before_the_host_offers_them(self, squat: str) -> None:
         realm = self.engine.open(Limits(cpu_seconds=2), _offer("host.a"))

@@ -17,6 +17,7 @@ import pytest
 from interpstack.engine import Capability, Isolation
 from interpstack.limits import Limits
 from interpstack.testing.conformance.areas import Area
+from interpstack.testing.conformance.idle import comes_to_rest
 from interpstack.testing.conformance.kit import EngineKit
 from interpstack.testing.conformance.memory import resident_bytes
 
@@ -77,6 +78,7 @@ class IsolationTests(EngineKit, area=Area.ISOLATION):
         spent = math.inf
         for _ in range(3):  # something else in this process may compute meanwhile
             if spent >= 0.5:
+                comes_to_rest()
                 spent = min(spent, self._computed_here())
         assert spent < 0.5, f"1 s of the guest cost this process {spent:.2f} s"
 

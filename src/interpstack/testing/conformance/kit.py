@@ -40,7 +40,7 @@ class EngineKit(abc.ABC):
     gaps: ClassVar[Mapping[str, str]] = {}
     #: Gaps that do not show every time, such as one of memory that is sometimes free.
     varying: ClassVar[Mapping[str, str]] = {}
-    #: Gaps that are not tried, since they end the process that runs the tests.
+    #: Gaps that are not tried, since they end the process that runs the tests, or stay in it.
     fatal: ClassVar[Mapping[str, str]] = {}
     #: Of `Guest.attacks`, one in so many is tried: for a suite that is run often. Those with gaps
     #: are, too; and with `INTERPSTACK_ATTACKS=all` in the environment all are.

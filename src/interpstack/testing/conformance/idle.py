@@ -1,0 +1,35 @@
+"""Whether this process computes while nobody asks it to."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+__all__ = ["comes_to_rest"]
+
+#: Seconds over which it is looked at.
+_WINDOW: Final = 0.02
+#: The share of one core that counts as computing.
+_BUSY: Final = 0.5
+
+
+def comes_to_rest(seconds: float = 20.0) -> bool:
+    """Wait until this process computes nothing.
+
+    Something in it may have work that ends, so it is looked at again and again; a thread that was
+    left in an endless loop is seen however long that takes.
+
+    Args:
+        seconds: How long to wait.
+    """
+    until = time.monotonic() + seconds
+    while _busy():
+        if time.monotonic() > until:
+            return False
+    return True
+
+
+def _busy() -> bool:
+    spent, begun = time.process_time(), time.monotonic()
+    time.sleep(_WINDOW)
+    return time.process_time() - spent > _BUSY * (time.monotonic() - begun)
