@@ -311,9 +311,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             outcome, kept = await session.eval_with_state(
                 Cell(source=code), wants_values=self._mode.wants_values
             )
-            if outcome.error is not None and outcome.error.name == "EngineFailure":
+            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
                 known.spoiled = True
-                return _undone(outcome, outcome.error), {}
+                return _undone(outcome), {}
             sequence = known.sequence + 1
             record, notice = self._mode.dump(kept, owner, sequence, known.records or ())
             record = {**record, "id": secrets.token_hex(8)}
@@ -371,8 +371,12 @@ def _mapping(state: Any) -> Mapping[str, Any]:
     return state if isinstance(state, Mapping) else {}
 
 
-def _undone(outcome: Outcome, error: GuestError) -> Outcome:
+def _undone(outcome: Outcome) -> Outcome:
     """An outcome that tells what became of the variables when the engine broke."""
+    error = outcome.error
+    if error is None or error.name != "EngineFailure":
+        notice = "Variables are as they were before this call."
+        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
     cause = error.message.partition(";")[0]
     message = f"{cause}; variables are as they were before this call"
     return attrs.evolve(outcome, error=attrs.evolve(error, message=message))

@@ -80,8 +80,11 @@ class Session:
 
     async def eval_with_state(
         self, cell: str | Cell, *, wants_values: Callable[[Image], bool] = lambda image: True
-    ) -> tuple[Outcome, SessionState]:
+    ) -> tuple[Outcome, SessionState | None]:
         """`eval`, then the session's state as this cell left it, before any other cell runs.
+
+        What a cell called has happened, so its outcome is told even if no state can be had: that is
+        `None` then, and a notice of the outcome says why.
 
         Args:
             cell: Source text, or a `Cell`.
@@ -94,9 +97,13 @@ class Session:
         cell = self._check(cell)
         async with self._exclusive():
             outcome = await self._eval(cell)
-            realm, _ = await self._ready()
-            engine = self._stack.engine
-            return outcome, await _off_loop(partial(take_state, realm, engine, wants_values))
+            try:
+                realm, _ = await self._ready()
+                take = partial(take_state, realm, self._stack.engine, wants_values)
+                return outcome, await _off_loop(take)
+            except EngineFailure as error:
+                why = f"Variables could not be kept: {error}."
+                return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
     async def _eval(self, cell: Cell) -> Outcome:
         self._cells += 1

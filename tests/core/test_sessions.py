@@ -300,6 +300,23 @@ async def test_a_state_has_values_only_where_they_are_wanted(
     assert asked == [alone.image, both.image]
 
 
+async def test_an_outcome_is_told_though_its_state_cannot_be_had(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("a")
+    await session.eval("x = 1")
+
+    def refuse(image: Any) -> bool:
+        raise EngineFailure("too much of it")
+
+    outcome, state = await session.eval_with_state("x + 1", wants_values=refuse)
+    assert (outcome.ok, outcome.text, state) == (True, "2", None)
+    assert outcome.notices == ("Variables could not be kept: too much of it.",)
+    outcome, state = await session.eval_with_state("x")
+    assert (outcome.text, outcome.notices) == ("1", ())
+    assert state is not None
+
+
 async def test_notices_come_with_the_next_outcome_only(make_session: Make) -> None:
     session = make_session()
     session.notify("y was lost")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -45,6 +45,7 @@ class Fragile(QuickJS):  # type: ignore[misc, valid-type]
 
     broken = False
     shut = False
+    stateless = False
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Any:
         if self.shut:
@@ -52,7 +53,14 @@ class Fragile(QuickJS):  # type: ignore[misc, valid-type]
         realm = super().open(limits, bridges, image)
         start = realm.start
         realm.start = lambda cell: Broken(start(cell), self)
+        image = realm.image
+        realm.image = lambda: self.image_of(image)
         return realm
+
+    def image_of(self, image: Callable[[], Image]) -> Image:
+        if self.stateless:
+            raise EngineFailure("too much of it")
+        return image()
 
 
 def fragile(talk: Any, **options: Any) -> tuple[Any, Fragile]:
@@ -86,6 +94,22 @@ async def test_the_evals_before_it_in_the_same_message_are_kept(talk: Any, evals
     told = await chat.run(evals("a = 5", "a = 6; await tools.sabotage()", "a"))
     assert told[2] == "<result>5</result>"
     assert await chat.run("a") == ["<result>5</result>"]
+
+
+@both
+async def test_what_an_eval_did_is_told_even_if_its_state_cannot_be_kept(talk: Any) -> None:
+    """A model that is not told of a payment pays again."""
+    chat, engine = fragile(talk)
+    await chat.turn("let a = 1")
+    engine.stateless = True
+    (told,) = await chat.run("a = 2; console.log('paid'); 'receipt'")
+    engine.stateless = False
+    assert told == (
+        "<notice>Variables could not be kept: too much of it.</notice>\n"
+        "<notice>Variables are as they were before this call.</notice>\n"
+        "<stdout>\npaid\n</stdout>\n<result>receipt</result>"
+    )
+    assert await chat.run("a") == ["<result>1</result>"]
 
 
 async def test_in_turn_mode_variables_are_kept_with_a_checkpointer(talk: Any) -> None:

@@ -62,7 +62,8 @@ class PortableTests(EngineKit, area=Area.VALUES):
         async def main() -> None:
             stack = self.stack()
             first, second = stack.session("first"), stack.session("second")
-            _, state = await first.eval_with_state(self.guest.store)
+            outcome, state = await first.eval_with_state(self.guest.store)
+            assert state is not None, outcome.notices
             notices = await second.restore_state(SessionState(values=state.values))
             assert notices
             assert (await second.eval(self.guest.recall)).text == "42"
