@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
-from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack import Cell, GuestError, Kept, Request, Settlement, Step
 
 __all__ = [
     "Asked",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 #: Raised when entries change so that older ones cannot be read.
-VERSION: Final = 1
+VERSION: Final = 2
 #: Characters of an input that are kept, to tell what was asked for.
 _PREVIEW_CHARS: Final = 200
 
@@ -54,18 +54,26 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
     }
 
 
-def kept_entry(asked: Sequence[Request], ended: Step) -> dict[str, Any]:
-    """Answers that the guest is not told yet, and what it asked for since the last step."""
-    told = {"asked": [asked_entry(request) for request in asked], "settled": _answers(ended)}
+def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
+    """Answers that the guest is not told yet, and what it asked for since the last step.
+
+    While it computes, the latter is not known.
+    """
+    told = {
+        "asked": [asked_entry(request) for request in asked or ()],
+        "settled": _answers(ended),
+        "pausing": asked is not None,
+    }
     return {"kept": told, **_drawn(ended)}
 
 
-def read_kept(entries: Sequence[Entry]) -> Step | None:
+def read_kept(entries: Sequence[Entry]) -> Kept | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None
     settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"]["settled"])
-    return Step(0.0, settled, entries[-1].get("drawn", {}))
+    pausing = any(entry["kept"]["pausing"] for entry in entries)
+    return Kept(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
 
 
 def _answers(step: Step) -> list[list[Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, Ledger, ReplayDivergence, Request, Step, Suspension
+from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Step, Suspension
 from interpstack_durable.entries import (
     VERSION,
     Asked,
@@ -99,16 +99,19 @@ class CellLedger(Ledger):
 
     async def resume(self) -> None:
         await self._store.resume(self)
+        if not self._count:  # the clock decided what is asked, so it is kept before that is done
+            await self._append({})
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step))
 
-    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+    async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         await self._append(kept_entry(asked, ended))
 
-    def kept(self, asked: Sequence[Request]) -> Step | None:
-        if self._kept:
-            self._compare(self._kept[0]["kept"]["asked"], asked)
+    def kept(self, asked: Sequence[Request]) -> Kept | None:
+        for entry in self._kept:
+            if entry["kept"]["pausing"]:
+                self._compare(entry["kept"]["asked"], asked)
         return read_kept(self._kept)
 
     async def pause(

@@ -23,6 +23,7 @@ def suspension_text(suspension: Suspension) -> str:
             "asked": [_request(request) for request in suspension.asked],
             "open": [_request(request) for request in suspension.open],
             "made": dict(suspension.made),
+            "before": suspension.before,
             "console": suspension.console,
             "cpu_seconds": suspension.cpu_seconds,
         },
@@ -42,6 +43,7 @@ def read_suspension(text: str) -> Suspension | None:
         asked=tuple(Request(*item) for item in data["asked"]),
         open=tuple(Request(*item) for item in data["open"]),
         made=data["made"],
+        before=data["before"],
         console=tuple((text, omitted) for text, omitted in data["console"]),
         cpu_seconds=data["cpu_seconds"],
     )

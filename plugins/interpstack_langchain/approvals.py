@@ -19,11 +19,23 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
-from interpstack import ConfigurationError, GuestException, Ledger, ReplayDivergence
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    ConfigurationError,
+    ErrorValue,
+    GuestException,
+    Ledger,
+    MapValue,
+    ReplayDivergence,
+    SetValue,
+)
 from interpstack_langchain.scopes import entered, scope
 
-__all__ = ["ApprovalNeeded", "Approvals", "UnfitAnswer", "decisions", "payload"]
+__all__ = ["ApprovalNeeded", "Approvals", "UnfitAnswer", "decided", "decisions", "payload"]
 
+#: Python takes long to write longer integers as decimals, and refuses to.
+_LONG_BITS: Final = 8192
 _KINDS: Final = ("approve", "edit", "reject", "respond")
 
 
@@ -78,49 +90,34 @@ class Approvals:
             raise ConfigurationError(f"interrupt_on: {error}") from error
         return cls(policy) if policy.interrupt_on else None
 
-    def check(
-        self, call: ToolCall, running: Running, ledger: Ledger | None, request_id: int
-    ) -> ToolCall | str:
-        """What to do about a call.
+    def check(self, call: ToolCall, running: Running, ledger: Ledger | None) -> None:
+        """Refuse a call on which nobody has decided.
 
         Args:
             call: As the model would have made it.
             running: The eval that makes it.
             ledger: Of the eval.
-            request_id: The guest's id of the call.
-
-        Returns:
-            The call to make in its place, or what somebody answered instead of making it.
 
         Raises:
-            ApprovalNeeded: Nobody has decided yet.
-            GuestException: Somebody decided against it.
-            ReplayDivergence: The decision was made on another call.
+            ApprovalNeeded: It needs an approval.
             ConfigurationError: There is no checkpointer to wait for a decision with.
         """
-        decision = None if ledger is None else ledger.noted(f"decision {request_id}")
-        if decision is None:
-            question = self._question(call, running)
-            if question is None:
-                return call
-            if ledger is None:
-                raise ConfigurationError(
-                    f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
-                    "pass one to the agent, and a thread_id with each run"
-                )
-            raise ApprovalNeeded(question)
-        if decision["digest"] != _digest(call):
-            asked = f"{call['name']}({json.dumps(call['args'], default=repr)[:200]})"
-            raise ReplayDivergence(
-                f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
+        question = self._question(call, running)
+        if question is None:
+            return
+        if ledger is None:
+            raise ConfigurationError(
+                f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
+                "pass one to the agent, and a thread_id with each run"
             )
-        return _apply(decision, call)
+        raise ApprovalNeeded(question)
 
     def _question(self, call: ToolCall, running: Running) -> dict[str, Any] | None:
         if call["name"] not in self.policy.interrupt_on:
             return None
         request = running.request
-        message = AIMessage(content="", tool_calls=[call])
+        shown: ToolCall = {**call, "args": _plain(call["args"])}
+        message = AIMessage(content="", tool_calls=[shown])
         state = request.state if isinstance(request.state, Mapping) else {}
         seen: Any = {**state, "messages": [*state.get("messages", []), message]}
         config = request.runtime.config
@@ -132,6 +129,32 @@ class Approvals:
             payload = asked.args[0][0].value
             return {"digest": _digest(call), "payload": payload}
         return None
+
+
+def decided(call: ToolCall, ledger: Ledger | None, request_id: int) -> ToolCall | str | None:
+    """What somebody decided about a call; `None` if nobody has.
+
+    Args:
+        call: As the model would have made it.
+        ledger: Of the eval.
+        request_id: The guest's id of the call.
+
+    Returns:
+        The call to make in its place, or what somebody answered instead of making it.
+
+    Raises:
+        GuestException: Somebody decided against it.
+        ReplayDivergence: The decision was made on another call.
+    """
+    decision = None if ledger is None else ledger.noted(f"decision {request_id}")
+    if decision is None:
+        return None
+    if decision["digest"] != _digest(call):
+        asked = f"{call['name']}({json.dumps(_plain(call['args']), default=repr)[:200]})"
+        raise ReplayDivergence(
+            f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
+        )
+    return _apply(decision, call)
 
 
 def payload(questions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -209,8 +232,23 @@ def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
     return call
 
 
+def _plain(value: Any) -> Any:
+    """A value of the guest in types that people, and the stores of checkpoints, can read."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return hex(value) if value.bit_length() > _LONG_BITS else str(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, MapValue):
+        return [[_plain(key), _plain(item)] for key, item in value.entries]
+    if isinstance(value, list | SetValue):
+        return [_plain(item) for item in (value.items if isinstance(value, SetValue) else value)]
+    if isinstance(value, ErrorValue):
+        return {"name": value.name, "message": value.message}
+    return None if value is UNDEFINED else int(value) if isinstance(value, BigInt) else value
+
+
 def _digest(call: ToolCall) -> str:
-    text = json.dumps([call["name"], call["args"]], sort_keys=True, default=repr)
+    text = json.dumps([call["name"], _plain(call["args"])], sort_keys=True, default=repr)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -53,14 +53,14 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running = running_eval.get()
         given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
-        decided = running.decided(twin, given, context)
-        if isinstance(decided, str):
-            return decided
+        made = running.call_for(twin, given, context)
+        if isinstance(made, str):
+            return made
         event = {"type": "subagent", "id": running.call_id(context)}
         running.emit({**event, "phase": "start", **_described(wanted)})
         begun = time.monotonic()
         try:
-            answer = await _run(*decided, wanted.response_schema, context)
+            answer = await _run(*made, wanted.response_schema, context)
         except GraphBubbleUp:
             raise
         except Exception as error:

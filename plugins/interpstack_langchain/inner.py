@@ -14,6 +14,7 @@ import reprlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import attrs
@@ -24,7 +25,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, HostTool, ReplayDivergence
-from interpstack_langchain.approvals import Approvals
+from interpstack_langchain.approvals import Approvals, decided
 from interpstack_langchain.convert import to_guest
 from interpstack_langchain.ledgers import EvalLedger
 from interpstack_langchain.native import NativeCall, native_tool, noting
@@ -69,9 +70,11 @@ class EvalCall:
     store: EvalLedger | None = None
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     listened: bool = attrs.field(init=False)
+    _place: str = attrs.field(init=False)
     _writer_failed: bool = False
 
     def __attrs_post_init__(self) -> None:
+        self._place = _place(self.request)
         self.listened = not _is_empty(self.request.runtime.stream_writer)
         if self.store is not None:
             self.commands = self.store.commands
@@ -82,8 +85,11 @@ class EvalCall:
         return self.request.tool_call["id"] or ""
 
     def call_id(self, context: CellContext) -> str:
-        """The tool-call id of an inner call, the same in every run of the eval."""
-        return f"{self.id}:{context.request_id}"
+        """The tool-call id of an inner call, the same in every run of the eval.
+
+        Models may use their own ids again in another turn; calls of another message have others.
+        """
+        return f"{self.id}:{self._place}:{context.request_id}"
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """What makes interrupts and subgraphs of an inner call its own."""
@@ -91,7 +97,7 @@ class EvalCall:
             return {}
         return self.store.scope_of(context.ledger, context.request_id).configurable
 
-    def decided(
+    def call_for(
         self, tool: BaseTool, given: dict[str, Any], context: CellContext
     ) -> tuple[BaseTool, dict[str, Any]] | str:
         """What to run for an inner call, or what somebody answered in its place.
@@ -101,10 +107,15 @@ class EvalCall:
             GuestException: Somebody decided against it.
             ReplayDivergence: The decision was made on another call.
         """
-        if self.approvals is None:
+        if self.approvals is None and context.ledger is None:
             return tool, given
         asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
-        call = self.approvals.check(asked, self, context.ledger, context.request_id)
+        # What was decided holds, whatever needs an approval by now.
+        call = decided(asked, context.ledger, context.request_id)
+        if call is None:
+            if self.approvals is not None:
+                self.approvals.check(asked, self, context.ledger)
+            return tool, given
         if isinstance(call, str):
             return call
         if call["name"] != tool.name:
@@ -133,6 +144,18 @@ class EvalCall:
             if not self._writer_failed:
                 self._writer_failed = True
                 _log.warning("progress of eval %s cannot be told", self.id, exc_info=True)
+
+
+def _place(request: ToolCallRequest) -> str:
+    """Identifies the message in which the model made a call."""
+    state = request.state
+    messages = state.get("messages", []) if isinstance(state, Mapping) else []
+    for message in reversed(messages):
+        if any(
+            call["id"] == request.tool_call["id"] for call in getattr(message, "tool_calls", ())
+        ):
+            return blake2b(str(message.id).encode(), digest_size=4).hexdigest()
+    return ""
 
 
 def _is_empty(function: Any) -> bool:
@@ -174,10 +197,10 @@ def host_tool(tool: BaseTool) -> HostTool:
 async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
     running = running_eval.get()
     call_id = running.call_id(context)
-    decided = running.decided(tool, given, context)
-    if isinstance(decided, str):
-        return decided
-    tool, given = decided
+    made = running.call_for(tool, given, context)
+    if isinstance(made, str):
+        return made
+    tool, given = made
     if not running.listened:
         return (await run_tool(tool, given, context))[0]
     event = {"type": "tool", "id": call_id, "tool": tool.name}

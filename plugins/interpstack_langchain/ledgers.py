@@ -83,7 +83,7 @@ class Ledgers:
     """
 
     signing_key: bytes | None = None
-    _remembered: OrderedDict[str, list[Mapping[str, Any]]] = attrs.field(
+    _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
 
@@ -101,13 +101,13 @@ class Ledgers:
         key = eval_key(checkpoint.config, request.tool_call["id"] or "")
         return EvalLedger(key, checkpoint, config, store, is_async, self)
 
-    def remembered(self, key: str) -> list[Mapping[str, Any]]:
-        """Entries of an eval that ran in this process and did not end."""
-        return self._remembered.get(key, [])
+    def remembered(self, key: str) -> Mapping[int, Mapping[str, Any]]:
+        """Entries of an eval that ran in this process and did not end, by their places."""
+        return self._remembered.get(key, {})
 
-    def remember(self, key: str, entry: Mapping[str, Any]) -> None:
-        """Note an entry that was kept."""
-        self._remembered.setdefault(key, []).append(entry)
+    def remember(self, key: str, index: int, entry: Mapping[str, Any]) -> None:
+        """Note an entry that is about to be kept."""
+        self._remembered.setdefault(key, {})[index] = entry
         self._remembered.move_to_end(key)
         while len(self._remembered) > _MAX_REMEMBERED:
             self._remembered.popitem(last=False)
@@ -151,11 +151,19 @@ class EvalLedger:
     # -- entries ---------------------------------------------------------------------------
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
-        """All entries, in order; what calls returned beside their values is returned again."""
-        if self.checkpoint.resuming:
-            entries = recorded_entries(self.key, await self._writes())
-        else:
-            entries = list(self.ledgers.remembered(self.key))
+        """All entries, in order; what calls returned beside their values is returned again.
+
+        Read anew, whatever was read before: another run of the same eval may have gone on meanwhile.
+        """
+        remembered = self.ledgers.remembered(self.key)
+        if not (self.checkpoint.resuming or remembered):
+            return []
+        stored = self.checkpoint.writes(await self._tuple())
+        entries = recorded_entries(self.key, stored)
+        while (missing := remembered.get(len(entries))) is not None:
+            # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
+            await self._keep(len(entries), missing)
+            entries.append(missing)
         for entry in entries:
             self.commands += [(n, command) for n, command in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
@@ -167,8 +175,12 @@ class EvalLedger:
             entry = {**entry, "offered": list(self.offered)}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
+        # First, since it has happened, whether it can be kept or not.
+        self.ledgers.remember(self.key, index, entry)
+        await self._keep(index, entry)
+
+    async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
         await self._put(self.checkpoint.config, [(LEDGER, dict(entry))], self._task(index))
-        self.ledgers.remember(self.key, entry)
 
     def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
         """The commands of calls whose answers no entry before this one holds."""
@@ -319,6 +331,9 @@ class EvalLedger:
             answers[waiting[0]] = plain
         given = {key: answers[key] for key in waiting if key in answers}
         notes: dict[str, Any] = {f"resumed {number}": True}
+        if not waiting:  # a break in a subagent's graph asks nothing: to be resumed is its answer
+            await ledger.note(notes)
+            return
         questions, asked = pause["questions"], self._question_id(number)
         if asked in given:
             made = decisions(questions, given.pop(asked))

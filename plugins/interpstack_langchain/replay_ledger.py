@@ -149,7 +149,7 @@ class _ReadOnlyLedger(Ledger):
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         raise RecordEnds(tuple(self._run.waiting.values()))
 
-    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+    async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         raise RecordEnds(())
 
     def kept(self, asked: Sequence[Request]) -> None:

@@ -13,7 +13,7 @@ from interpstack import ConfigurationError
 __all__ = ["Pause", "RecordedCall", "Timeline", "read_timeline"]
 
 #: The form of entries that is understood; see `interpstack_durable.entries`.
-_FORM: Final = 1
+_FORM: Final = 2
 
 
 @attrs.define(kw_only=True)

@@ -33,7 +33,7 @@ from interpstack.errors import (
     UnsupportedValue,
 )
 from interpstack.hookspecs import hookimpl
-from interpstack.ledger import Ledger, Step, Suspension
+from interpstack.ledger import Kept, Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
@@ -78,6 +78,7 @@ __all__ = [
     "InterpreterStack",
     "InterpstackError",
     "Isolation",
+    "Kept",
     "Ledger",
     "Limits",
     "MapValue",

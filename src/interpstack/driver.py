@@ -10,15 +10,26 @@ are requests started. An exception out of a cell with a ledger means that it wil
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
 from interpstack.clock import CellClock
-from interpstack.engine import Call, Cell, Execution, GuestError, Image, Progress, Realm, Request
+from interpstack.engine import (
+    Call,
+    Cell,
+    Execution,
+    GuestError,
+    Image,
+    Progress,
+    Realm,
+    Request,
+    Settlement,
+)
 from interpstack.errors import EngineFailure
 from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
@@ -34,6 +45,8 @@ __all__ = ["Recording", "run_cell"]
 
 #: Seconds that a call's handler has at the least, however late the cell is.
 _DELIVERY_SECONDS: Final = 5.0
+#: Seconds that a guest computes before what ends meanwhile is kept on its own.
+_KEEP_SECONDS: Final = 0.05
 
 
 async def run_cell(
@@ -118,6 +131,7 @@ class _Run:
     replaying: bool = attrs.field(init=False)
     pausing: bool = False
     kept: int = 0
+    before: int | None = None  # the engine's id of the last request of earlier cells
     clock: CellClock = attrs.field(init=False)
     polls: int = 0
     ended: bool = False
@@ -134,6 +148,7 @@ class _Run:
             progress = await self._poll()
             if progress.failure is not None:
                 self.ended = True
+                await self._deliver_aside()
                 return self._outcome(error=progress.failure)
             if progress.exhausted:
                 return await self._give_up(*self.clock.out_of_time())
@@ -178,17 +193,14 @@ class _Run:
         if not self.replaying or self.ledger is None:
             return False
         step = self.ledger.replay(self.asked)
-        calls, self.calls = self.calls, []
-        for call in calls:
-            if step is None or self._repeats(call):
-                await self._deliver(call)
+        await self._deliver_aside(everything=step is None)
         if step is None:
             if self.requests.held:  # else nothing new is done
                 await self.ledger.resume()
             kept = self.ledger.kept(self.asked)
             if kept is not None:
-                self.requests.take_kept(kept)
-                self.pausing, self.kept = True, len(self.requests.settled)
+                self.requests.take_kept(kept.step)
+                self.pausing, self.kept = kept.pausing, len(self.requests.settled)
             self.replaying = False
             self.requests.release()
             return False
@@ -234,13 +246,19 @@ class _Run:
         What ends meanwhile is kept at once: the last may take long.
         """
         while not self.requests.quiet:
-            ended = tuple(self.requests.settled[self.kept :])
-            if ended:
-                self.kept += len(ended)
-                await ledger.keep(self.asked, Step(time.time(), ended, self._drawn()))
-            elif not await self.requests.quieter(self.clock.wall_left()):
+            if await self._keep(ledger, self.asked):
+                continue
+            if not await self.requests.quieter(self.clock.wall_left()):
                 return False
         return True
+
+    async def _keep(self, ledger: Ledger, asked: Sequence[Request] | None) -> bool:
+        """Keep the answers that were not; False if there are none."""
+        ended = tuple(self.requests.settled[self.kept :])
+        if ended:
+            self.kept += len(ended)
+            await ledger.keep(asked, Step(time.time(), ended, self._drawn()))
+        return bool(ended)
 
     async def _suspension(self) -> Suspension | None:
         """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
@@ -253,6 +271,7 @@ class _Run:
             asked=tuple(self.asked),
             open=tuple(self.requests.unanswered),
             made=self.requests.made,
+            before=self.before or 0,
             console=console,
             cpu_seconds=self.clock.cpu_seconds,
         )
@@ -260,6 +279,7 @@ class _Run:
     def go_on(self, suspension: Suspension) -> None:
         """Take up a run in the middle."""
         self.told, self.clock.cpu_seconds = suspension.steps, suspension.cpu_seconds
+        self.before = suspension.before
         self.asked = list(suspension.asked)
         self.requests.go_on(suspension.open, suspension.made)
         for text, omitted in suspension.console:
@@ -288,7 +308,7 @@ class _Run:
     # -- the guest's side ------------------------------------------------------------------
 
     async def _poll(self) -> Progress:
-        now, settled = self.step.now, self.step.settlements
+        now, settled = self.step.now, self._of_engine(self.step.settlements)
         self.step = attrs.evolve(self.step, settlements=())
         budget = self.clock.left()
 
@@ -297,11 +317,33 @@ class _Run:
                 self.execution.settle(settled)
             return self.execution.poll(now, budget)
 
-        progress = await run_guest(step, self.execution.interrupt)
+        progress = await self._computed(step)
         self.polls += 1
         self.clock.computed(progress.cpu_seconds)
         await self._take(progress)
         return progress
+
+    async def _computed(self, step: Callable[[], Progress]) -> Progress:
+        """Let the guest compute; what ends meanwhile is kept, if that takes it long."""
+        ledger = self.ledger
+        if ledger is None or self.replaying or not self.requests.open:
+            return await run_guest(step, self.execution.interrupt)
+        guest = asyncio.ensure_future(run_guest(step, self.execution.interrupt))
+        woken: asyncio.Future[Any] | None = None
+        try:
+            await asyncio.wait({guest}, timeout=_KEEP_SECONDS)
+            while not guest.done():
+                if not await self._keep(ledger, None):
+                    woken = asyncio.ensure_future(self.requests.woken())
+                    await asyncio.wait({guest, woken}, return_when=asyncio.FIRST_COMPLETED)
+                    woken.cancel()
+        finally:
+            if woken is not None:
+                woken.cancel()
+            if not guest.done():  # left early: nobody may touch the realm before it has stopped
+                guest.cancel()
+                await asyncio.wait({guest})
+        return guest.result()
 
     async def _take(self, progress: Progress) -> None:
         if self.replaying:  # whether they were delivered before is known with the next step
@@ -309,14 +351,32 @@ class _Run:
         else:
             for call in progress.calls:
                 await self._deliver(call)
-        self.asked += progress.requests
-        for request in progress.requests:
+        requests = [self._of_cell(request) for request in progress.requests]
+        self.asked += requests
+        for request in requests:
             if self.replaying:
                 self.requests.hold(request)
             else:
                 self.requests.start(request)
         for request_id in progress.cancelled:
-            self.requests.drop(request_id)
+            self.requests.drop(request_id - (self.before or 0))
+
+    def _of_cell(self, request: Request) -> Request:
+        """A request as the host knows it: numbered from 1 in each cell, the same in every run.
+
+        An engine may go on counting from cell to cell, and begins anew where its realm does.
+        """
+        if self.before is None:
+            self.before = request.id - 1
+        if not self.before:
+            return request
+        return Request(request.id - self.before, request.bridge, request.wire, request.plain)
+
+    def _of_engine(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
+        before = self.before
+        if not before:
+            return settlements
+        return [Settlement(s.id + before, s.text, s.error, s.modules) for s in settlements]
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""
@@ -340,9 +400,17 @@ class _Run:
         seconds = left if left is None else max(left, _DELIVERY_SECONDS)
         await self.requests.deliver(call.bridge, call.wire, seconds)
 
+    async def _deliver_aside(self, *, everything: bool = False) -> None:
+        """Deliver the calls that were put aside; unless `everything`, those that may be repeated."""
+        calls, self.calls = self.calls, []
+        for call in calls:
+            if everything or self._repeats(call):
+                await self._deliver(call)
+
     async def _abort(self, reason: str) -> str:
         """End the execution; what became of the guest's state, if anything did."""
         self.ended = True
+        await self._deliver_aside()
         progress = await run_guest(lambda: self.execution.abort(reason), lambda: None)
         for call in progress.calls:
             await self._deliver(call)

@@ -16,7 +16,7 @@ import attrs
 
 from interpstack.engine import Image, Request, Settlement
 
-__all__ = ["Ledger", "Step", "Suspension"]
+__all__ = ["Kept", "Ledger", "Step", "Suspension"]
 
 
 @attrs.frozen
@@ -35,6 +35,19 @@ class Step:
     drawn: Mapping[str, float] = attrs.field(factory=dict)
 
 
+@attrs.frozen
+class Kept:
+    """Answers that had come when a run was left, and that its guest was not told.
+
+    Attributes:
+        step: Has them.
+        pausing: The run was about to pause: they are not told before it has come to its pause.
+    """
+
+    step: Step
+    pausing: bool
+
+
 @attrs.frozen(kw_only=True)
 class Suspension:
     """A cell in the middle of its run.
@@ -44,7 +57,8 @@ class Suspension:
         steps: Steps the guest was told so far.
         asked: What the guest asked for since the last of them, in order.
         open: What was not answered.
-        made: Requests made so far, by bridge.
+        made: Requests made before those that are open, by bridge.
+        before: The engine's id of the last request of earlier cells.
         console: Console output so far, with the characters left out each time.
         cpu_seconds: Guest time used so far.
     """
@@ -54,6 +68,7 @@ class Suspension:
     asked: tuple[Request, ...]
     open: tuple[Request, ...]
     made: Mapping[str, int]
+    before: int = 0
     console: tuple[tuple[str, int], ...] = ()
     cpu_seconds: float = 0.0
 
@@ -110,23 +125,24 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def keep(self, asked: Sequence[Request], ended: Step) -> None:
+    async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         """Keep answers that the guest is not told yet; returns once they are safe.
 
         A pause waits for the calls that are at work, and the first may have ended long before the
-        last. The step that is recorded with the pause has these answers, too.
+        last; or the guest computes, and is told nothing before it is idle. The next step that is
+        recorded has these answers, too.
 
         Args:
-            asked: What the guest asked for since the last step, in order.
+            asked: What the guest asked for since the last step, in order; `None` while it computes
+                and may ask for more.
             ended: The answers.
         """
 
     @abc.abstractmethod
-    def kept(self, asked: Sequence[Request]) -> Step | None:
-        """What was kept of a pause that was not recorded; `None` if nothing was.
+    def kept(self, asked: Sequence[Request]) -> Kept | None:
+        """What was kept and is in no recorded step; `None` if nothing is.
 
-        Called when all recorded steps are replayed. These answers are not told before the run has
-        come to its pause.
+        Called when all recorded steps are replayed.
 
         Args:
             asked: What the guest asked for since the last step, in order.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,7 @@ class Requests:
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     _bridge_counts: dict[str, int] = attrs.field(factory=dict)
+    _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     _untold: dict[int, Request] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
 
@@ -125,7 +126,7 @@ class Requests:
 
     async def wait(self, seconds: float | None) -> bool:
         """Wait until something is settled or paused; False when the time is up first."""
-        if not self.settled:
+        if not (self.settled or self.paused):
             try:
                 await asyncio.wait_for(self._wake.wait(), seconds)
             except TimeoutError:
@@ -133,6 +134,11 @@ class Requests:
         self._wake.clear()
         await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing
         return True
+
+    def woken(self) -> Coroutine[Any, Any, Any]:
+        """Wait until something more than now is settled or paused."""
+        self._wake.clear()
+        return self._wake.wait()
 
     async def quieter(self, seconds: float | None) -> bool:
         """Wait until one handler less is at work; False when the time is up first."""
@@ -153,6 +159,7 @@ class Requests:
 
     def hold(self, request: Request) -> None:
         """Note a request that may be answered by what is recorded."""
+        self._number(request)
         self.held[request.id] = request
 
     def replay(self, step: Step) -> None:
@@ -161,10 +168,10 @@ class Requests:
             self.meter.restore(step, self.held.values())
         for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
-            if request is not None and request.bridge not in (TIMER, MODULE):
-                self._count(request.bridge)
-                if self.meter is not None:
-                    self.meter.told(self.bridges.get(request.bridge), request, settlement)
+            if request is None or self._numbers.pop(request.id, None) is None:
+                continue
+            if self.meter is not None:
+                self.meter.told(self.bridges.get(request.bridge), request, settlement)
 
     def take_kept(self, kept: Step) -> None:
         """Take answers that had come when an earlier run was left, and that were not told."""
@@ -185,6 +192,8 @@ class Requests:
             self.meter.made(self.bridges, made)
         for request in unanswered:
             self.hold(request)
+            if request.id in self._numbers:
+                self._numbers[request.id] = (0, 0)  # it was let in
 
     def release(self) -> None:
         """Start what is held, in order."""
@@ -225,6 +234,7 @@ class Requests:
 
     def start(self, request: Request) -> None:
         """Begin to answer a request, as soon as there is room for it."""
+        self._number(request)
         self._untold[request.id] = request
         task = asyncio.ensure_future(self._answer(request))
         self.open[request.id] = (request, task)
@@ -303,24 +313,31 @@ class Requests:
         return text
 
     def _refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
-        count = self._count(request.bridge)
+        number, of_bridge = self._numbers.pop(request.id)
         tool = {"tool": request.bridge}
-        if self.limits.requests is not None and self.count > self.limits.requests:
+        if self.limits.requests is not None and number > self.limits.requests:
             message = f"the cell may make {self.limits.requests} calls; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
         if bridge is None or not bridge.awaited:
             message = f"{request.bridge} is not offered in this session, or not any more"
             return GuestError("ToolError", message, data=tool)
-        if bridge.budget is not None and count > bridge.budget:
+        if bridge.budget is not None and of_bridge > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
         return None if self.meter is None else self.meter.refuse(bridge, request)
 
-    def _count(self, name: str) -> int:
-        """Count one more request, and how many there were of its name."""
+    def _number(self, request: Request) -> None:
+        """Count a request when it is asked for: which ones are too many is the same in every run.
+
+        Those that a recorded step refuses are told of before others that were let in are started.
+        """
+        if request.bridge in (TIMER, MODULE) or request.id in self._numbers:
+            return
         self.count += 1
-        made = self._bridge_counts[name] = self._bridge_counts.get(name, 0) + 1
-        return made
+        of_bridge = self._bridge_counts[request.bridge] = (
+            self._bridge_counts.get(request.bridge, 0) + 1
+        )
+        self._numbers[request.id] = (self.count, of_bridge)
 
     async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         args, kwargs = bridge.arguments(given)

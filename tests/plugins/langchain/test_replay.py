@@ -298,7 +298,7 @@ async def test_an_eval_that_was_left_in_flight(
     agent = record()
     code = f"await tools.pay({{to: 'Ann', euros: 1}}); await {waits}"
     running = asyncio.ensure_future(agent.turn(code))
-    while len(agent.calls) < calls or not _ledger(agent):  # noqa: ASYNC110 - of the database
+    while len(agent.calls) < calls or len(_ledger(agent)) < 2:  # noqa: ASYNC110 - of the database
         await asyncio.sleep(0.01)
     found = await agent.one()  # while the agent is at work
     running.cancel()
@@ -317,7 +317,7 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
         " tools.wait({seconds: 900})])"
     )
     running = asyncio.ensure_future(agent.turn(code))
-    while len(agent.calls) < 3 or not _ledger(agent):  # noqa: ASYNC110 - of the database
+    while len(agent.calls) < 3 or len(_ledger(agent)) < 2:  # noqa: ASYNC110 - of the database
         await asyncio.sleep(0.01)
     found, shown = await agent.one(), await agent.command()
     running.cancel()
@@ -371,7 +371,8 @@ async def test_a_run_that_asks_for_something_else_diverges(record: Any) -> None:
     await agent.turn("let n = 1; n", "await tools.pay({to: 'Ann', euros: n})")
 
     def other_call(entry: Any) -> None:
-        entry["asked"][0][2:] = ["0" * 32, '{"to":"Ann","euros":7}']
+        if "asked" in entry:
+            entry["asked"][0][2:] = ["0" * 32, '{"to":"Ann","euros":7}']
 
     _tampered(agent, other_call)
     found = await agent.one("--eval", "2", status=1)
@@ -384,7 +385,12 @@ async def test_a_run_that_asks_for_something_else_diverges(record: Any) -> None:
 async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
     agent = record()
     await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
-    _tampered(agent, lambda entry: entry["settled"][0].__setitem__(1, '"forged"'))
+
+    def other_answer(entry: Any) -> None:
+        if "settled" in entry:
+            entry["settled"][0][1] = '"forged"'
+
+    _tampered(agent, other_answer)
     found = await agent.one()
     assert found["text"] == "<result>forged</result>"
     assert found["notes"] == ["The recorded answer is another."]
@@ -394,7 +400,7 @@ async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
     _tampered(agent, lambda entry: entry.update(version=99))
     done = await agent.command()
     assert done.exit_code == 2
-    assert "the form 99, not 1" in done.stderr
+    assert "the form 99, not 2" in done.stderr
 
 
 async def test_another_engine_gets_the_values(record: Any) -> None:
