@@ -64,7 +64,7 @@ async def cancelled(chat: Any, code: str, until: Callable[[], bool]) -> None:
     """Run code in an agent, and cancel that once something has happened."""
     run = asyncio.ensure_future(chat.turn(code))
     async with asyncio.timeout(30):
-        while not until():
+        while not until():  # noqa: ASYNC110 - of tools, and of a database
             await asyncio.sleep(0.01)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
