@@ -30,6 +30,7 @@ from interpstack import (
     SessionState,
     Slots,
     Turn,
+    UnsupportedValue,
 )
 from interpstack_langchain.order import Place
 
@@ -285,7 +286,7 @@ class Sessions:
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
             else:
                 notices = await session.restore_state(state)
-        except (RecordRejected, ImageError, EngineFailure) as error:
+        except (RecordRejected, ImageError, EngineFailure, UnsupportedValue) as error:
             await session.reset()
             known.detached = True
             notices = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import keyword
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -24,16 +24,26 @@ from interpstack import (
     Realm,
     UnsupportedValue,
 )
+from interpstack_monty.errors import is_memory_limit, is_time_limit
 from interpstack_monty.execution import MontyExecution
+from interpstack_monty.exports import export, globals_in, lost, why
 from interpstack_monty.images import Saved, pack, unpack
-from interpstack_monty.offer import offered, roots
-from interpstack_monty.values import from_guest, to_guest
-from interpstack_monty.workers import EMIT, RESERVED, Worker, Workers, kernel_source
+from interpstack_monty.offer import offered, roots, tree
+from interpstack_monty.values import to_guest
+from interpstack_monty.workers import (
+    EMIT,
+    RESERVED,
+    TRUSTED_SECONDS,
+    KernelReplaced,
+    Worker,
+    Workers,
+    kernel_source,
+)
 
 __all__ = ["MontyEngine", "MontyRealm"]
 
-#: Seconds that bringing values in or out may take.
-_TRUSTED_SECONDS: Final = 5.0
+#: What Monty's client raises, and what a replaced kernel does beside that.
+_FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
 
 
 class MontyEngine(Engine):
@@ -142,7 +152,7 @@ class MontyRealm(Realm):
     def values(self) -> Mapping[str, Any]:
         saved = self.saved
         told: dict[str, Any] = dict(saved.kept)
-        told.update((name, _lost(why)) for name, why in saved.lost.items())
+        told.update((name, lost(reason)) for name, reason in saved.lost.items())
         if saved.names:
             told.update(self._exported(saved.names))
         return {name: told[name] for name in self.names()}
@@ -152,26 +162,22 @@ class MontyRealm(Realm):
         return tuple(dict.fromkeys([*saved.kept, *saved.lost, *saved.names]))
 
     def load(self, values: Mapping[str, Any]) -> None:
-        lost, kept, inputs = dict(self.saved.lost), dict(self.saved.kept), {}
+        missing, kept, inputs = dict(self.saved.lost), dict(self.saved.kept), {}
+        bridges = tree(self.bridges)
         for name, wire in values.items():
             if isinstance(wire, dict) and wire.get("$") == "lost":
-                lost[name] = str(wire.get("v"))
-            elif not name.isidentifier() or keyword.iskeyword(name):
+                missing[name] = str(wire.get("v"))
+            elif not _speakable(name) or name in bridges:
                 kept[name] = wire
             else:
-                inputs[name] = to_guest(wire)
-                lost.pop(name, None)
-        self.saved = attrs.evolve(self.saved, lost=lost, kept=kept)
+                missing.pop(name, None)
+                try:
+                    inputs[name] = to_guest(wire)
+                except (UnsupportedValue, RecursionError, TypeError, ValueError) as error:
+                    missing[name] = why(error)
         if inputs:
-            worker = self.open_worker()
-            try:
-                with worker.watched(_TRUSTED_SECONDS) as session:
-                    session.feed_run("None", inputs=inputs)
-                    self.commit(worker)
-            except pydantic_monty.MontyError as error:
-                raise EngineFailure(f"the values could not be loaded: {error}") from error
-            finally:
-                worker.release()
+            missing.update(self._bind(inputs))
+        self.saved = attrs.evolve(self.saved, lost=missing, kept=kept)
 
     @property
     def weight_bytes(self) -> int:
@@ -192,16 +198,16 @@ class MontyRealm(Realm):
         """
         worker = self.engine.workers.take(self.limits)
         try:
-            with worker.watched(_TRUSTED_SECONDS) as session:
+            with worker.watched(TRUSTED_SECONDS) as session:
                 if self.saved.dump:
                     session.load_session(self.saved.opened())
                 else:
-                    session.feed_run(kernel_source(), external_lookup={EMIT: _never})
+                    worker.run(kernel_source(), external_lookup={EMIT: _never})
                 binding = offered(self.bridges, self.limits.value_bytes)
                 if binding != self.saved.bound:
-                    session.feed_run(binding)
+                    worker.run(binding)
                 worker.bound = binding
-        except pydantic_monty.MontyError as error:
+        except _FAILURES as error:
             worker.release()
             raise EngineFailure(f"the guest's state cannot be opened: {error}") from error
         except BaseException:
@@ -209,50 +215,79 @@ class MontyRealm(Realm):
             raise
         return worker
 
-    def commit(self, worker: Worker) -> None:
+    def commit(self, worker: Worker) -> Sequence[str]:
         """Make what is in a worker the state; call it inside `watched`.
+
+        Returns:
+            Names of bridges that the cell gave another value; they are bound anew before the
+            next cell.
 
         Raises:
             MontyError: The state cannot be dumped; the one from before stays.
+            KernelReplaced: Its names cannot be read; likewise.
         """
-        session = worker.session
-        found = session.feed_run("[*__interpstack_locals__()]")
-        hidden = self.saved.roots | roots(worker.bound)
-        names = tuple(
-            name
-            for name in found
-            if isinstance(name, str) and not name.startswith(RESERVED) and name not in hidden
-        )
-        dump = session.dump()
-        lost = {name: why for name, why in self.saved.lost.items() if name not in names}
+        bound = roots(worker.bound)
+        hidden = self.saved.roots | bound
+        found = globals_in(worker, hidden, bound)
+        dump = worker.session.dump()
+        own = frozenset(found.own)
         self.saved = self.saved.after(
-            dump, names=names, lost=lost, bound=worker.bound, roots=hidden
+            dump,
+            names=found.own,
+            lost={name: why for name, why in self.saved.lost.items() if name not in own},
+            bound="" if found.taken else worker.bound,
+            roots=hidden,
         )
+        return found.taken
 
     def _exported(self, names: Sequence[str]) -> Mapping[str, Any]:
         worker = self.open_worker()
-        told = f"__interpstack_export__(__interpstack_locals__(), {json.dumps(names)}, {2**28})"
         try:
-            with worker.watched(_TRUSTED_SECONDS) as session:
-                values = session.feed_run(told)
-        except pydantic_monty.MontyError as error:
-            raise EngineFailure(f"the values could not be read: {error}") from error
+            with worker.watched(TRUSTED_SECONDS):
+                return export(worker, names)
+        except _FAILURES as error:
+            reason = f"it could not be read: {why(error)}"
+            return {name: lost(reason) for name in names}
         finally:
             worker.release()
-        return {name: _portable(*values[name]) for name in names}
+
+    def _bind(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
+        """Bind values in the state; why some could not be, by name."""
+        worker = self.open_worker()
+        try:
+            with worker.watched(TRUSTED_SECONDS):
+                refused = _bound(worker, inputs)
+                self.commit(worker)
+        except _FAILURES as error:
+            raise EngineFailure(f"the values could not be loaded: {why(error)}") from error
+        finally:
+            worker.release()
+        return refused
 
 
-def _portable(value: Any, reason: str | None) -> Any:
-    if reason is not None:
-        return _lost(reason)
+def _bound(worker: Worker, inputs: Mapping[str, Any]) -> Mapping[str, str]:
     try:
-        return from_guest(value)
-    except UnsupportedValue as error:
-        return _lost(str(error))
+        worker.run("None", inputs=inputs)
+    except (pydantic_monty.MontyRuntimeError, KernelReplaced) as error:
+        if is_memory_limit(error) or is_time_limit(error):
+            raise
+        if len(inputs) == 1:
+            return {name: why(error) for name in inputs}
+        # Monty refuses all for one: it is looked for by halves.
+        items = list(inputs.items())
+        half = len(items) // 2
+        return {**_bound(worker, dict(items[:half])), **_bound(worker, dict(items[half:]))}
+    return {}
 
 
-def _lost(why: str) -> Any:
-    return {"$": "lost", "v": why}
+def _speakable(name: str) -> bool:
+    """Whether a cell can name a global, and may."""
+    return (
+        name.isidentifier()
+        and not keyword.iskeyword(name)
+        and not name.startswith(RESERVED)
+        and unicodedata.normalize("NFKC", name) == name
+    )
 
 
 def _never(*values: Any) -> None:

@@ -16,7 +16,14 @@ import pydantic_monty
 
 from interpstack import GuestError
 
-__all__ = ["describe", "exception_for", "is_memory_limit", "is_time_limit", "thrown"]
+__all__ = [
+    "describe",
+    "exception_for",
+    "is_memory_limit",
+    "is_time_limit",
+    "syntax_error",
+    "thrown",
+]
 
 #: Exceptions that take one message and that a guest may be given by their names.
 _KNOWN: Final[Mapping[str, type[Exception]]] = {
@@ -50,6 +57,12 @@ _KNOWN: Final[Mapping[str, type[Exception]]] = {
 #: Frames of the kernel, the first code of every realm; cells do not see them.
 _KERNEL: Final = "<python-input-0>"
 _INPUT: Final = re.compile(r"<python-input-\d+>")
+#: How Monty says which limit was reached; a guest can say so, too.
+_TIME: Final = re.compile(r"feed time limit exceeded: \S+ > \S+")
+_MEMORY: Final = re.compile(
+    r"memory limit exceeded: \d+ bytes > \d+ bytes"
+    r"|the worker exceeded its memory limit and was terminated"
+)
 #: Characters of a message, and of a stack trace, that are kept.
 _CHARS: Final = 16_384
 #: Frames at each end of a long stack trace.
@@ -69,13 +82,21 @@ def thrown(error: GuestError) -> dict[str, Any]:
     return {"exc_type": type(made).__name__, "message": made.args[0]}
 
 
-def describe(error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestError]) -> GuestError:
+def syntax_error(message: str, cell: str, line: int) -> GuestError:
+    """How a cell ends whose source is refused."""
+    return GuestError("SyntaxError", message, stack=f"  at {cell}:{line} in <module>")
+
+
+def describe(
+    error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestError], lines: int
+) -> GuestError:
     """How a cell ended that did not catch its error.
 
     Args:
         error: What Monty's client raised.
         cell: The name of the cell.
         own: Errors that the host threw into the cell; they get their own names back.
+        lines: Of the cell's source; what Monty was given may have one more.
     """
     inner = error.exception()
     name, message = type(inner).__name__, str(error).partition(": ")[2]
@@ -84,39 +105,47 @@ def describe(error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestErr
     for given in own:
         if name == "RuntimeError" and message == f"{_text(given.name)}: {_text(given.message)}":
             name, message = given.name, given.message
-    return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell)[:_CHARS])
+    return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 
 
-def is_time_limit(error: pydantic_monty.MontyError) -> bool:
-    """Whether Monty stopped the code because its time was up."""
-    return _says(error, TimeoutError, "feed time limit exceeded")
+def is_time_limit(error: Exception) -> bool:
+    """Whether Monty says that it stopped the code because its time was up.
+
+    A guest can raise the same error; whether it is true, only the clock tells.
+    """
+    return _says(error, TimeoutError, _TIME)
 
 
-def is_memory_limit(error: pydantic_monty.MontyError) -> bool:
-    """Whether Monty stopped the code because its memory was used up."""
-    return _says(error, MemoryError, "")
+def is_memory_limit(error: Exception) -> bool:
+    """Whether Monty says that it stopped the code because its memory was used up.
+
+    A guest can raise the same error, and ends only its own cell by that.
+    """
+    return _says(error, MemoryError, _MEMORY)
 
 
-def _says(error: pydantic_monty.MontyError, kind: type[Exception], start: str) -> bool:
+def _says(error: Exception, kind: type[Exception], wording: re.Pattern[str]) -> bool:
+    if not isinstance(error, pydantic_monty.MontyError):
+        return False
     inner = error.exception()
-    return isinstance(inner, kind) and str(inner).startswith(start)
+    return isinstance(inner, kind) and wording.fullmatch(str(inner)) is not None
 
 
-def _stack(error: pydantic_monty.MontyError, cell: str) -> str:
+def _stack(error: pydantic_monty.MontyError, cell: str, lines: int) -> str:
     if not isinstance(error, (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError)):
         return ""
     frames = [frame for frame in error.traceback() if frame.filename != _KERNEL]
     if not frames:
         return ""
     current = frames[0].filename
-    lines = [
+    shown = [
         line if count == 1 else f"{line} ({count} times)"
-        for line, count in _counted(_line(frame, current, cell) for frame in frames)
+        for line, count in _counted(_line(frame, current, cell, lines) for frame in frames)
     ]
-    if len(lines) > 2 * _FRAMES:
-        left_out = f"  … {len(lines) - 2 * _FRAMES} more"
-        lines = [*lines[:_FRAMES], left_out, *lines[-_FRAMES:]]
-    return "\n".join(lines)
+    if len(shown) > 2 * _FRAMES:
+        left_out = f"  … {len(shown) - 2 * _FRAMES} more"
+        shown = [*shown[:_FRAMES], left_out, *shown[-_FRAMES:]]
+    return "\n".join(shown)
 
 
 def _counted(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
@@ -124,10 +153,12 @@ def _counted(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
         yield line, sum(1 for _ in same)
 
 
-def _line(frame: pydantic_monty.Frame, current: str, cell: str) -> str:
+def _line(frame: pydantic_monty.Frame, current: str, cell: str, lines: int) -> str:
     earlier = "an earlier cell" if _INPUT.fullmatch(frame.filename) else "a string"
-    where = cell if frame.filename == current else earlier
-    return f"  at {where}:{frame.line} in {frame.function_name or '<module>'}"
+    where, line = earlier, frame.line
+    if frame.filename == current:
+        where, line = cell, min(line, lines)
+    return f"  at {where}:{line} in {frame.function_name or '<module>'}"
 
 
 def _text(text: str) -> str:

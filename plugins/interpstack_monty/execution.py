@@ -19,15 +19,21 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack_monty.cells import prepare
+from interpstack_monty.cells import RefusedSource, prepare
 from interpstack_monty.checking import check
-from interpstack_monty.errors import describe, is_memory_limit, is_time_limit, thrown
+from interpstack_monty.errors import (
+    describe,
+    is_memory_limit,
+    is_time_limit,
+    syntax_error,
+    thrown,
+)
 from interpstack_monty.outbox import Outbox
 from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
 from interpstack_monty.stopping import wind_down
 from interpstack_monty.system import answer_system_call
 from interpstack_monty.values import answer, clean
-from interpstack_monty.workers import EMIT, RESERVED, Worker
+from interpstack_monty.workers import EMIT, RESERVED, KernelReplaced, Worker
 
 if TYPE_CHECKING:
     from interpstack_monty.engine import MontyRealm
@@ -40,6 +46,11 @@ _WIND_DOWN_SECONDS: Final = 0.25
 _OPEN_SECONDS: Final = 5.0
 #: Seconds after its time limit in which Monty itself stops the code, and keeps its output.
 _GRACE_SECONDS: Final = 0.25
+#: Share of the time limit that must be used up before Monty is believed that it is: its clock
+#: and that of this process differ a little.
+_BELIEVED: Final = 0.95
+#: Names of bridges that are told when a cell gave them other values.
+_TAKEN: Final = 5
 
 
 class MontyExecution(Execution):
@@ -59,6 +70,9 @@ class MontyExecution(Execution):
         self._blocked: int | None = None  # the request that `time.sleep` waits for
         self._now = 0.0
         self._spent = 0.0
+        self._turn_began = 0.0  # in the worker, by `time.perf_counter`
+        self._source = ""  # as Monty gets it
+        self._lines = len(cell.source.splitlines())
         self._ended = False
         self._stopped = False  # by `interrupt`
 
@@ -72,6 +86,8 @@ class MontyExecution(Execution):
         execution._blocked = told["blocked"]
         execution._parked = snapshot
         execution._bound = told["bound"]
+        execution._spent = told["spent"]
+        execution._lines = told["lines"]
         return execution
 
     # -- the protocol ----------------------------------------------------------------------
@@ -83,19 +99,19 @@ class MontyExecution(Execution):
         if self._parked:
             self._unpark()
         elif self._worker is None:
-            refused = self._checked()
+            refused = self._prepared()
             if refused is not None:
                 return self._end(Progress(completion=Completion(error=refused)))
             self._worker = self._realm.open_worker()
         assert self._worker is not None  # noqa: S101 - set above
-        begun = time.perf_counter()
+        begun = self._turn_began = time.perf_counter()
         end = None if cpu_seconds is None else begun + cpu_seconds
         try:
             with self._worker.watched(self._patience(cpu_seconds)):
                 completion = self._run(end)
                 if completion is not None:
-                    self._realm.commit(self._worker)
-        except pydantic_monty.MontyError as error:
+                    self._commit(self._worker)
+        except (pydantic_monty.MontyError, KernelReplaced) as error:
             return self._stopped_by(error, time.perf_counter() - begun)
         spent = time.perf_counter() - begun
         self._spent += spent
@@ -146,7 +162,13 @@ class MontyExecution(Execution):
         Raises:
             EngineFailure: It cannot be dumped.
         """
-        told = {"cell": self._cell.name, "blocked": self._blocked, **self._outbox.told()}
+        told = {
+            "cell": self._cell.name,
+            "blocked": self._blocked,
+            "spent": self._spent,
+            "lines": self._lines,
+            **self._outbox.told(),
+        }
         if self._parked:
             return {**told, "bound": self._bound}, self._parked
         if self._worker is None or self._at is None or isinstance(self._at, MontyComplete):
@@ -196,10 +218,15 @@ class MontyExecution(Execution):
 
         Raises:
             MontyError: It had to be stopped; an error of its own is a completion.
+            KernelReplaced: It could not begin.
         """
+        assert self._worker is not None  # noqa: S101 - set by `poll`
+        if self._at is None:
+            self._worker.run(f"__interpstack_seed__({self._cell.seed or 0})")
         try:
             if self._at is None:
-                self._at = self._begun()
+                session = self._worker.session
+                self._at = session.feed_start(self._source, print_callback=self._outbox.print)
             while not isinstance(self._at, MontyComplete):
                 if end is not None and time.perf_counter() > end:
                     return None
@@ -208,17 +235,10 @@ class MontyExecution(Execution):
                     return None
                 self._at = following
         except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
-            if is_time_limit(error) or is_memory_limit(error):
+            if self._given_up(error):
                 raise
             return Completion(error=self._described(error))
         return completion_of(self._at.output, shown_chars(self._realm.limits))
-
-    def _begun(self) -> pydantic_monty.SyncSnapshot:
-        assert self._worker is not None  # noqa: S101 - set by `poll`
-        session = self._worker.session
-        session.feed_run(f"__interpstack_seed__({self._cell.seed or 0})")
-        source = prepare(clean(self._cell.source), shown_chars(self._realm.limits))
-        return session.feed_start(source, print_callback=self._outbox.print)
 
     def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
         """Go on from a suspension; `None` if that has to wait for the host."""
@@ -280,11 +300,21 @@ class MontyExecution(Execution):
             self._worker.release()
         return self._outbox.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
 
-    def _stopped_by(self, error: pydantic_monty.MontyError, spent: float) -> Progress:
+    def _given_up(self, error: Exception) -> bool:
+        """Whether Monty stopped the cell; the cell itself may raise the same error."""
+        return is_memory_limit(error) or self._out_of_time(error)
+
+    def _out_of_time(self, error: Exception) -> bool:
+        limit = self._realm.limits.cpu_seconds
+        if limit is None or not is_time_limit(error):
+            return False
+        return self._spent + time.perf_counter() - self._turn_began >= _BELIEVED * limit
+
+    def _stopped_by(self, error: Exception, spent: float) -> Progress:
         """How a cell ended that Monty stopped, or whose process died."""
         assert self._worker is not None  # noqa: S101 - it has just been used
         killed = self._worker.killed or getattr(error, "timed_out", False)
-        if killed or is_time_limit(error):
+        if killed or self._out_of_time(error):
             return self._exhausted(spent)
         if is_memory_limit(error):
             failure = out_of_memory(self._realm.limits)
@@ -296,7 +326,7 @@ class MontyExecution(Execution):
         return self._end(Progress(failure=failure, cpu_seconds=spent))
 
     def _described(self, error: pydantic_monty.MontyError) -> GuestError:
-        told = describe(error, self._cell.name, self._errors)
+        told = describe(error, self._cell.name, self._errors, self._lines)
         missing = told.message.partition("'")[2].partition("'")[0]
         why = self._realm.saved.lost.get(missing)
         if told.name == "NameError" and why is not None:
@@ -304,24 +334,39 @@ class MontyExecution(Execution):
             return attrs.evolve(told, message=message)
         return told
 
-    def _checked(self) -> GuestError | None:
+    def _commit(self, worker: Worker) -> None:
+        """Keep the state; the reader is told of what is not kept."""
+        taken = self._realm.commit(worker)
+        for name in taken[:_TAKEN]:
+            self._outbox.note(
+                f"{name} is the name of a bridge; what the cell assigned to it ends with the cell"
+            )
+
+    def _prepared(self) -> GuestError | None:
+        """Make the source ready; why it cannot be run, if that is certain."""
         realm = self._realm
         if RESERVED in self._cell.source:
             return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
+        source = clean(self._cell.source)
+        try:
+            self._source = prepare(source, shown_chars(realm.limits))
+        except RefusedSource as error:
+            return syntax_error(str(error), self._cell.name, error.line)
         if not realm.engine.type_check:
             return None
-        return check(realm, clean(self._cell.source), self._cell.name)
+        return check(realm, source, self._cell.name)
 
     def _wound_down(self) -> bool:
         """End the cell; whether that went well, so that its state can be kept."""
         worker = self._worker
         if worker is None or worker.killed or self._at is None:
             return False
+        self._turn_began = time.perf_counter()
         try:
             with worker.watched(_WIND_DOWN_SECONDS):
-                if not wind_down(self._at):
+                if not wind_down(self._at, self._given_up):
                     return False
-                self._realm.commit(worker)
-        except pydantic_monty.MontyError:
+                self._commit(worker)
+        except (pydantic_monty.MontyError, KernelReplaced):
             return False
         return True

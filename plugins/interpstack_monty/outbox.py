@@ -18,7 +18,7 @@ from interpstack import (
     UnsupportedValue,
 )
 from interpstack_monty.errors import thrown
-from interpstack_monty.values import from_guest
+from interpstack_monty.values import Room, from_guest
 
 __all__ = ["Outbox"]
 
@@ -65,6 +65,11 @@ class Outbox:
         if kept:
             self._text.append(kept)
 
+    def note(self, line: str) -> None:
+        """Add a line of the engine's own to the output."""
+        started = self._text and not self._text[-1].endswith("\n")
+        self.print("stdout", f"\n{line}\n" if started else f"{line}\n")
+
     def emit(self, call_id: int, args: Sequence[Any]) -> Any:
         """Take a call of a bridge; the answer for the guest, which may be a future."""
         if len(args) != 2 or not isinstance(args[0], str):
@@ -74,7 +79,7 @@ class Outbox:
         if bridge is None or bridge.hidden:
             return _refused("ToolError", f"{name[:100]} is not offered in this session any more")
         try:
-            wire = from_guest(value)
+            wire = from_guest(value, Room(self._limits.value_bytes))
             size = len(json.dumps(wire))
         except (UnsupportedValue, ValueError, RecursionError) as error:
             return _refused("TypeError", f"{name} cannot take this input: {error}")

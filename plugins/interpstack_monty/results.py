@@ -10,6 +10,12 @@ __all__ = ["UNDONE", "completion_of", "out_of_memory", "shown_chars"]
 
 #: Said wherever a cell had to be taken back.
 UNDONE: Final = "what this cell did to variables is undone"
+#: Characters left out of a result that are told at most.
+_MOST_OMITTED: Final = 2**31
+_UNREADABLE: Final = (
+    "the cell's result cannot be read: it ended with `return` outside a function, or the "
+    "functions that the engine keeps in the session were replaced"
+)
 
 
 def shown_chars(limits: Limits) -> int:
@@ -28,11 +34,11 @@ def completion_of(output: Any, room: int) -> Completion:
         return Completion(text="None", undefined=True)
     fits = isinstance(output, list) and len(output) == 4
     if not fits or not isinstance(output[0], str) or type(output[1]) is not int:
-        return Completion(error=GuestError("EngineFailure", "the cell replaced its kernel"))
+        return Completion(error=GuestError("EngineFailure", _UNREADABLE))
     text, omitted, handle, undefined = output
     return Completion(
         text=text[:room],
-        omitted_chars=max(0, omitted),
+        omitted_chars=min(max(0, omitted), _MOST_OMITTED),
         handle=handle is True,
         undefined=undefined is True,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pydantic_monty
 from pydantic_monty import FutureSnapshot, MontyComplete, NameLookupSnapshot
-
-from interpstack_monty.errors import is_memory_limit, is_time_limit
 
 __all__ = ["wind_down"]
 
@@ -16,11 +15,12 @@ _STEPS: Final = 1000
 _STOP: Final[Any] = {"exc_type": "KeyboardInterrupt", "message": "the cell was stopped"}
 
 
-def wind_down(at: pydantic_monty.SyncSnapshot) -> bool:
+def wind_down(at: pydantic_monty.SyncSnapshot, given_up: Callable[[Exception], bool]) -> bool:
     """Answer everything with `KeyboardInterrupt` until the cell has ended.
 
     Args:
         at: Where the cell stands.
+        given_up: Whether an error means that Monty stopped the cell, and not the cell itself.
 
     Returns:
         Whether it ended; its state can then be kept.
@@ -41,5 +41,5 @@ def wind_down(at: pydantic_monty.SyncSnapshot) -> bool:
             else:
                 return False
     except pydantic_monty.MontyRuntimeError as error:
-        return not is_time_limit(error) and not is_memory_limit(error)
+        return not given_up(error)
     return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Any
+from typing import Any, Final
 
 from interpstack import (
     UNDEFINED,
@@ -18,12 +18,13 @@ from interpstack import (
     GuestError,
     MapValue,
     SetValue,
+    UnsupportedValue,
     decode,
     encode,
 )
 from interpstack_monty.errors import exception_for
 
-__all__ = ["answer", "clean", "from_guest", "to_guest"]
+__all__ = ["Room", "answer", "clean", "from_guest", "to_guest"]
 
 
 def clean(text: str) -> str:
@@ -35,32 +36,85 @@ def clean(text: str) -> str:
     return text
 
 
-def from_guest(value: Any) -> Any:
+#: Containers inside containers that the codec takes.
+_DEPTH: Final = 200
+
+
+class Room:
+    """How much of a guest's values may still be turned into wire trees.
+
+    A wire tree has no shared parts: a few lists that hold each other twice would fill the host's
+    memory.
+
+    Args:
+        size: In bytes.
+        item: Bytes that every item takes, beside those of texts and large numbers.
+    """
+
+    def __init__(self, size: int, item: int = 2) -> None:
+        self._left = size
+        self._item = item
+
+    def take(self, size: int = 0) -> None:
+        """Count an item.
+
+        Raises:
+            UnsupportedValue: There is no room left.
+        """
+        self._left -= self._item + size
+        if self._left < 0:
+            raise UnsupportedValue("it is too large")
+
+
+def from_guest(value: Any, room: Room) -> Any:
     """The wire tree of a value that Monty's client gave.
 
     Raises:
-        UnsupportedValue: It has no form, or is nested too deep.
+        UnsupportedValue: It has no form, is too large, or is nested too deep.
     """
-    return encode(_plain(value, 0))
+    return encode(_plain(value, 0, room))
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, depth: int, room: Room) -> Any:
     """The same value without exceptions, and with sets in an order."""
-    kind = type(value)
-    if kind in (str, int, float, bool, bytes) or value is None or depth > 1000:
+    if isinstance(value, (str, bytes)):
+        room.take(len(value))
         return value
+    if isinstance(value, int):
+        room.take(value.bit_length() // 8)
+        return value
+    room.take()
+    if value is None or isinstance(value, float):
+        return value
+    if isinstance(value, dt.datetime):
+        return _moment(value)
+    if isinstance(value, BaseException):
+        message = str(value)
+        room.take(len(message))
+        return ErrorValue(type(value).__name__, message)
+    if depth >= _DEPTH:
+        raise UnsupportedValue(f"it is nested deeper than {_DEPTH} levels or contains itself")
+    return _container(value, depth + 1, room)
+
+
+def _container(value: Any, depth: int, room: Room) -> Any:
     if isinstance(value, dict):
-        if all(type(key) is str for key in value):
-            return {key: _plain(item, depth + 1) for key, item in value.items()}
-        return MapValue((_plain(k, depth + 1), _plain(v, depth + 1)) for k, v in value.items())
+        pairs = [(_plain(k, depth, room), _plain(v, depth, room)) for k, v in value.items()]
+        return dict(pairs) if all(type(key) is str for key in value) else MapValue(pairs)
     if isinstance(value, (list, tuple)):
-        return [_plain(item, depth + 1) for item in value]
+        return [_plain(item, depth, room) for item in value]
     if isinstance(value, (set, frozenset)):
         # Python's own order differs from process to process, and a run must be repeatable.
-        return SetValue(sorted((_plain(item, depth + 1) for item in value), key=_order))
-    if isinstance(value, BaseException):
-        return ErrorValue(type(value).__name__, str(value))
+        return SetValue(sorted((_plain(item, depth, room) for item in value), key=_order))
     return value
+
+
+def _moment(value: dt.datetime) -> dt.datetime:
+    """The same moment in UTC; one without an offset is in UTC already."""
+    try:
+        return value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
+    except OverflowError as error:
+        raise UnsupportedValue("it has a datetime outside the years 1 to 9999 in UTC") from error
 
 
 def _order(item: Any) -> str:

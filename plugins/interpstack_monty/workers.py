@@ -15,12 +15,22 @@ import pydantic_monty
 
 from interpstack import EngineFailure, Limits
 
-__all__ = ["EMIT", "RESERVED", "Worker", "Workers", "kernel_source"]
+__all__ = [
+    "EMIT",
+    "RESERVED",
+    "TRUSTED_SECONDS",
+    "KernelReplaced",
+    "Worker",
+    "Workers",
+    "kernel_source",
+]
 
 #: How the kernel's own globals begin.
 RESERVED: Final = "__interpstack_"
 #: The host function that the kernel calls for every bridge.
 EMIT: Final = f"{RESERVED}emit__"
+#: Seconds that a turn of the host's own may take, such as bringing values in or out.
+TRUSTED_SECONDS: Final = 5.0
 #: Workers held by cells that wait for the host; those beyond give theirs back meanwhile.
 _WAITING: Final = 16
 #: Worker processes at once: also those of threads that run guests just now.
@@ -40,6 +50,10 @@ _POLICY: Final[pydantic_monty.OSPolicy] = {
 _COPIES: Final = 2
 #: Memory that the type checker may take, in bytes.
 _CHECKER_BYTES: Final = 512 * 2**20
+
+
+class KernelReplaced(Exception):
+    """The kernel did what only another one can do: a cell has put its own in the place."""
 
 
 @cache
@@ -78,7 +92,9 @@ class Workers:
         if limits.memory_bytes is not None:
             given["max_memory"] = _COPIES * limits.memory_bytes
         # Output goes out line by line: a process that has to be killed keeps none back.
-        return self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
+        worker = self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
+        worker.timed = limits.cpu_seconds is not None
+        return worker
 
     def take_checker(self, stubs: str) -> Worker:
         """A worker that checks the types of what it is given.
@@ -131,9 +147,10 @@ class Worker:
     """One process with one session in it.
 
     Attributes:
-        session: Monty's session; use it only inside `watched`.
+        session: Monty's session; use it only inside `watched`, and for the host's own code `run`.
         killed: Whether the process was stopped from here.
         bound: The code that bound the bridges in it.
+        timed: Whether Monty itself ends every turn in time.
     """
 
     def __init__(self, session: pydantic_monty.MontySession, returned: Callable[[], None]) -> None:
@@ -141,6 +158,7 @@ class Worker:
         self._returned = returned
         self.killed = False
         self.bound = ""
+        self.timed = True
         self._pid = session.worker_pid
         self._running = False
         self._released = False
@@ -151,18 +169,48 @@ class Worker:
         """The session, for a turn of at most `seconds`; then the process is killed."""
         with self._lock:
             self._running = True
-        timer = None
-        if seconds is not None:
-            timer = threading.Timer(max(0.0, seconds), self.kill)
-            timer.daemon = True
-            timer.start()
         try:
-            yield self.session
+            with self._killed_after(seconds):
+                yield self.session
         finally:
             with self._lock:
                 self._running = False
-            if timer is not None:
-                timer.cancel()
+
+    def run(self, source: str, **given: Any) -> Any:
+        """Run code of the host's own; call it inside `watched`.
+
+        It calls the kernel, and a cell may have put anything in the kernel's place. So its output
+        goes nowhere (Monty's client would print it in this process), it ends in time, and what
+        it gives is the guest's data: nothing is certain of it.
+
+        Args:
+            source: The code.
+            given: As `feed_run` of Monty's session takes it.
+
+        Raises:
+            MontyError: The code failed, or the session is lost.
+            KernelReplaced: What the code gave has no form in this process.
+        """
+        try:
+            with self._killed_after(None if self.timed else TRUSTED_SECONDS):
+                return self.session.feed_run(source, print_callback=_discard, **given)
+        except pydantic_monty.MontyError:
+            raise
+        except Exception as error:
+            raise KernelReplaced(f"the session cannot be used: {error!r:.200}") from error
+
+    @contextlib.contextmanager
+    def _killed_after(self, seconds: float | None) -> Iterator[None]:
+        if seconds is None:
+            yield
+            return
+        timer = threading.Timer(max(0.0, seconds), self.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def kill(self) -> None:
         """Stop the process, if a turn is running in it; the turn then fails."""
@@ -179,3 +227,7 @@ class Worker:
             with contextlib.suppress(pydantic_monty.MontyError):
                 self.session.__exit__(None, None, None)
             self._returned()
+
+
+def _discard(stream: str, text: str) -> None:
+    """Take output that nobody is to see."""

@@ -231,7 +231,7 @@ def _decode_tagged(tag: Any, body: Any, depth: int) -> Any:
             return BigInt(body, 16)
         if tag == "date":
             # An invalid Date is NaN in the guest; its honest host form is the number.
-            return math.nan if body is None else _EPOCH + timedelta(milliseconds=body)
+            return math.nan if body is None else _moment(body)
         if tag == "bytes":
             return base64.b64decode(body, validate=True)
         if tag == "map":
@@ -248,6 +248,15 @@ def _decode_tagged(tag: Any, body: Any, depth: int) -> Any:
         raise UnsupportedValue(f"malformed {tag!r} value from the guest") from error
     shown = repr(tag[:40]) if isinstance(tag, str) else f"a {type(tag).__name__}"
     raise UnsupportedValue(f"unknown kind of value from the guest: {shown}")
+
+
+def _moment(milliseconds: Any) -> datetime:
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError as error:
+        raise UnsupportedValue(
+            "a Date outside the years 1 to 9999 cannot be passed to the host"
+        ) from error
 
 
 def _string(value: Any) -> str:

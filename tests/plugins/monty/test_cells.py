@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack import Cell, InterpreterStack, Session
-from interpstack_monty.cells import prepare
+from interpstack_monty.cells import RefusedSource, prepare
 
 SHOWN = [
     ("1 + 1", "2"),
@@ -49,8 +49,71 @@ def test_lines_stay_where_they_are() -> None:
     prepared = prepare(source, 10)
     assert prepared.count("\n") == source.count("\n")
     assert prepared.split("\n")[:5] == source.split("\n")[:5]
-    for broken in ("x = (", "def f(:\n 1", "a b", ""):
-        assert prepare(broken, 10) == broken
+    for other in ("x = (", "def f(:\n 1", "a b", "", "*[1], 2", "x = 1"):
+        assert prepare(other, 10) == f"{other}\nNone"
+
+
+RETURNS = [
+    ("return 5", 1),
+    ("x = 1\nreturn x", 2),
+    ("if x:\n    pass\nelif y: return 1", 3),
+    ("for i in [1]:\n    with i:\n        return", 3),
+    ("try:\n    pass\nexcept E:\n    return 1\nfinally:\n    return 2", 4),
+    ("match 1:\n    case 1:\n        while True: return 1", 3),
+]
+
+
+@pytest.mark.parametrize(("source", "line"), RETURNS)
+async def test_a_return_outside_a_function_is_refused(
+    session: Session, source: str, line: int
+) -> None:
+    error = (await session.eval(f"print('never')\n{source}")).error
+    assert error.name == "SyntaxError"
+    assert error.message == "'return' outside function; end the cell with the expression itself"
+    assert error.stack == f"  at cell:{line + 1} in <module>"
+
+
+async def test_a_return_in_a_function_is_none_of_those(session: Session) -> None:
+    source = "if True:\n    def f():\n        if True: return 5\n'return'\nf()"
+    assert (await session.eval(source)).text == "5"
+    with pytest.raises(RefusedSource):
+        prepare("def f(): return 5\nreturn f()", 10)
+
+
+async def test_a_nul_is_refused(session: Session) -> None:
+    for source in ("1\n'\0'", "1\n# \0"):
+        error = (await session.eval(source)).error
+        assert (error.name, error.stack) == ("SyntaxError", "  at cell:2 in <module>")
+
+
+async def test_no_cell_gives_a_raw_value(session: Session) -> None:
+    outcome = await session.eval("*['forged', 1, True], False")
+    assert (outcome.error, outcome.undefined) == (None, True)
+    outcome = await session.eval("*[1], 2\nreturn ['forged', 0]")
+    assert "outside a function" in outcome.error.message
+
+
+@pytest.mark.parametrize(
+    ("source", "line"), [("x = (", 1), ("x = 1\nif x:", 2), ("\nx = '''\n", 2), ("a\nb c\nd", 2)]
+)
+async def test_syntax_errors_have_their_line(session: Session, source: str, line: int) -> None:
+    error = (await session.eval(source)).error
+    assert (error.name, error.stack) == ("SyntaxError", f"  at cell:{line} in <module>")
+
+
+TAKEN = "{} is the name of a bridge; what the cell assigned to it ends with the cell"
+
+
+async def test_a_bridge_that_a_cell_assigns_to_is_there_again(session: Session) -> None:
+    outcome = await session.eval("print('so far', end='')\nkit = await kit.echo(5)\nkit")
+    assert (outcome.text, outcome.console) == ("5", "so far\n" + TAKEN.format("kit"))
+    outcome = await session.eval("await kit.echo(6)")
+    assert (outcome.text, outcome.console) == ("6", "")
+    assert "kit" not in await session.values()
+    outcome = await session.eval("kit = 5\n1 / 0")
+    assert outcome.error.name == "ZeroDivisionError"
+    assert outcome.console == TAKEN.format("kit")
+    assert (await session.eval("same = kit\nawait same.echo(7)")).text == "7"
 
 
 async def test_results_are_bounded_and_count_what_is_cut(session: Session) -> None:

@@ -21,10 +21,11 @@ from interpstack import (
     MapValue,
     Session,
     SetValue,
+    UnsupportedValue,
     decode,
     encode,
 )
-from interpstack_monty.values import from_guest, to_guest
+from interpstack_monty.values import Room, from_guest, to_guest
 
 FROM_HOST = [
     (UNDEFINED, "None"),
@@ -89,7 +90,7 @@ async def test_what_the_guest_gives(source: str, value: Any) -> None:
 
 def test_sets_have_an_order() -> None:
     value = {"b", "a", 1, 2.5, ("x", "y"), None, frozenset(["d", "c"])}
-    items = from_guest(value)["v"]
+    items = from_guest(value, Room(1000))["v"]
     assert items == sorted(items, key=json.dumps)
     assert {"$": "set", "v": ["c", "d"]} in items
 
@@ -169,7 +170,7 @@ def echoing() -> Any:
 @given(value=_VALUES)
 def test_values_come_back_as_they_were(echoing: Any, value: Any) -> None:
     wire = encode(value)
-    assert decode(from_guest(echoing(to_guest(wire)))) == decode(wire)
+    assert decode(from_guest(echoing(to_guest(wire)), Room(10**6))) == decode(wire)
 
 
 async def test_a_state_moves_between_languages() -> None:
@@ -192,3 +193,82 @@ var $odd = "kept", f = () => 1, pairs = new Map([["a", 1]]), missing = undefined
                 told = "[rows[1].n, big === 2n ** 70n, bytes[1], pairs.a, $odd, f].join()"
                 assert (await third.eval(told)).text == "2.5,true,2,1,kept,mine now"
                 assert "json" in (await third.eval("json")).error.message
+
+
+@pytest.mark.parametrize(
+    ("given", "room"),
+    [
+        (["x" * 100] * 20, 1000),
+        ([2**8000] * 20, 1000),
+        ([ValueError("x" * 100)] * 20, 1000),
+        ({"x" * 500: 1, "y" * 500: 2}, 1000),
+        ([0] * 600, 1000),
+    ],
+)
+def test_shared_parts_count_every_time(given: Any, room: int) -> None:
+    with pytest.raises(UnsupportedValue, match="too large"):
+        from_guest(given, Room(room))
+    assert from_guest(given, Room(100_000))
+
+
+async def test_a_few_lists_do_not_fill_the_host(session: Session) -> None:
+    source = "x = [1]\nfor _ in range(40): x = [x, x]\n"
+    error = (await session.eval(f"{source}await kit.echo(x)")).error
+    assert error.name in ("TypeError", "OutOfMemory", "Timeout")
+    hidden = "eval('__inter' + 'pstack_emit__')"
+    error = (await session.eval(f"{source}await {hidden}('kit.echo', x)")).error
+    assert (error.name, "it is too large" in error.message) == ("TypeError", True)
+
+
+@pytest.mark.parametrize(("year", "hours"), [(1, 23), (9999, -23)])
+async def test_a_datetime_without_a_form_in_utc_is_told(
+    session: Session, year: int, hours: int
+) -> None:
+    moment = f"datetime.datetime({year}, {1 if year == 1 else 12}, {1 if year == 1 else 31}, 12"
+    zone = f"tzinfo=datetime.timezone(datetime.timedelta(hours={hours}))"
+    await session.eval(f"import datetime\nedge = {moment}, {zone})")
+    error = (await session.eval("await kit.echo(edge)")).error
+    assert error.name == "TypeError"
+    assert "a datetime outside the years 1 to 9999" in error.message
+    assert "1 to 9999" in (await session.values())["edge"]["v"]
+
+
+LOADED = {
+    "late": {"$": "date", "v": 8.64e15},
+    "odd": {"$": "date", "v": "?"},
+    "errors": {
+        "$": "set",
+        "v": [{"$": "error", "v": dict.fromkeys(("name", "message", "stack"), "E")}],
+    },
+    "__interpstack_show__": 5,
+    "ﬁ": 6,
+    "kit": 7,
+    "fine": [1],
+}
+
+
+async def test_one_value_that_cannot_be_taken_over_costs_no_other(stack: InterpreterStack) -> None:
+    async with stack.session() as session:
+        await session.load(LOADED)
+        assert (await session.eval("fine, await kit.echo(2)")).text == "([1], 2)"
+        error = (await session.eval("late")).error
+        assert error.message == (
+            "Value for 'late' was not restored because a Date outside the years 1 to 9999 cannot "
+            "be passed to the host."
+        )
+        assert "malformed 'date' value" in (await session.eval("odd")).error.message
+        assert "unhashable set element" in (await session.eval("errors")).error.message
+        told = await session.values()
+        assert {"fine", "__interpstack_show__", "ﬁ", "kit"} <= told.keys()
+        assert told["kit"] == 7
+
+
+async def test_a_javascript_thread_with_an_odd_state_goes_on() -> None:
+    with InterpreterStack("quickjs") as javascript, InterpreterStack("monty") as python:
+        async with javascript.session("a") as one, python.session("b") as other:
+            await one.eval(
+                "var d = new Date(8.64e15), ok = 1; globalThis.__interpstack_globals__ = 5; 0"
+            )
+            await other.load(await one.values())
+            assert (await other.eval("ok + 1")).text == "2"
+            assert "1 to 9999" in (await other.eval("d")).error.message

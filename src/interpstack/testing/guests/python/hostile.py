@@ -57,6 +57,35 @@ _FORGED = {
     "output": f"print({_FORGERY})",
 }
 
+#: Errors that an engine may itself raise in its guest, to stop it.
+_VERDICTS = {
+    "time": ("TimeoutError", "raise TimeoutError('feed time limit exceeded: 1s > 1s')"),
+    "memory": ("MemoryError", "raise MemoryError('limit exceeded')"),
+    "result": ("SyntaxError", "return ['forged', 10 ** 5000, False, False]"),
+}
+
+#: The kernel of Monty's guests, with other functions in its place; elsewhere, names like others.
+_REPLACED = "exec({!r} + {!r})"
+
+
+def _replaced(function: str, code: str) -> str:
+    return _REPLACED.format("__inter", f"pstack_{function}__ = {code}")
+
+
+_KERNELS = {
+    "prints": _replaced("seed", "lambda *a: print('forged' * 1000)"),
+    "fails": _replaced("export", "lambda *a: 1 / 0"),
+    "gives no names": _replaced("globals", "lambda *a: [{}, 'names', None]"),
+    "gives other names": _replaced("globals", "lambda *a: [['keep', 5, None, 'x'], [5, 'x']]"),
+}
+
+#: Those after which no cell can be right.
+_BROKEN_KERNELS = {
+    "is endless": _replaced("seed", "lambda *a: [0 for _ in iter(int, 1)] or sum(range(10**12))"),
+    "counts too much": "async def shows(*a): return ['forged', 10 ** 5000, False, False]\n"
+    + _replaced("show", "shows"),
+}
+
 _LARGE = {
     "text": "'x' * 5_000_000",
     "list": "['x' * 10] * 200_000",
@@ -82,5 +111,20 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     **group("nesting", {k: Attack(v, (VALUE, ANY_ERROR)) for k, v in _NESTING.items()}),
     **group("throws", {k: Attack(v, (ANY_ERROR,)) for k, v in _THROWN.items()}),
     **group("forgery", {k: Attack(v, (VALUE, ANY_ERROR)) for k, v in _FORGED.items()}),
+    **group(
+        "verdicts",
+        {
+            name: Attack(f"later = 1\n{source}", (error,), then=_KEPT)
+            for name, (error, source) in _VERDICTS.items()
+        },
+    ),
+    **group("kernel", {k: Attack(v, (VALUE, ANY_ERROR)) for k, v in _KERNELS.items()}),
+    **group(
+        "kernel",
+        {
+            name: Attack("1 + 1", (VALUE, ANY_ERROR), before=source, limits=_CPU, healthy=False)
+            for name, source in _BROKEN_KERNELS.items()
+        },
+    ),
     **group("large", {k: Attack(v, limits=Limits()) for k, v in _LARGE.items()}),
 }

@@ -1,0 +1,99 @@
+"""What the host reads of a guest's state: its names, and its values as wire trees.
+
+The guest's kernel gives both, and a cell may have put its own functions in the kernel's place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack import UnsupportedValue
+from interpstack_monty.values import Room, from_guest
+from interpstack_monty.workers import RESERVED, KernelReplaced, Worker
+
+__all__ = ["Globals", "export", "globals_in", "lost", "why"]
+
+#: Bytes that all values of a session may take in the host, and those of one small item.
+_ROOM_BYTES: Final = 2**28
+_ITEM_BYTES: Final = 64
+#: Characters of a reason that are kept.
+_REASON_CHARS: Final = 300
+
+
+@attrs.frozen
+class Globals:
+    """The global names of a session.
+
+    Attributes:
+        own: Those of the guest.
+        taken: Those of bridges that a cell gave another value.
+    """
+
+    own: tuple[str, ...]
+    taken: tuple[str, ...]
+
+
+def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) -> Globals:
+    """The names in a worker; call it inside `watched`.
+
+    Args:
+        worker: Holds the session.
+        hidden: Names that bridges have or had.
+        bound: Those that bridges have.
+
+    Raises:
+        MontyError: The kernel failed, or the session is lost.
+        KernelReplaced: It gave something else.
+    """
+    found = worker.run("__interpstack_globals__(__interpstack_locals__())")
+    if not isinstance(found, list) or len(found) != 2 or not all(map(_is_list, found)):
+        raise KernelReplaced("functions that the engine keeps in the session were replaced")
+    names, taken = (dict.fromkeys(n for n in given if isinstance(n, str)) for given in found)
+    own = (name for name in names if not name.startswith(RESERVED) and name not in hidden)
+    return Globals(own=tuple(own), taken=tuple(name for name in taken if name in bound))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def export(worker: Worker, names: Sequence[str]) -> dict[str, Any]:
+    """The values of globals in a worker as wire trees; call it inside `watched`.
+
+    Raises:
+        MontyError: The kernel failed, or the session is lost.
+        KernelReplaced: What it gave cannot be read.
+    """
+    wanted = json.dumps(names, ensure_ascii=False)
+    found = worker.run(f"__interpstack_export__(__interpstack_locals__(), {wanted}, {_ROOM_BYTES})")
+    entries = found if isinstance(found, dict) else {}
+    room = Room(_ROOM_BYTES, _ITEM_BYTES)
+    return {name: _wire(entries.get(name), room) for name in names}
+
+
+def _wire(entry: Any, room: Room) -> Any:
+    if not isinstance(entry, (list, tuple)) or len(entry) != 2:
+        return lost("it could not be read")
+    value, reason = entry
+    if reason is not None:
+        return lost(reason if isinstance(reason, str) else "it could not be read")
+    try:
+        return from_guest(value, room)
+    except UnsupportedValue as error:
+        return lost(why(error))
+    except Exception as error:  # noqa: BLE001 - whatever the guest made of it, it is one value
+        return lost(f"it could not be read: {type(error).__name__}")
+
+
+def lost(reason: str) -> Any:
+    """What stands for a value that is missing."""
+    return {"$": "lost", "v": reason[:_REASON_CHARS]}
+
+
+def why(error: Exception) -> str:
+    """What an error says, as the reason why a value is missing."""
+    return str(error).partition("\n")[0].removesuffix(" (at $)")[:_REASON_CHARS]
