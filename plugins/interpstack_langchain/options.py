@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -12,6 +12,9 @@ from interpstack import ConfigurationError, Limits
 
 __all__ = ["Options", "check_plugins"]
 
+#: The largest values, as `Limits` has them.
+_MOST = {float: 10**9, int: 2**53}
+
 
 def _number(kind: type, *, least: float, optional: bool = False) -> Any:
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -20,13 +23,15 @@ def _number(kind: type, *, least: float, optional: bool = False) -> Any:
         fits = isinstance(value, (int, float) if kind is float else int)
         if isinstance(value, bool) or not fits:
             raise TypeError(_message(attribute, value))
-        if not least <= value < float("inf") or value == 0:
+        if not value >= least or value in (0, float("inf")):
             raise ConfigurationError(_message(attribute, value))
+        if value > _MOST[kind]:
+            raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]},"))
 
-    def _message(attribute: attrs.Attribute[Any], value: Any) -> str:
+    def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
         what = "a number above 0" if kind is float else f"a whole number of at least {least:g}"
         also = " or None for no limit" if optional else ""
-        return f"{attribute.name} takes {what}{also}; got {value!r}"
+        return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"
 
     return validate
 
@@ -64,7 +69,7 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
 def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
     if value is None:
         return ()
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"ptc takes a list of tool names and tools; got {value!r}")
     items = tuple(value)
     for item in items:
@@ -85,7 +90,7 @@ def check_plugins(value: Any) -> list[Any]:
     Raises:
         TypeError: It is no list.
     """
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"plugins takes a list of plugin names and plugins; got {value!r}")
     return list(value)
 

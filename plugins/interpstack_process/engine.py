@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -80,6 +81,11 @@ class ProcessEngine(Engine):
         _check_number("workers", 1 if workers is None else workers, 1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("worker_message_bytes", worker_message_bytes, 2**20)
+        if not (worker_python is None or (isinstance(worker_python, str) and worker_python)):
+            raise ConfigurationError(
+                "worker_python takes the path of a Python interpreter, or None for the host's; "
+                f"got {worker_python!r}"
+            )
         if not isinstance(keep_state, bool):
             raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
         limits = WorkerLimits(
@@ -138,19 +144,41 @@ def _checked_options(inner: type[Engine], options: dict[str, Any]) -> dict[str, 
     """Options of the inner engine, refused here rather than in each worker.
 
     Raises:
-        ConfigurationError: They cannot cross to a worker.
+        ConfigurationError: They cannot cross to a worker, or are wrong.
         TypeError: The engine does not take them.
     """
     inspect.signature(inner).bind(**options)
     try:
-        if json.loads(json.dumps(options)) == options:
-            return options
-        reason = "they come out as something else"
+        crossed = json.loads(json.dumps(options))
+        reason = "" if crossed == options else "they come out as something else"
     except (TypeError, ValueError) as error:
         reason = str(error)
-    raise ConfigurationError(
-        f"options of {inner.name!r} must be plain JSON values to reach a worker process: {reason}"
-    )
+    if reason:
+        raise ConfigurationError(
+            f"options of {inner.name!r} must be plain JSON values to reach a worker process: "
+            f"{reason}"
+        )
+    _try(inner, crossed)
+    return options
+
+
+def _try(inner: type[Engine], options: dict[str, Any]) -> None:
+    """Make the inner engine once and throw it away: it opens no realm, and so runs no guest.
+
+    Raises:
+        ConfigurationError: It refuses its options.
+        TypeError: Likewise.
+    """
+    try:
+        engine = inner(**options)
+    except (ConfigurationError, TypeError):
+        raise
+    except ValueError as error:
+        raise ConfigurationError(f"engine {inner.name!r} refuses its options: {error}") from error
+    except Exception:  # noqa: BLE001 - what fails here need not fail in a worker, which tells it
+        return
+    with contextlib.suppress(Exception):
+        engine.close()
 
 
 def _environment(given: Mapping[str, str] | None) -> dict[str, str]:

@@ -22,7 +22,7 @@ import attrs
 from interpstack.errors import BridgeError
 from interpstack.values import UNDEFINED
 
-__all__ = ["Signature"]
+__all__ = ["Signature", "shown"]
 
 _SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a string"),
@@ -33,6 +33,16 @@ _SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
     datetime: ((datetime,), "a Date"),
     type(None): ((type(None),), "null"),
 }
+
+
+def shown(value: Any) -> str:
+    """A wrong value as messages have it: short, whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - any class may say how its objects are shown
+        # Python does not write whole numbers of very many digits, either.
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class _Mismatch(Exception):
@@ -196,6 +206,4 @@ def _expect(fits: bool, value: Any, accepted: Any, path: str) -> Any:
         accepted = f"one of {list(get_args(accepted))}"
     elif not isinstance(accepted, str):
         accepted = " or ".join(_SCALARS.get(a, ((), str(a)))[1] for a in get_args(accepted))
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    raise _Mismatch(f"field {path!r} takes {accepted}; got {shown}")
+    raise _Mismatch(f"field {path!r} takes {accepted}; got {shown(value)}")

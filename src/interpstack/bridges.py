@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 import attrs
 
-from interpstack.arguments import Signature
+from interpstack.arguments import Signature, shown
 from interpstack.errors import BridgeError, BridgeNameClash
 
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestSource", "bridge"]
@@ -24,6 +24,34 @@ MODULE = "module"
 _TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
+    """A validator of a bridge's field, which says what is accepted."""
+
+    def validate(instance: Bridge, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not fits(value):
+            raise BridgeError(
+                f"bridge {shown(instance.name)}: {attribute.name} takes {accepted}; "
+                f"got {shown(value)}"
+            )
+
+    return validate
+
+
+def _are_exceptions(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(item, type) and issubclass(item, BaseException) for item in value
+    )
+
+
+_flag = _takes("True or False", lambda value: isinstance(value, bool))
+_text = _takes("a string", lambda value: isinstance(value, str))
+_count = _takes(
+    "a whole number above 0, or None for no limit of its own",
+    lambda value: value is None or (type(value) is int and value > 0),
+)
+_exceptions = _takes("a tuple of exception classes", _are_exceptions)
 
 
 @attrs.frozen(kw_only=True)
@@ -49,21 +77,24 @@ class Bridge:
         dispatches: Each request runs a subagent.
         declaration: The function as the guest's language declares it, under the last part of
             the name, for engines that check calls before they run; empty if nobody knows.
+
+    Raises:
+        BridgeError: A field is wrong, or the handler cannot be offered under this name.
     """
 
     name: str
     handler: Callable[..., Any]
-    owner: str = "host"
-    raw: bool = False
-    awaited: bool = True
-    concurrency: int | None = None
-    budget: int | None = None
-    passes: tuple[type[BaseException], ...] = ()
-    hidden: bool = False
-    repeats: bool = False
-    tool: str = ""
-    dispatches: bool = False
-    declaration: str = attrs.field(default="", repr=False)
+    owner: str = attrs.field(default="host", validator=_text)
+    raw: bool = attrs.field(default=False, validator=_flag)
+    awaited: bool = attrs.field(default=True, validator=_flag)
+    concurrency: int | None = attrs.field(default=None, validator=_count)
+    budget: int | None = attrs.field(default=None, validator=_count)
+    passes: tuple[type[BaseException], ...] = attrs.field(default=(), validator=_exceptions)
+    hidden: bool = attrs.field(default=False, validator=_flag)
+    repeats: bool = attrs.field(default=False, validator=_flag)
+    tool: str = attrs.field(default="", validator=_text)
+    dispatches: bool = attrs.field(default=False, validator=_flag)
+    declaration: str = attrs.field(default="", repr=False, validator=_text)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 
@@ -79,10 +110,6 @@ class Bridge:
             raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
         if not callable(self.handler):
             raise BridgeError(f"bridge {self.name!r}: the handler {self.handler!r} is no function")
-        for field in ("concurrency", "budget"):
-            value = getattr(self, field)
-            if value is not None and (type(value) is not int or value < 1):
-                raise BridgeError(f"bridge {self.name!r}: {field} takes a whole number above 0")
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
@@ -140,14 +167,24 @@ def bridge(
         budget: See `Bridge.budget`.
 
     Raises:
-        BridgeError: The name or the function cannot be offered.
+        BridgeError: An argument is wrong, or the function cannot be offered under this name.
     """
+    if isinstance(name, Bridge) or not (name is None or isinstance(name, str) or callable(name)):
+        raise BridgeError(f"bridge takes a dotted name or a function; got {shown(name)}")
 
     def decorate(function: Callable[..., Any]) -> Bridge:
+        if isinstance(function, Bridge) or not callable(function):
+            raise BridgeError(f"bridge decorates a function; got {shown(function)}")
+        named = function if hasattr(function, "__qualname__") else type(function)
+        own = name if isinstance(name, str) else getattr(function, "__name__", None)
+        if own is None:
+            raise BridgeError(
+                f"{shown(function)} has no name of its own; pass one, as in @bridge('weather')"
+            )
         return Bridge(
-            name=name if isinstance(name, str) else function.__name__,
+            name=own,
             handler=function,
-            owner=f"{function.__module__}.{function.__qualname__}",
+            owner=f"{named.__module__}.{named.__qualname__}",
             awaited=awaited,
             concurrency=concurrency,
             budget=budget,

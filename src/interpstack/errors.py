@@ -21,6 +21,7 @@ InterpstackError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -146,6 +147,8 @@ class SessionClosed(InterpstackError, RuntimeError):
     """The session was closed; open it again with `stack.session(key)`."""
 
 
+#: Names that a package could be called after.
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 #: Extras of the distribution that carry a plugin of this project.
 _EXTRAS: dict[str, str] = {"v8": "v8", "monty": "monty", "node": "node", "process": "process"}
 
@@ -165,7 +168,10 @@ def install_command(name: str) -> str:
 
 def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
     listed = ", ".join(known) or "none are installed"
+    message = f"unknown {kind} {name!r}; known: {listed}"
+    if not _PACKAGE.fullmatch(name):  # nothing that could be installed
+        return message
     return (
-        f"unknown {kind} {name!r}; known: {listed}. If a package provides it, install that "
-        f"package first, for example: {install_command(name)}"
+        f"{message}. If a package provides it, install that package first, for example: "
+        f"{install_command(name)}"
     )

@@ -50,7 +50,7 @@ class InterpreterStack:
         max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
-            if isinstance(given, str) or not isinstance(given, Iterable):
+            if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
                 raise ConfigurationError(f"{name} takes a list of {name}; got {given!r}")
         if options is not None and not isinstance(options, Mapping):
             raise ConfigurationError(f"options takes a mapping; got {options!r}")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -61,6 +62,50 @@ def test_names_of_requests_without_a_bridge_are_refused(name: str) -> None:
 def test_bad_options_are_refused(field: str, value: Any) -> None:
     with pytest.raises(BridgeError, match=f"bridge 'a': {field} takes a whole number above 0"):
         _bridge("a", **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "accepted"),
+    [
+        ("owner", None, "a string"),
+        ("raw", 1, "True or False"),
+        ("awaited", "no", "True or False"),
+        ("passes", 5, "a tuple of exception classes"),
+        ("passes", (5,), "a tuple of exception classes"),
+        ("passes", [ValueError], "a tuple of exception classes"),
+        ("hidden", None, "True or False"),
+        ("repeats", "yes", "True or False"),
+        ("tool", 5, "a string"),
+        ("dispatches", 0, "True or False"),
+        ("declaration", b"", "a string"),
+    ],
+)
+def test_fields_of_wrong_types_are_refused(field: str, value: Any, accepted: str) -> None:
+    options = {"name": "a", "handler": print, "raw": True, field: value}
+    with pytest.raises(BridgeError, match=f"bridge 'a': {field} takes {accepted}; got "):
+        Bridge(**options)
+
+
+def test_the_decorator_refuses_what_is_no_function() -> None:
+    plain = _bridge("plain")
+    for wrong in (5, plain, None):
+        with pytest.raises(BridgeError, match="bridge decorates a function; got "):
+            bridge("a")(wrong)  # type: ignore[arg-type]
+    for wrong in (5, plain, b"a"):
+        with pytest.raises(BridgeError, match="bridge takes a dotted name or a function; got "):
+            bridge(wrong)  # type: ignore[call-overload]
+    with pytest.raises(BridgeError, match="bridge 'a': awaited takes True or False; got 'no'"):
+        bridge("a", awaited="no")(print)  # type: ignore[call-overload]
+
+
+def test_functions_without_a_name_are_given_one() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    one_more = functools.partial(add, b=1)
+    assert bridge("kit.next")(one_more).owner == "functools.partial"
+    with pytest.raises(BridgeError, match=r"has no name of its own; pass one, as in @bridge\("):
+        bridge(one_more)
 
 
 def test_a_handler_must_be_callable() -> None:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import interpstack
-from interpstack import InterpstackError, PluginLoadError, errors
+from interpstack import InterpstackError, PluginLoadError, UnknownEngine, UnknownPlugin, errors
 from interpstack.errors import install_command
 
 
@@ -40,6 +40,13 @@ def test_every_error_is_public_and_one_of_ours(name: str) -> None:
 )
 def test_install_command(name: str, command: str) -> None:
     assert install_command(name) == command
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "x; y", "-r", "größe"])
+def test_what_no_package_can_be_called_gets_no_install_advice(name: str) -> None:
+    for kind in (UnknownEngine, UnknownPlugin):
+        message = str(kind(name, ["quickjs"]))
+        assert message.endswith(f"{name!r}; known: quickjs")
 
 
 def test_a_plugin_that_fails_otherwise_gets_no_install_advice() -> None:

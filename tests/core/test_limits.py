@@ -5,8 +5,9 @@ from typing import Any
 
 import attrs
 import pytest
+from engines import OnEngine
 
-from interpstack import ConfigurationError, Limits
+from interpstack import Budget, ConfigurationError, InterpreterStack, Limits, bridge
 
 _NAMES = [field.name for field in attrs.fields(Limits)]
 _OPTIONAL = {"cpu_seconds", "wall_seconds", "memory_bytes", "requests"}
@@ -14,12 +15,19 @@ _SECONDS = {"cpu_seconds", "wall_seconds"}
 
 
 @pytest.mark.parametrize("name", _NAMES)
-@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, -math.inf, True, "5", [5]])
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, math.nan, math.inf, -math.inf, True, "5", [5], 1e300, 2**70, 10**400, 10**5000],
+    ids=lambda value: (
+        str(value)[:9] if not isinstance(value, int) else f"{value.bit_length()} bits"
+    ),
+)
 def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"limits: {name} takes .*; got") as info:
         Limits(**{name: value})
     assert isinstance(info.value, ValueError)
     assert ("or None" in str(info.value)) == (name in _OPTIONAL)
+    assert len(str(info.value)) < 200
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -44,6 +52,89 @@ def test_memory_has_a_minimum() -> None:
     assert Limits(memory_bytes=4 * 2**20).memory_bytes == 4 * 2**20
     with pytest.raises(ConfigurationError, match="memory_bytes"):
         Limits(memory_bytes=4 * 2**20 - 1)
+
+
+def _most(name: str) -> int:
+    return 10**9 if name in _SECONDS else 2**53
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_values_have_a_maximum(name: str) -> None:
+    assert getattr(Limits(**{name: _most(name)}), name) == _most(name)
+    with pytest.raises(ConfigurationError, match=f"{name} takes .* {_most(name)}[,;]"):
+        Limits(**{name: _most(name) + 1})
+
+
+def test_budgets_have_it_too_in_units_of_their_own() -> None:
+    assert Budget(cost=1e12).cost == 1e12
+    with pytest.raises(
+        ConfigurationError, match=r"budget: cpu_seconds takes .*; got 1000000000000"
+    ):
+        Budget(cpu_seconds=10**12)
+
+
+_CODE = {
+    "javascript": "const x = await kit.echo({value: 41}); setTimeout(() => 0, 1); x + 1",
+    "python": "x = await kit.echo(value=41)\nx + 1",
+}
+
+
+@pytest.mark.engines("all")
+@pytest.mark.parametrize("name", [*_NAMES, "all"])
+def test_engines_bear_the_largest_values(on_engine: OnEngine, name: str) -> None:
+    @bridge("kit.echo")
+    async def echo(value: int) -> int:
+        return value
+
+    most = {each: _most(each) for each in _NAMES if name in (each, "all")}
+    limits = Limits(**most)  # type: ignore[arg-type]
+    with InterpreterStack(on_engine.name, bridges=[echo], limits=limits) as stack:
+        outcome = stack.session("k").eval_sync(_CODE[on_engine.language])
+    assert (outcome.error, outcome.text) == (None, "42")
+
+
+# -- imports ---------------------------------------------------------------------------------
+
+
+_IMPORTS = """
+const seen = {};
+for (let i = 0; i < %d; i++)
+  try { await import(`x${i}`) } catch (e) { seen[e.name] = (seen[e.name] ?? 0) + 1 }
+JSON.stringify(seen)
+"""
+
+
+@pytest.mark.engines("javascript")
+def test_imports_are_no_calls_and_have_a_bound_of_their_own(on_engine: OnEngine) -> None:
+    @bridge("kit.one")
+    async def one() -> int:
+        return 1
+
+    limits = Limits(requests=1, cpu_seconds=30)
+    with InterpreterStack(on_engine.name, bridges=[one], limits=limits) as stack:
+        session = stack.session("k")
+        outcome = session.eval_sync(f"await kit.one(); {_IMPORTS % 100}")
+        assert (outcome.error, outcome.text) == (None, '{"SkillNotAvailable":100}')
+        assert outcome.usage.requests == 1
+        every = "await Promise.all(Array.from({length: 1003}, () => import('x').catch(String)))"
+        texts = session.eval_sync(f"({every}).slice(999).join('\\n')").text.splitlines()
+        assert texts[0] == "SkillNotAvailable: there is no module 'x' to import"
+        assert texts[1:] == ["RangeError: import: a cell may make at most 1000 imports"] * 3
+        assert session.eval_sync(_IMPORTS % 2).text == '{"SkillNotAvailable":2}'  # counted anew
+
+
+@pytest.mark.engines("javascript")
+def test_imports_without_end_are_stopped(on_engine: OnEngine) -> None:
+    many = "Array.from({length: 100}, () => import('x').catch(() => 0))"
+    with InterpreterStack(on_engine.name, limits=Limits(cpu_seconds=1)) as stack:
+        session = stack.session("k")
+        error = session.eval_sync(f"for (;;) await Promise.all({many})").error
+        assert error is not None
+        assert error.name == "Timeout"
+        assert session.eval_sync("1").text == "1"
+
+
+# -- defaults --------------------------------------------------------------------------------
 
 
 def test_the_peers_defaults() -> None:

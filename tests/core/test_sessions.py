@@ -20,6 +20,7 @@ from interpstack import (
     Limits,
     SessionClosed,
     Turn,
+    UnsupportedValue,
     hookimpl,
 )
 from interpstack.states import SessionState
@@ -282,6 +283,52 @@ async def test_a_state_is_restored_from_its_image_or_else_from_its_values(
     with pytest.raises(ImageError):
         await stack.session("c").restore_state(SessionState(image=state.image))
     assert (await stack.session("c").eval("x")).text == "1"
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "told"),
+    [
+        ("bind", "x", "bind takes a Turn; got 'x'"),
+        ("bind", None, "bind takes a Turn; got None"),
+        ("notify", 5, "notify takes text; got 5"),
+        ("restore", "x", r"restore takes an Image, as image\(\) gives it; got 'x'"),
+        ("restore", None, "restore takes an Image"),
+        ("restore_state", None, "restore_state takes a SessionState; got None"),
+        ("load", None, "load takes a mapping of names to portable values.*; got None"),
+        ("load", [1], r"load takes a mapping of names .*; got \[1\]"),
+        ("load", {5: 1}, "names are strings; got 5"),
+    ],
+)
+async def test_arguments_of_wrong_types_are_refused(
+    make_stack: Make, imaging_engine: Any, method: str, value: Any, told: str
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+
+    async def given() -> None:
+        answer = getattr(session, method)(value)
+        if answer is not None:
+            await answer
+
+    with pytest.raises(ConfigurationError, match=told):
+        await given()
+    outcome = await session.eval("x")
+    assert (outcome.text, session.render(outcome)) == ("1", "<result>1</result>")
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"x", "cycle"])
+async def test_values_that_are_not_portable_are_refused(make_session: Make, value: Any) -> None:
+    if value == "cycle":
+        value = []
+        value.append(value)
+    session = make_session()
+    await session.eval("x = 1")
+    given = {"y": 2, "rows": [value]}
+    with pytest.raises(UnsupportedValue, match=r"not portable: .* \(at \$\.rows\)"):
+        await session.load(given)
+    with pytest.raises(UnsupportedValue, match="not portable"):
+        await session.restore_state(SessionState(values=given))
+    assert (await session.eval("x")).text == "1"
 
 
 async def test_a_state_has_values_only_where_they_are_wanted(

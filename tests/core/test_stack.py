@@ -205,6 +205,7 @@ def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.Mon
         ({"engine": None}, "engine takes a name"),
         ({"plugins": "console"}, "plugins takes a list of plugins; got 'console'"),
         ({"plugins": None}, "plugins takes a list of plugins; got None"),
+        ({"plugins": {"console": True}}, "plugins takes a list of plugins; got {'console': True}"),
         ({"bridges": None}, "bridges takes a list of bridges; got None"),
         (
             {"bridges": Bridge(name="a", handler=print, raw=True)},

@@ -35,6 +35,7 @@ def web_search_too(query: str) -> str:
 
 BAD = [
     ("memory_limit", 4 * 2**20 - 1, ValueError, "4.19"),
+    ("memory_limit", 2**70, ValueError, "at most 9007199254740992"),
     ("memory_limit", "64", TypeError, "whole number"),
     ("memory_limit", 1e9, TypeError, "whole number"),
     ("memory_limit", True, TypeError, "whole number"),
@@ -43,6 +44,7 @@ BAD = [
     ("timeout", -1, ValueError, "a number above 0 or None"),
     ("timeout", math.nan, ValueError, "a number above 0 or None"),
     ("timeout", math.inf, ValueError, "None for no limit"),
+    ("timeout", 1e20, ValueError, "at most 1000000000"),
     ("timeout", "5", TypeError, "a number above 0 or None"),
     ("wall_timeout", 0, ValueError, "a number above 0 or None"),
     ("wall_timeout", False, TypeError, "a number above 0 or None"),
@@ -61,6 +63,7 @@ BAD = [
     ("max_subagent_concurrency", None, TypeError, "at least 1"),
     ("ptc", "web_search", TypeError, "a list of tool names and tools"),
     ("ptc", 7, TypeError, "a list of tool names and tools"),
+    ("ptc", {"a": 1}, TypeError, "a list of tool names and tools; got {'a': 1}"),
     ("ptc", [7], TypeError, "a list of tool names and tools"),
     ("ptc", [len], TypeError, "a list of tool names and tools"),
     ("ptc", ["task"], ValueError, "subagents=False"),
@@ -77,6 +80,7 @@ BAD = [
     ("engine", "v9", ValueError, "unknown engine 'v9'"),
     ("engine", 9, ValueError, "a name or an Engine object"),
     ("plugins", "console", TypeError, "a list of plugin names and plugins"),
+    ("plugins", {"console": 1}, TypeError, "a list of plugin names and plugins"),
     ("plugins", None, TypeError, "a list of plugin names and plugins"),
     ("plugins", ["nothing"], ValueError, "unknown plugin 'nothing'"),
     ("plugins", [object()], ValueError, "implements no hook"),

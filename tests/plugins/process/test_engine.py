@@ -65,6 +65,8 @@ def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -
         ({"worker_cpu_seconds": 0.5}, "worker_cpu_seconds takes a whole number of at least 1"),
         ({"worker_files": True}, "worker_files takes a whole number of at least 32, or None"),
         ({"worker_message_bytes": 5}, "worker_message_bytes takes a number of at least 1.04858e"),
+        ({"worker_python": 5}, "worker_python takes the path of a Python interpreter, .*; got 5"),
+        ({"worker_python": ""}, "worker_python takes the path of a Python interpreter"),
         ({"worker_environment": {"A": 1}}, "names and values that are strings"),
         ({"flavour": "x"}, "engine 'process:quickjs' does not take these options: .*'flavour'"),
     ],
@@ -72,6 +74,40 @@ def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -
 def test_wrong_options_are_refused(options: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         InterpreterStack("process:quickjs", options=options)
+
+
+def test_what_the_inner_engine_refuses_is_refused_before_a_worker_starts(workers: Any) -> None:
+    pytest.importorskip("jsrun")
+    with pytest.raises(ConfigurationError, match=r"give_up_seconds takes a number .*'x'"):
+        InterpreterStack("process:v8", options={"give_up_seconds": "x"})
+    assert workers() == []
+
+
+class Fussy(FakeEngine):
+    """Refuses some options; fails with others, or when it is closed."""
+
+    name = "fussy"
+    closed = 0
+
+    def __init__(self, *, error: str = "") -> None:
+        if error:
+            raise {"value": ValueError, "type": TypeError, "os": OSError}[error]("not so")
+
+    def close(self) -> None:
+        Fussy.closed += 1
+        raise OSError("it does not close")
+
+
+def test_an_inner_engine_is_made_once_to_see_its_options_refused() -> None:
+    cls = ProcessEngine.around(Fussy)
+    cls().close()
+    assert Fussy.closed == 1
+    with pytest.raises(ConfigurationError, match="engine 'fussy' refuses its options: not so"):
+        cls(error="value")
+    with pytest.raises(TypeError, match="not so"):  # of which the stack makes another
+        cls(error="type")
+    cls(error="os").close()  # may be different in a worker
+    assert Fussy.closed == 1
 
 
 def test_options_reach_the_inner_engine(make: Make, hostile: Any) -> None:

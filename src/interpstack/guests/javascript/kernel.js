@@ -95,7 +95,7 @@
   let nextId = 1;
   let pending = table();      // request id -> {resolve, reject, site} or {callback}
   let openTimers = 0;
-  let requested = 0, called = 0; // by the running cell
+  let requested = 0, called = 0, imported = 0; // by the running cell
   let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
   let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
@@ -716,11 +716,11 @@
     requests[requests.length] = "[" + id + "," + quoted + "," + text + (plain === true ? ",true]" : "]");
     return id;
   }
-  function request(name, input, quoted = stringify(name)) {
+  function request(name, input, quoted = stringify(name), counts = true) {
     return new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
       // The host counts and refuses; what is far beyond the limit need not trouble it.
-      if (limits.requests !== null && ++requested > limits.requests + 64)
+      if (counts && limits.requests !== null && ++requested > limits.requests + 64)
         throw makeError(new ErrorClass(), "PTCCallBudgetExceeded", "the cell may make " + limits.requests
           + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
@@ -827,7 +827,9 @@
   }
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
   async function importModule(specifier, names) {
-    const entry = await request("module", "" + specifier);
+    // No call, so the limit of calls does not hold; each costs the host something nevertheless.
+    if (++imported > 1000) throw new RangeErrorClass("import: a cell may make at most 1000 imports");
+    const entry = await request("module", "" + specifier, '"module"', false);
     const mine = cell;
     let module;
     importing++;
@@ -1110,7 +1112,7 @@
       forget();
       calls = list(); completion = "";
       clearConsole();
-      requested = called = importing = 0;
+      requested = called = imported = importing = 0;
       cell++;
       active = true;
       clock = origin = told.now;
