@@ -401,7 +401,7 @@ class _Run:
         await self.requests.deliver(call.bridge, call.wire, seconds)
 
     async def _deliver_aside(self, *, everything: bool = False) -> None:
-        """Deliver the calls that were put aside; unless `everything`, those that may be repeated."""
+        """Deliver what was put aside; unless `everything`, calls that may be repeated."""
         calls, self.calls = self.calls, []
         for call in calls:
             if everything or self._repeats(call):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack.cli.nesting import Nesting, is_whole
+from interpstack.cli.chunks import is_whole
+from interpstack.cli.nesting import Nesting
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ from interpstack.cli.nesting import Nesting, is_whole
     ],
 )
 def test_whole(text):
-    assert is_whole(text)
+    assert is_whole(text, Nesting)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_whole(text):
     ],
 )
 def test_goes_on(text):
-    assert not is_whole(text)
+    assert not is_whole(text, Nesting)
 
 
 def test_line_by_line_is_the_same_as_at_once():

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import click
 
-from interpstack.cli.printing import write
+from interpstack.cli.printing import Problem, write
 from interpstack.errors import ConfigurationError, InterpstackError
 
 __all__ = ["GROUP", "Commands"]
@@ -27,15 +27,6 @@ _BUILT_IN = {
     "engines": "interpstack.cli.engines",
 }
 _INTERRUPTED = 130
-
-
-class _Problem(click.ClickException):
-    """What was wrong, on one red line."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        write("Error: " + " ".join(self.message.split()), err=True, colour="red")
 
 
 class Commands(click.Group):
@@ -56,7 +47,7 @@ class Commands(click.Group):
         except ConfigurationError as error:
             if ctx.resilient_parsing:  # shell completion goes on without the broken command
                 return None
-            raise _Problem(str(error)) from error
+            raise Problem(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = []
@@ -78,7 +69,7 @@ class Commands(click.Group):
                 write("Interrupted.", err=True)
                 ctx.exit(_INTERRUPTED)
             except InterpstackError as error:
-                raise _Problem(str(error)) from error
+                raise Problem(str(error)) from error
 
 
 def _plugin_commands() -> dict[str, list[EntryPoint]]:

@@ -10,7 +10,7 @@ import click
 
 from interpstack.cli.checks import Check, all_checks
 from interpstack.cli.info import print_table
-from interpstack.cli.printing import write
+from interpstack.cli.printing import is_terminal, write
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ def command(as_json: bool) -> None:
     checks: list[Check] = []
     for check in all_checks():
         checks.append(check)
-        if not as_json and sys.stderr.isatty():
+        if not as_json and is_terminal(sys.stderr):
             write(f"{check.verdict:<4}  {check.name}", err=True, colour=_COLOURS[check.verdict])
     if as_json:
         write(json.dumps([attrs.asdict(check) for check in checks], indent=2))

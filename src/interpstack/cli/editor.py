@@ -17,18 +17,13 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
-from interpstack.cli.nesting import is_whole
-from interpstack.cli.printing import encodable, write
+from interpstack.cli.chunks import is_whole
+from interpstack.cli.languages import JAVASCRIPT, Language
+from interpstack.cli.printing import encodable, output, write
 from interpstack.cli.shell import COMMAND
 
 __all__ = ["Editor", "coloured", "history_file", "open_history"]
 
-_WORDS: Final = (
-    *("Array", "Boolean", "Date", "Error", "JSON", "Map", "Math", "Number", "Object", "Promise"),
-    *("RegExp", "Set", "String", "async", "await", "class", "const", "else", "false", "for"),
-    *("function", "if", "let", "new", "null", "of", "return", "throw", "true", "try", "typeof"),
-    *("undefined", "while"),
-)
 _DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
 #: Characters up to which highlighting is quick enough.
 _HIGHLIGHTED: Final = 20_000
@@ -37,29 +32,33 @@ _HIGHLIGHTED: Final = 20_000
 class Editor:
     """Reads one cell or dot command after the other.
 
+    Args:
+        language: What is typed.
+
     Attributes:
         completer: Completes what `offer` was told.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, language: Language = JAVASCRIPT) -> None:
         history, note = open_history()
         if note:
             write(f"Note: {note}", err=True, colour="yellow")
         self.completer = _Names()
+        self._words = language.words
         self._prompt: PromptSession[str] = PromptSession(
             "> ",
             multiline=True,
             prompt_continuation="… ",
             history=history,
-            lexer=PygmentsLexer.from_filename("cell.js"),
+            lexer=PygmentsLexer.from_filename(f"cell{language.extensions[0]}"),
             completer=self.completer,
             complete_while_typing=False,
-            key_bindings=_keys(),
+            key_bindings=_keys(language),
         )
 
     def offer(self, names: Sequence[str], commands: Sequence[str]) -> None:
         """What to complete from now on."""
-        self.completer.names = sorted({*names, *_WORDS})
+        self.completer.names = sorted({*names, *self._words})
         self.completer.commands = commands
 
     def read(self) -> str:
@@ -101,13 +100,13 @@ def _next_part(name: str, typed: str) -> str:
     return name if end < 0 else name[:end]
 
 
-def _keys() -> KeyBindings:
+def _keys(language: Language) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("enter", filter=~is_searching)
     def _enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text):
+        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text, language.follower):
             buffer.validate_and_handle()
         else:
             buffer.newline(copy_margin=True)
@@ -144,16 +143,17 @@ def open_history() -> tuple[History, str | None]:
     return FileHistory(str(path)), None
 
 
-def coloured(text: str) -> None:
+def coloured(text: str, language: str) -> None:
     """Write a value in the colours of its syntax."""
     from rich.console import Console
     from rich.syntax import Syntax
     from rich.text import Text
 
-    shown = encodable(text, sys.stdout)
-    if len(shown) <= _HIGHLIGHTED:
-        syntax = Syntax("", "javascript", theme="ansi_dark").highlight(shown)
-        syntax.rstrip()
-    else:
-        syntax = Text(shown)
-    Console().print(syntax, soft_wrap=True)
+    with output() as stream:
+        shown = encodable(text, stream)
+        if len(shown) <= _HIGHLIGHTED:
+            syntax = Syntax("", language, theme="ansi_dark").highlight(shown)
+            syntax.rstrip()
+        else:
+            syntax = Text(shown)
+        Console(file=stream).print(syntax, soft_wrap=True)

@@ -9,7 +9,7 @@ import click
 
 from interpstack.cli.conformance import AreaReport, EngineReport, check_kit, report
 from interpstack.cli.info import print_table
-from interpstack.cli.printing import write
+from interpstack.cli.printing import is_terminal, write
 from interpstack.cli.survey import survey
 
 __all__ = ["command"]
@@ -31,7 +31,7 @@ def report_command(names: tuple[str, ...], as_json: bool) -> None:
     check_kit()
     reports = []
     for name in names or _installed():
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             write(f"testing {name} …", err=True)
         reports.append(report(name))
         if not as_json:

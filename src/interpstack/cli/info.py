@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 
-from interpstack.cli.printing import encodable, write
+from interpstack.cli.printing import encodable, output, write
 from interpstack.cli.survey import Survey, survey
 
 __all__ = ["command", "print_table"]
@@ -64,6 +63,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], style: st
     )
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(encodable(cell, sys.stdout)) for cell in row))
-    Console(safe_box=True).print(table)
+    with output() as stream:
+        for row in rows:
+            table.add_row(*(Text(encodable(cell, stream)) for cell in row))
+        Console(file=stream, safe_box=True).print(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["Nesting", "is_whole"]
+__all__ = ["Nesting"]
 
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 _TOKEN: Final = re.compile(
@@ -51,6 +51,10 @@ class Nesting:
                 at = self._comment(text, at)
             else:
                 at = self._code(text, at)
+
+    def ends_before(self, line: str) -> bool:
+        """Never: only what is in a line can end what is before it."""
+        return False
 
     def _code(self, text: str, at: int) -> int:
         token = _TOKEN.match(text, at)
@@ -100,10 +104,3 @@ class Nesting:
             return len(text)
         self._open.pop()
         return end + 2
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text can be run as it is."""
-    nesting = Nesting()
-    nesting.feed(text + "\n")
-    return nesting.closed

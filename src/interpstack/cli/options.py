@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 
 import click
 
+from interpstack.cli import languages
+from interpstack.cli.survey import survey
 from interpstack.cli.tools import load_tools
-from interpstack.engine import Capability, Cell
+from interpstack.engine import Capability, Cell, Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
+from interpstack.plugins import PluginManager, find_engine
 from interpstack.stack import InterpreterStack
 from interpstack.turns import Turn
 
@@ -80,7 +83,9 @@ def open_stack(
     Raises:
         InterpstackError: An option is wrong.
     """
-    loaded = load_tools(tools)
+    # The stack needs the tools, and their names depend on what its engine runs.
+    language = find_engine(engine, PluginManager()).language
+    loaded = load_tools(tools, language)
     given: dict[str, Any] = {}
     if timeout is not None:
         given |= {"cpu_seconds": timeout, "wall_seconds": timeout}
@@ -101,12 +106,26 @@ def check_language(stack: InterpreterStack, cell: Cell) -> None:
     Raises:
         ConfigurationError: The engine runs other languages.
     """
-    engine = stack.engine
-    runs = [engine.language]
-    if Capability.TYPESCRIPT in engine.capabilities:
-        runs.append("typescript")
+    runs = _runs(type(stack.engine))
     if cell.language is not None and cell.language not in runs:
         raise ConfigurationError(
-            f"{cell.name} is {cell.language}, but the engine {engine.name!r} runs "
-            f"{' and '.join(runs)}; choose another with --engine ('interpstack plugins' lists them)"
+            f"{cell.name} is {cell.language}, but the engine {stack.engine.name!r} runs "
+            f"{' and '.join(runs)}; {_choice(cell.language)}"
         )
+
+
+def _runs(engine: type[Engine]) -> list[str]:
+    """The languages of an engine."""
+    typescript = ["typescript"] if Capability.TYPESCRIPT in engine.capabilities else []
+    return [engine.language, *typescript]
+
+
+def _choice(language: str) -> str:
+    """What to do to run code in this language."""
+    names = [entry.cls.name for entry in survey().engines if language in _runs(entry.cls)]
+    if names:
+        return f"choose {' or '.join(f'--engine {name}' for name in names)}"
+    extra = languages.find(language).extra
+    if extra:
+        return f"install an engine for it: pip install 'interpstack[{extra}]'"
+    return f"no installed engine runs {language} ('interpstack plugins' lists them)"

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 import click
 
 from interpstack.engine import GuestError
 from interpstack.outcome import Outcome
 
-__all__ = ["encodable", "show_outcome", "show_remarks", "write"]
+__all__ = [
+    "Problem",
+    "encodable",
+    "is_terminal",
+    "output",
+    "show_outcome",
+    "show_remarks",
+    "write",
+]
+
+
+class Problem(click.ClickException):
+    """What was wrong, on one red line."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        write("Error: " + " ".join(self.message.split()), err=True, colour="red")
 
 
 def encodable(text: str, stream: TextIO) -> str:
@@ -21,13 +41,59 @@ def encodable(text: str, stream: TextIO) -> str:
 
 
 def write(text: str, *, err: bool = False, colour: str | None = None) -> None:
-    """Write a line; coloured only on a terminal, and never when `NO_COLOR` is set."""
-    stream = sys.stderr if err else sys.stdout
-    shown = encodable(text, stream)
-    if colour and stream.isatty() and not os.environ.get("NO_COLOR"):
-        shown = click.style(shown, fg=colour)
-    stream.write(shown + "\n")
-    stream.flush()
+    """Write a line; coloured only on a terminal, and never when `NO_COLOR` is set.
+
+    Raises:
+        Problem: Standard output cannot be written to. Of standard error nothing is said, since
+            there is no place left for it.
+    """
+    with _errors() if err else output() as stream:
+        shown = encodable(text, stream)
+        if colour and is_terminal(stream) and not os.environ.get("NO_COLOR"):
+            shown = click.style(shown, fg=colour)
+        stream.write(shown + "\n")
+        stream.flush()
+
+
+@contextmanager
+def output() -> Iterator[TextIO]:
+    """Standard output, to be written to in the block.
+
+    Raises:
+        Problem: It is closed, or takes no more.
+    """
+    if sys.stdout is None:  # closed by whoever started this process
+        raise Problem("standard output is closed; send it to a terminal, a pipe or a file")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:  # whoever read it has enough; click ends the command quietly
+        raise
+    except OSError as error:
+        _discard(sys.stdout)
+        raise Problem(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _errors() -> Iterator[TextIO]:
+    """Standard error, or nothing, to be written to in the block."""
+    try:
+        yield sys.stderr or io.StringIO()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Lead a stream nowhere, so that Python does not fail at its end with what is left in it."""
+    with suppress(OSError, ValueError):
+        number = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person reads a stream, which is `None` if it is closed."""
+    return stream is not None and stream.isatty()
 
 
 def _error_text(error: GuestError) -> str:

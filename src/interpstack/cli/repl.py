@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interpstack.cli.nesting import Nesting
+from interpstack.cli.chunks import chunks
 from interpstack.cli.options import open_stack, stack_options
-from interpstack.cli.printing import write
+from interpstack.cli.printing import is_terminal, write
 from interpstack.cli.shell import Shell
+from interpstack.cli.sources import opened_stdin
 from interpstack.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ def command(
     The command .help lists the others.
 
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
-    brackets are closed; the exit status is 1 if one of them failed.
+    brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
     stack, turn = open_stack(engine, tools, skills, timeout, memory)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(turn)
         shell = Shell(stack, session, runner)
-        if not sys.stdin.isatty():
+        if not is_terminal(sys.stdin):
             if not read_pipe(shell, _lines()):
                 raise click.exceptions.Exit(1)
             return
@@ -50,7 +51,7 @@ def command(
 
         shell.plain = False
         write(f"interpstack: {stack.engine.name}, {stack.engine.language}; .help for help")
-        converse(shell, Editor())
+        converse(shell, Editor(shell.language))
 
 
 def converse(shell: Shell, editor: Editor) -> None:
@@ -77,23 +78,23 @@ def _typed(editor: Editor) -> str | None:
 
 
 def read_pipe(shell: Shell, lines: Iterator[str]) -> bool:
-    """Run each chunk as soon as its brackets are closed; whether all of them succeeded."""
-    chunk, nesting, succeeded = "", Nesting(), True
-    for line in lines:
-        chunk += line
-        nesting.feed(line)
-        if not nesting.closed:
-            continue
+    """Run each chunk as soon as it is a whole; whether all of them succeeded."""
+    succeeded = True
+    for chunk in chunks(lines, shell.language.follower):
         succeeded = shell.feed(chunk) and succeeded
-        chunk, nesting = "", Nesting()
         if shell.done:
             break
-    return shell.feed(chunk) and succeeded
+    return succeeded
 
 
 def _lines() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise ConfigurationError(f"line {number} of standard input is not UTF-8 text") from None
+    with opened_stdin() as stream:
+        for number, line in enumerate(stream, start=1):
+            yield _text(line, number)
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"line {number} of standard input is not UTF-8 text") from None

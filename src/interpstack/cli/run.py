@@ -10,7 +10,7 @@ import click
 
 from interpstack.cli.options import check_language, open_stack, stack_options
 from interpstack.cli.printing import show_outcome, write
-from interpstack.cli.sources import LANGUAGES, read_file, read_stdin
+from interpstack.cli.sources import read_file, read_stdin
 from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError
 from interpstack.outcome import Outcome
@@ -25,8 +25,8 @@ __all__ = ["command"]
 @click.option("-e", "--eval", "code", metavar="CODE", multiple=True, help="Code to run.")
 @click.option(
     "--language",
-    type=click.Choice(LANGUAGES),
-    help="Language of the code. [default: from the extension, else the engine's own]",
+    metavar="NAME",
+    help="Language of the code, as in python. [default: from the extension, else the engine's own]",
 )
 @stack_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")

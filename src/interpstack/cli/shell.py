@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from interpstack.bridges import Bridge
+from interpstack.cli import languages
+from interpstack.cli.names import guest_name
 from interpstack.cli.options import check_language
 from interpstack.cli.printing import show_outcome, show_remarks, write
 from interpstack.cli.sources import read_file
-from interpstack.cli.tools import camel_case
 from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError, InterpstackError
 from interpstack.outcome import Outcome
@@ -24,8 +25,6 @@ __all__ = ["COMMAND", "Shell"]
 
 #: What a dot command looks like; `.5` and `.then(…)` are code.
 COMMAND: Final = re.compile(r"\s*\.([a-z]+)(?:[ \t]+(.*?))?\s*")
-#: Beginnings that would join a cell to the one before it in a saved file.
-_JOINING: Final = tuple("([`/+-*,.")
 
 
 class Shell:
@@ -33,12 +32,14 @@ class Shell:
 
     Attributes:
         done: Set by `.exit`.
+        language: What the engine runs.
         plain: Show values without colours.
     """
 
     def __init__(self, stack: InterpreterStack, session: Session, runner: asyncio.Runner) -> None:
         self.done = False
         self.plain = True
+        self.language = languages.find(stack.engine.language)
         self._stack = stack
         self._session = session
         self._runner = runner
@@ -92,8 +93,8 @@ class Shell:
 
         if outcome.console:
             write(outcome.console)
-        if outcome.ok:
-            coloured(outcome.text)
+        if outcome.ok and not (outcome.undefined and self.language.quiet):
+            coloured(outcome.text, self.language.name)
         show_remarks(outcome)
 
     # -- dot commands ----------------------------------------------------------------------
@@ -104,7 +105,8 @@ class Shell:
             raise ConfigurationError(f".{name} is no command; the commands are {listed}")
         takes_file = name in ("save", "load")
         if takes_file != bool(argument):
-            wanted = "a FILE, as in ." + name + " session.js" if takes_file else "nothing"
+            example = f".{name} session{self.language.extensions[0]}"
+            wanted = f"a FILE, as in {example}" if takes_file else "nothing"
             raise ConfigurationError(f".{name} takes {wanted}")
         before = len(self._succeeded)
         self._commands[name][1](argument)
@@ -113,17 +115,19 @@ class Shell:
     def _help(self, _: str) -> None:
         for name, (text, _action) in self._commands.items():
             write(f".{name:<6} {text}")
-        write("Enter runs the code once its brackets are closed; Alt+Enter begins a new line.")
+        write(f"Enter runs the code {self.language.whole}; Alt+Enter begins a new line.")
         write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
 
     def _tools(self, _: str) -> None:
         turn = self._session.turn
-        tools = {f"tools.{camel_case(tool.name)}": tool for tool in turn.tools}
+        spoken = self._stack.engine.language
+        tools = {f"tools.{guest_name(tool.name, spoken)}": tool for tool in turn.tools}
         bridges = [bridge for bridge in self._stack.bridge_set(turn) if bridge.awaited]
         for bridge in bridges:
             tool = tools.get(bridge.name)
             about = tool.description if tool else first_paragraph(bridge.handler)
-            write(f"{bridge.name}({_fields(bridge, tool)})  {' '.join(about.split())}".rstrip())
+            call = f"{bridge.name}({self._fields(bridge, tool)})"
+            write(f"{call}  {' '.join(about.split())}".rstrip())
         if not bridges:
             write("There are none; start with --tools MODULE:ATTR.")
 
@@ -136,12 +140,13 @@ class Shell:
         if not self._succeeded:
             raise ConfigurationError("there is nothing to save: no code has succeeded yet")
         typed = any(cell.language == "typescript" for cell in self._succeeded)
-        extension = ".ts" if typed else ".js"
+        written = languages.find("typescript") if typed else self.language
+        extension = written.extensions[0]
         if not file.endswith(extension):
             raise ConfigurationError(f".save takes a name that ends in {extension}; got {file}")
         try:
             with Path(file).open("x", encoding="utf-8", errors="backslashreplace") as opened:
-                opened.write(_joined([cell.source for cell in self._succeeded]))
+                opened.write(self._joined())
         except FileExistsError:
             raise ConfigurationError(f"{file} is there already; choose another name") from None
         except (OSError, ValueError) as error:
@@ -156,20 +161,23 @@ class Shell:
     def _exit(self, _: str) -> None:
         self.done = True
 
+    def _joined(self) -> str:
+        """What succeeded, as one text."""
+        joining = self.language.joining
+        parts = [cell.source.strip() for cell in self._succeeded]
+        return "\n".join(f";{p}" if p.startswith(joining) else p for p in parts) + "\n"
 
-def _joined(sources: Sequence[str]) -> str:
-    parts = [source.strip() for source in sources]
-    return "\n".join(f";{p}" if p.startswith(_JOINING) else p for p in parts) + "\n"
-
-
-def _fields(bridge: Bridge, tool: HostTool | None) -> str:
-    """The fields a bridge takes, those with a default marked."""
-    if tool is not None:
-        required = tool.input_schema.get("required", ())
-        fields = {name: name in required for name in tool.input_schema.get("properties", ())}
-    elif bridge.signature is not None:
-        fields = {name: needed for name, (_, needed) in bridge.signature.parameters.items()}
-    else:
-        return "…"
-    listed = ", ".join(name if needed else f"{name}?" for name, needed in fields.items())
-    return f"{{{listed}}}" if listed else ""
+    def _fields(self, bridge: Bridge, tool: HostTool | None) -> str:
+        """The fields a bridge takes, those with a default marked."""
+        if tool is not None:
+            required = tool.input_schema.get("required", ())
+            fields = {name: name in required for name in tool.input_schema.get("properties", ())}
+        elif bridge.signature is not None:
+            fields = {name: needed for name, (_, needed) in bridge.signature.parameters.items()}
+        else:
+            return "…"
+        optional = self.language.optional
+        listed = [
+            name if needed else optional.format(field=name) for name, needed in fields.items()
+        ]
+        return self.language.call.format(fields=", ".join(listed)) if listed else ""

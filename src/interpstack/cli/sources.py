@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from interpstack.cli.languages import LANGUAGES
 from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
 
-__all__ = ["LANGUAGES", "read_file", "read_stdin"]
+__all__ = ["opened_stdin", "read_file", "read_stdin"]
 
-LANGUAGES = ("javascript", "typescript")
-_EXTENSIONS = {
-    ".js": "javascript",
-    ".mjs": "javascript",
-    ".cjs": "javascript",
-    ".ts": "typescript",
-    ".mts": "typescript",
-    ".cts": "typescript",
-}
+_EXTENSIONS = {extension: known.name for known in LANGUAGES for extension in known.extensions}
 
 
 def read_file(name: str, language: str | None = None) -> Cell:
@@ -55,10 +50,28 @@ def read_stdin(language: str | None = None) -> Cell:
     """Standard input, to its end, as a cell.
 
     Raises:
-        ConfigurationError: It is no UTF-8 text, empty, or too large.
+        ConfigurationError: It is closed, cannot be read, is no UTF-8 text, empty, or too large.
     """
-    data = _bounded(sys.stdin.buffer, "standard input")
+    with opened_stdin() as stream:
+        data = _bounded(stream, "standard input")
     return Cell(source=_text(data, "standard input"), name="stdin", language=language)
+
+
+@contextmanager
+def opened_stdin() -> Iterator[BinaryIO]:
+    """Standard input, to be read in the block.
+
+    Raises:
+        ConfigurationError: It is closed, or cannot be read.
+    """
+    if sys.stdin is None:  # closed by whoever started this process
+        raise ConfigurationError("standard input is closed; give code through a pipe or a file")
+    try:
+        yield sys.stdin.buffer
+    except OSError as error:
+        raise ConfigurationError(
+            f"standard input cannot be read: {error.strerror or error}"
+        ) from error
 
 
 def _bounded(file: BinaryIO, name: str) -> bytes:

@@ -17,10 +17,11 @@ from typing import Any
 import attrs
 
 from interpstack.bridges import Bridge
+from interpstack.cli.names import guest_name
 from interpstack.errors import BridgeError, ConfigurationError
 from interpstack.turns import HostTool
 
-__all__ = ["Tools", "camel_case", "load_tools"]
+__all__ = ["Tools", "load_tools"]
 
 _ACCEPTED = "a function, a Bridge, a HostTool, a list of those, or a module"
 
@@ -30,7 +31,7 @@ class Tools:
     """What the code may call.
 
     Attributes:
-        bridges: Functions, as `tools.<camelCaseName>`, and bridges under their own names.
+        bridges: Functions, as `tools.<name>`, and bridges under their own names.
         host_tools: Offered by the plugin `ptc`.
     """
 
@@ -38,21 +39,25 @@ class Tools:
     host_tools: tuple[HostTool, ...] = ()
 
 
-def load_tools(references: Iterable[str]) -> Tools:
+def load_tools(references: Iterable[str], language: str = "javascript") -> Tools:
     """Import tools; modules of the current directory are found too.
+
+    Args:
+        references: As given with `--tools`.
+        language: Of the code; functions are named as it is usual there.
 
     Raises:
         ConfigurationError: A reference cannot be imported, or is nothing to call.
         BridgeError: A function cannot be called with named fields.
     """
-    items = [item for reference in references for item in _load(reference)]
+    items = [item for reference in references for item in _load(reference, language)]
     return Tools(
         tuple(item for item in items if isinstance(item, Bridge)),
         tuple(item for item in items if isinstance(item, HostTool)),
     )
 
 
-def _load(reference: str) -> Iterator[Bridge | HostTool]:
+def _load(reference: str, language: str) -> Iterator[Bridge | HostTool]:
     module_name, _, attribute = reference.partition(":")
     _check_name(reference, module_name)
     module = _import(reference, module_name)
@@ -64,7 +69,8 @@ def _load(reference: str) -> Iterator[Bridge | HostTool]:
                 f"{_offer(module)}"
             )
         target = getattr(target, part)
-    yield from _items(target, reference)
+    for item in _items(target, reference):
+        yield _item(item, reference, language)
 
 
 def _check_name(reference: str, module_name: str) -> None:
@@ -106,17 +112,16 @@ def _not_importable(reference: str, module_name: str, error: BaseException) -> C
     )
 
 
-def _items(target: Any, reference: str) -> Iterator[Bridge | HostTool]:
+def _items(target: Any, reference: str) -> Iterable[Any]:
     if isinstance(target, ModuleType):
         found = _public(target)
         if not found:
             raise ConfigurationError(f"--tools {reference}: {_offer(target)}")
-        target = list(found.values())
-    for item in target if isinstance(target, (list, tuple)) else [target]:
-        yield _item(item, reference)
+        return found.values()
+    return target if isinstance(target, (list, tuple)) else [target]
 
 
-def _item(item: Any, reference: str) -> Bridge | HostTool:
+def _item(item: Any, reference: str, language: str) -> Bridge | HostTool:
     if isinstance(item, HostTool):
         return item
     if isinstance(item, Bridge):
@@ -133,7 +138,7 @@ def _item(item: Any, reference: str) -> Bridge | HostTool:
         )
     owner = f"{getattr(item, '__module__', None) or 'builtins'}.{item.__qualname__}"
     try:
-        plain = Bridge(name=f"tools.{camel_case(name)}", handler=item, owner=owner)
+        plain = Bridge(name=f"tools.{guest_name(name, language)}", handler=item, owner=owner)
     except BridgeError as error:
         raise BridgeError(f"--tools {reference}: {error}") from error
     return plain if plain.is_async else attrs.evolve(plain, handler=_detached(item))
@@ -165,12 +170,6 @@ def _offer(module: ModuleType) -> str:
 def _shown(item: Any) -> str:
     text = repr(item)
     return text if len(text) <= 60 else f"a {type(item).__name__}"
-
-
-def camel_case(name: str) -> str:
-    """A Python name as guests see it: `read_file` becomes `readFile`."""
-    first, *rest = [part for part in name.split("_") if part] or [name]
-    return first[:1].lower() + first[1:] + "".join(p[:1].upper() + p[1:] for p in rest)
 
 
 def _detached(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
