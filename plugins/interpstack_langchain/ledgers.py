@@ -153,7 +153,7 @@ class EvalLedger:
     async def load(self) -> Sequence[Mapping[str, Any]]:
         """All entries, in order; what calls returned beside their values is returned again.
 
-        Read anew, whatever was read before: another run of the same eval may have gone on meanwhile.
+        Read anew, whatever was read before: another run of the eval may have gone on meanwhile.
         """
         remembered = self.ledgers.remembered(self.key)
         if not (self.checkpoint.resuming or remembered):
