@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -342,7 +343,9 @@ class _Run:
                 woken.cancel()
             if not guest.done():  # left early: nobody may touch the realm before it has stopped
                 guest.cancel()
-                await asyncio.wait({guest})
+            while not guest.done():
+                with suppress(asyncio.CancelledError):  # one more; the first is raised below
+                    await asyncio.wait({guest})
         return guest.result()
 
     async def _take(self, progress: Progress) -> None:

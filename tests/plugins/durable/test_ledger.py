@@ -275,6 +275,33 @@ async def test_what_ends_while_a_pause_waits_for_others_is_kept_at_once(
     assert len(host.done) == 4
 
 
+COMPUTES = """
+const slow = kit.slow({n: 1});
+await kit.free({n: 2});
+for (const end = Date.now() + 1e9, step = 1; Date.now() < end;);
+"""
+
+
+async def test_what_ends_while_the_guest_computes_is_kept_however_often_it_is_cancelled(
+    host: Host,
+) -> None:
+    host.names = ("free", "slow")
+    running = asyncio.ensure_future(host.run(COMPUTES))
+    async with asyncio.timeout(30):
+        while not any("kept" in e for e in host.memory.entries):  # noqa: ASYNC110 - of a store
+            await asyncio.sleep(0.01)
+    for _ in range(3):  # nobody touches the guest before it has stopped
+        running.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert sorted(host.done) == [1, 2]
+    again = await host.run(COMPUTES)
+    assert again.error is not None
+    assert again.error.name == "Timeout"
+    assert sorted(host.done) == [1, 2]
+
+
 @attrs.define(eq=False)
 class Stolen(Mapping[str, Any]):
     """A recorded step that no run can be compared with."""
