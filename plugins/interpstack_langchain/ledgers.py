@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import attrs
@@ -23,7 +25,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt
 
-from interpstack import Ledger, Request, call_blocking
+from interpstack import Ledger, Request, Slots, call_blocking
 from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload
 from interpstack_langchain.scopes import (
     Checkpoint,
@@ -86,6 +88,8 @@ class Ledgers:
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
+    _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict, init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def open(self, request: ToolCallRequest, is_async: bool) -> EvalLedger | None:
         """The ledger of an eval; `None` where nothing can be kept.
@@ -115,6 +119,24 @@ class Ledgers:
     def forget(self, key: str) -> None:
         """Forget an eval that has ended."""
         self._remembered.pop(key, None)
+
+    @asynccontextmanager
+    async def alone(self, ledger: EvalLedger | None) -> AsyncIterator[None]:
+        """Run an eval while no other run of it does, in this process."""
+        if ledger is None:
+            yield
+            return
+        with self._lock:
+            slots, users = self._runs.get(ledger.key, (Slots(1), 0))
+            self._runs[ledger.key] = slots, users + 1
+        try:
+            async with slots.slot():
+                yield
+        finally:
+            with self._lock:
+                slots, users = self._runs.pop(ledger.key)
+                if users > 1:
+                    self._runs[ledger.key] = slots, users - 1
 
 
 @attrs.define(eq=False)

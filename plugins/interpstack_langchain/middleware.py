@@ -284,7 +284,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         update: dict[str, Any] = {}
         try:
             if self._mode.scope == "call":
-                async with self.stack.session() as session:
+                async with self._ledgers.alone(running.store), self.stack.session() as session:
                     session.bind(turn)
                     outcome = await session.eval(Cell(source=code))
             else:

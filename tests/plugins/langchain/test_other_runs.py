@@ -276,7 +276,8 @@ async def test_a_record_that_failed_is_no_second_call(
     assert till.payees == ["Ann", "Bob"]
 
 
-async def test_two_answers_at_once_are_one_call(talk: Any) -> None:
+@pytest.mark.parametrize("mode", ["thread", "turn", "call"])
+async def test_two_answers_at_once_are_one_call(talk: Any, mode: str) -> None:
     paid = []
 
     @tool
@@ -286,7 +287,7 @@ async def test_two_answers_at_once_are_one_call(talk: Any) -> None:
         await asyncio.sleep(0.1)
         return "receipt"
 
-    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True})
+    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True}, mode=mode)
     await chat.turn("await tools.pay({to: 'Ann'})")
     chat.say([AIMessage("done")])  # one end for each
     both = [chat.agent.ainvoke(decide("approve"), CONFIG) for _ in range(2)]
