@@ -19,10 +19,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import attrs
 
-from interpstack.errors import BridgeError
+from interpstack.errors import BridgeError, ConfigurationError
 from interpstack.values import UNDEFINED
 
-__all__ = ["Signature", "shown"]
+__all__ = ["Signature", "expect", "shown"]
 
 _SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a string"),
@@ -43,6 +43,16 @@ def shown(value: Any) -> str:
         # Python does not write whole numbers of very many digits, either.
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expect(value: Any, kind: type, accepted: str) -> None:
+    """Refuse what is of another type.
+
+    Raises:
+        ConfigurationError: It is.
+    """
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{accepted}; got {shown(value)}")
 
 
 class _Mismatch(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,24 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from interpstack.arguments import shown
+from interpstack.arguments import expect
 from interpstack.bridges import BridgeSet
 from interpstack.driver import Recording, run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm
-from interpstack.errors import (
-    ConfigurationError,
-    EngineFailure,
-    ImageError,
-    SessionClosed,
-    UnsupportedValue,
-)
+from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
 from interpstack.requests import GuestException
-from interpstack.states import SessionState, expanded, notice_of_values, squeezed, take_state
+from interpstack.states import (
+    SessionState,
+    check_portable,
+    expanded,
+    notice_of_values,
+    squeezed,
+    take_state,
+)
 from interpstack.turns import Turn
 from interpstack.workers import Slots, run_guest, run_sync
 
@@ -153,7 +153,7 @@ class Session:
             BridgeNameClash: Two bridges of this turn cannot stand side by side.
             ConfigurationError: It is no `Turn`.
         """
-        _expect(turn, Turn, "bind takes a Turn")
+        expect(turn, Turn, "bind takes a Turn")
         self._stack.bridge_set(turn)
         self._turn = turn
 
@@ -163,7 +163,7 @@ class Session:
         Raises:
             ConfigurationError: It is no text.
         """
-        _expect(text, str, "notify takes text")
+        expect(text, str, "notify takes text")
         self._notices.append(text)
 
     # -- state -----------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class Session:
             ConfigurationError: It is no image.
             ImageError: The image is damaged or of another build. The state is as it was.
         """
-        _expect(image, Image, "restore takes an Image, as image() gives it")
+        expect(image, Image, "restore takes an Image, as image() gives it")
         async with self._exclusive():
             bridges = self._stack.bridge_set(self._turn)
             engine, limits = self._stack.engine, self._stack.limits
@@ -218,7 +218,7 @@ class Session:
             ImageError: Neither can be opened. The state is as it was.
             UnsupportedValue: Its values are not portable. The state is as it was.
         """
-        _expect(state, SessionState, "restore_state takes a SessionState")
+        expect(state, SessionState, "restore_state takes a SessionState")
         if state.image is not None:
             try:
                 await self.restore(state.image)
@@ -229,7 +229,7 @@ class Session:
                 return ()
         if state.values is None:
             raise ImageError("nothing of the state was stored")
-        await _off_loop(partial(_check_portable, state.values))
+        await _off_loop(partial(check_portable, state.values))
         await self.reset()
         await self._load(state.values)
         return (notice_of_values(state.values),)
@@ -253,7 +253,7 @@ class Session:
             ConfigurationError: It is no mapping of names to values.
             UnsupportedValue: One of them is not portable.
         """
-        await _off_loop(partial(_check_portable, values))
+        await _off_loop(partial(check_portable, values))
         await self._load(values)
 
     async def _load(self, values: Mapping[str, Any]) -> None:
@@ -489,23 +489,6 @@ class Session:
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
             yield
-
-
-def _expect(value: Any, kind: type, accepted: str) -> None:
-    if not isinstance(value, kind):
-        raise ConfigurationError(f"{accepted}; got {shown(value)}")
-
-
-def _check_portable(values: Any) -> None:
-    accepted = "load takes a mapping of names to portable values, as values() gives them"
-    _expect(values, Mapping, accepted)
-    for name, value in values.items():
-        _expect(name, str, f"{accepted}, and names are strings")
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            told = f"the value is not portable: {error}; {accepted}"
-            raise UnsupportedValue(told, f"$.{name}"[:200]) from error
 
 
 async def _off_loop(function: Callable[[], _T]) -> _T:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
+from interpstack.arguments import expect
 from interpstack.engine import Capability, Engine, Image, Realm
-from interpstack.errors import EngineFailure
+from interpstack.errors import EngineFailure, UnsupportedValue
 
-__all__ = ["SessionState", "expanded", "notice_of_values", "squeezed", "take_state"]
+__all__ = [
+    "SessionState",
+    "check_portable",
+    "expanded",
+    "notice_of_values",
+    "squeezed",
+    "take_state",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -51,6 +60,24 @@ def take_state(
         if image is None:
             raise
         return SessionState(image=image)
+
+
+def check_portable(values: Any) -> None:
+    """Refuse what no realm can define globals from.
+
+    Raises:
+        ConfigurationError: It is no mapping of names to values.
+        UnsupportedValue: One of them is not portable.
+    """
+    accepted = "load takes a mapping of names to portable values, as values() gives them"
+    expect(values, Mapping, accepted)
+    for name, value in values.items():
+        expect(name, str, f"{accepted}, and names are strings")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            told = f"the value is not portable: {error}; {accepted}"
+            raise UnsupportedValue(told, f"$.{name}"[:200]) from error
 
 
 def notice_of_values(values: Mapping[str, Any]) -> str:
