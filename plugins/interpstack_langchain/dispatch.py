@@ -56,7 +56,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         made = running.call_for(twin, given, context)
         if isinstance(made, str):
             return made
-        event = {"type": "subagent", "id": running.call_id(context)}
+        event = {"type": "subagent", "id": running.event_id(context)}
         running.emit({**event, "phase": "start", **_described(wanted)})
         begun = time.monotonic()
         try:

@@ -91,6 +91,10 @@ class EvalCall:
         """
         return f"{self.id}:{self._place}:{context.request_id}"
 
+    def event_id(self, context: CellContext) -> str:
+        """The id of an inner call among those of its eval, as progress events tell it."""
+        return f"{self.id}:{context.request_id}"
+
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """What makes interrupts and subgraphs of an inner call its own."""
         if self.store is None or context.ledger is None:
@@ -196,14 +200,13 @@ def host_tool(tool: BaseTool) -> HostTool:
 
 async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
     running = running_eval.get()
-    call_id = running.call_id(context)
     made = running.call_for(tool, given, context)
     if isinstance(made, str):
         return made
     tool, given = made
     if not running.listened:
         return (await run_tool(tool, given, context))[0]
-    event = {"type": "tool", "id": call_id, "tool": tool.name}
+    event = {"type": "tool", "id": running.event_id(context), "tool": tool.name}
     running.emit({**event, "phase": "start", "input": _preview.repr(given)[:_PREVIEW_CHARS]})
     begun = time.monotonic()
     try:
