@@ -109,9 +109,9 @@ class CellLedger(Ledger):
         await self._append(kept_entry(asked, ended))
 
     def kept(self, asked: Sequence[Request]) -> Kept | None:
-        for entry in self._kept:
-            if entry["kept"]["pausing"]:
-                self._compare(entry["kept"]["asked"], asked)
+        pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
+        if pausing is not None:  # those that follow have the same
+            self._compare(pausing["asked"], asked)
         return read_kept(self._kept)
 
     async def pause(

@@ -162,7 +162,6 @@ class EvalLedger:
     ledgers: Ledgers
     offered: Sequence[str] = ()
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
-    _before: list[tuple[str, str, Any]] | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -218,13 +217,8 @@ class EvalLedger:
         """What tasks of the same step wrote in an earlier run of it: channels and values."""
         if not self.checkpoint.resuming:
             return []
-        return [(channel, value) for _, channel, value in await self._writes()]
-
-    async def _writes(self) -> list[tuple[str, str, Any]]:
-        """The writes that were there when the eval began: tasks, channels, values."""
-        if self._before is None:
-            self._before = self.checkpoint.writes(await self._tuple())
-        return self._before
+        writes = self.checkpoint.writes(await self._tuple())
+        return [(channel, value) for _, channel, value in writes]
 
     async def _tuple(self, config: Any = None) -> Any:
         """The eval's checkpoint, or another, as it is stored; `None` if it is not."""

@@ -330,17 +330,17 @@ class _Run:
         if ledger is None or self.replaying or not self.requests.open:
             return await run_guest(step, self.execution.interrupt)
         guest = asyncio.ensure_future(run_guest(step, self.execution.interrupt))
-        woken: asyncio.Future[Any] | None = None
         try:
             await asyncio.wait({guest}, timeout=_KEEP_SECONDS)
             while not guest.done():
-                if not await self._keep(ledger, None):
-                    woken = asyncio.ensure_future(self.requests.woken())
+                if await self._keep(ledger, None):
+                    continue
+                woken = asyncio.ensure_future(self.requests.woken())
+                try:
                     await asyncio.wait({guest, woken}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
                     woken.cancel()
         finally:
-            if woken is not None:
-                woken.cancel()
             if not guest.done():  # left early: nobody may touch the realm before it has stopped
                 guest.cancel()
             while not guest.done():

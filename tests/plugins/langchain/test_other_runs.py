@@ -71,20 +71,21 @@ async def cancelled(chat: Any, code: str, until: Callable[[], bool]) -> None:
         await run
 
 
-small = pytest.mark.parametrize(
-    "options",
-    [{}, {"engine": "v8"}, {"max_snapshot_bytes": 3000}],
-    ids=["image", "v8", "values"],
+@pytest.fixture(
+    params=[{}, {"engine": "v8"}, {"max_snapshot_bytes": 3000}], ids=["image", "v8", "values"]
 )
+def options(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """How a state is stored: as an image, as what V8 has in its place, or as values."""
+    if request.param.get("engine") == "v8":
+        pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+    given: dict[str, Any] = request.param
+    return given
 
 
-@small
 async def test_calls_have_their_ids_where_the_realm_is_another(
     talk: Any, till: Till, options: dict[str, Any]
 ) -> None:
     """An engine counts requests in its realm; one that comes from values begins anew."""
-    if options.get("engine") == "v8":
-        pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
     chat = talk(tools=till.tools, ptc=till.names, **options)
     await chat.turn("await tools.pay({to: 'Zoe'})")
     till.hangs = True
@@ -97,12 +98,9 @@ async def test_calls_have_their_ids_where_the_realm_is_another(
     assert len({key for _, key in (zoe, ann, bob)}) == 3
 
 
-@small
 async def test_an_approved_call_of_a_later_eval_is_made(
     talk: Any, till: Till, options: dict[str, Any]
 ) -> None:
-    if options.get("engine") == "v8":
-        pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
     saver = InMemorySaver()
     given = {"tools": till.tools, "ptc": till.names, "interrupt_on": {"pay": True}}
     chat = talk(checkpointer=saver, **given, **options)
