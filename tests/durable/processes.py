@@ -15,10 +15,11 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +117,14 @@ class Outermost(AgentMiddleware[Any, Any, Any]):
 def make_act(moment: Moments, parallel: bool, is_async: bool) -> StructuredTool:
     """A tool with an effect outside, told twice: as a line, and to somebody who knows keys."""
     provider = moment.folder / "provider"
-    provider.mkdir(exist_ok=True)
+    for folder in (provider, _unpaid(provider)):
+        folder.mkdir(exist_ok=True)
 
     def effect(n: int, salt: float, runtime: ToolRuntime) -> dict[str, int]:
         key = str(runtime.tool_call_id)
         moment(f"effect {n}")
         _append(moment.folder / "effects", json.dumps([n, key, salt]))
-        try:
-            with (provider / key.replace(":", "-")).open("x") as paid:
-                paid.write(str(n))
-        except FileExistsError:
-            pass  # known already: nothing is done for the same key again
+        _pay_once(provider / key.replace(":", "-"), n)
         moment(f"effected {n}")
         return {"value": n * 10}
 
@@ -208,6 +206,24 @@ async def run(job: dict[str, Any]) -> None:
             moment("returned")
             state, given, begun = await look(), None, False
         (folder / "answers").write_text(json.dumps(answers(state.values)))
+
+
+def _pay_once(paid: Path, n: int) -> None:
+    """Pay for a key, whole or not at all; a key that is known is not paid for again.
+
+    A process that dies in between leaves no file that is there but empty.
+    """
+    with tempfile.NamedTemporaryFile("w", dir=_unpaid(paid.parent)) as made:
+        made.write(str(n))
+        made.flush()
+        os.fsync(made.fileno())
+        with suppress(FileExistsError):
+            os.link(made.name, paid)
+
+
+def _unpaid(provider: Path) -> Path:
+    """Where payments are that are not made yet, on the same file system."""
+    return provider.with_name("unpaid")
 
 
 def _append(path: Path, line: str) -> None:
