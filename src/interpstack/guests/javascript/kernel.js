@@ -67,6 +67,9 @@
   const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
   const valueOfBigint = uncurry(BigInt.prototype.valueOf), valueOfSymbol = uncurry(Symbol.prototype.valueOf);
   const symbolToStringTag = Symbol.toStringTag;
+  // An engine's own are fifty times faster; older engines have none.
+  const nativeToBase64 = Bytes.prototype.toBase64 && uncurry(Bytes.prototype.toBase64);
+  const nativeFromBase64 = Bytes.fromBase64 && uncurry(Bytes.fromBase64);
   const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
   function list() { return setPrototypeOf([], null); }
@@ -323,9 +326,10 @@
     return new Bytes(typedBuffer(value), typedOffset(value), typedBytes(value));
   }
   function toBase64(bytes) {
+    const length = typedLength(bytes), size = 4 * floor((length + 2) / 3);
+    if (encodedChars + size > limits.valueChars) bounded({ length: size, __proto__: null });
+    if (nativeToBase64 !== undefined) return nativeToBase64(bytes);
     let text = "";
-    const length = typedLength(bytes);
-    if (length > limits.valueChars) bounded({ length, __proto__: null });
     for (let i = 0; i < length; i += 3) {
       const b = i + 1 < length ? bytes[i + 1] : 0, c = i + 2 < length ? bytes[i + 2] : 0;
       text += base64[bytes[i] >> 2] + base64[((bytes[i] & 3) << 4) | (b >> 4)]
@@ -379,6 +383,7 @@
   const base64Codes = new Bytes(128);
   for (let i = 0; i < 64; i++) base64Codes[charCode(base64, i)] = i;
   function fromBase64(text) {
+    if (nativeFromBase64 !== undefined) return nativeFromBase64(Bytes, text);
     const padding = text[text.length - 1] !== "=" ? 0 : text[text.length - 2] !== "=" ? 1 : 2;
     const bytes = new Bytes((text.length / 4) * 3 - padding);
     for (let i = 0, at = 0; i < text.length; i += 4) {
