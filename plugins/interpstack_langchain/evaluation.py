@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from interpstack import run_sync
 from interpstack_langchain.inner import EvalCall, running_eval
@@ -42,8 +42,7 @@ class EvalTool(BaseTool):
         evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
         language: str,
     ) -> EvalTool:
-        schema = PythonEvalSchema if language == "python" else EvalSchema
-        tool = cls(name=name, description=description, args_schema=schema)
+        tool = cls(name=name, description=description, args_schema=_schema(language))
         tool._evaluate = evaluate
         return tool
 
@@ -67,3 +66,13 @@ class EvalTool(BaseTool):
                 "create_agent(middleware=[…]) instead of passing the tool alone"
             )
         return running
+
+
+def _schema(language: str) -> type[BaseModel]:
+    """The tool's input, with the engine's language in its description."""
+    if language == "python":
+        return PythonEvalSchema
+    if language == "javascript":
+        return EvalSchema
+    code: Any = (str, Field(description=code_description(language)))
+    return create_model("EvalSchema", __base__=EvalSchema, code=code)

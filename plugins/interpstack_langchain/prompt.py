@@ -9,7 +9,10 @@ from interpstack_langchain.options import Options
 
 __all__ = ["code_description", "interpreter_section", "tool_description"]
 
-_NAMES = {"javascript": "JavaScript", "python": "Python"}
+#: Titles of guest languages; of any other one the model reads the name that its engine declares.
+_TITLES = {"javascript": "JavaScript", "typescript": "TypeScript", "python": "Python"}
+#: Languages whose prompt tells more than what holds for all.
+_FILES = {"javascript": "javascript", "typescript": "javascript", "python": "python"}
 
 _STATE = {
     "thread": "Variables persist across calls and turns of this conversation.",
@@ -20,8 +23,9 @@ _STATE = {
 
 def interpreter_section(options: Options, scope: str, language: str) -> str:
     """The section on the interpreter for the system prompt."""
-    return _text(_file(language)).format(
+    return _text(_FILES.get(language, "other")).format(
         tool=options.tool_name,
+        language=_title(language),
         state=_STATE[scope],
         cpu="no limit" if options.timeout is None else f"{options.timeout:g} s",
         memory=options.memory_limit // 2**20,
@@ -31,19 +35,21 @@ def interpreter_section(options: Options, scope: str, language: str) -> str:
 
 def tool_description(scope: str, language: str) -> str:
     """The description of the eval tool."""
-    name = _NAMES[_file(language)]
-    return f"Run {name} in a sandbox and get the value of its last expression. {_STATE[scope]}"
+    return (
+        f"Run {_title(language)} in a sandbox and get the value of its last expression. "
+        f"{_STATE[scope]}"
+    )
 
 
 def code_description(language: str) -> str:
     """The description of the eval tool's argument."""
-    return f"{_NAMES[_file(language)]} to run. The value of the last expression is returned."
+    return f"{_title(language)} to run. The value of the last expression is returned."
 
 
-def _file(language: str) -> str:
-    return "python" if language == "python" else "javascript"
+def _title(language: str) -> str:
+    return _TITLES.get(language, language)
 
 
 @cache
-def _text(language: str) -> str:
-    return (files("interpstack_langchain") / f"prompt.{language}.md").read_text("utf-8").strip()
+def _text(name: str) -> str:
+    return (files("interpstack_langchain") / f"prompt.{name}.md").read_text("utf-8").strip()

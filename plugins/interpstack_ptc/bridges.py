@@ -19,7 +19,7 @@ _FOUND = 20
 
 def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
     """Bridges for tools, as the guest's language calls them; none if there are no tools."""
-    spoken = languages.find(language) or languages.JAVASCRIPT
+    spoken = languages.find(language)
     named = guest_names(tools, spoken.name)
     for name, tool in named.items():
         yield Bridge(

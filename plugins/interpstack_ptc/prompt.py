@@ -21,23 +21,19 @@ def tools_section(language: str, turn: Turn) -> str | None:
     `Turn.options` may hold `tool_name`, the name of the tool that takes the code, and
     `ptc_prompt_chars`, characters that signatures may take before only names are listed.
     """
-    spoken = languages.find(language)
-    if not turn.tools or spoken is None:
+    if not turn.tools:
         return None
-    head = _text(spoken.name).replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
+    spoken = languages.find(language)
+    head = _text(spoken.prompt).replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
     named = guest_names(turn.tools, spoken.name)
     signatures = "\n".join(spoken.describe(name, tool) for name, tool in named.items())
     budget = turn.options.get("ptc_prompt_chars", DEFAULT_BUDGET_CHARS)
     if len(signatures) <= budget:
         return f"{head}\n\n{spoken.listing.format(signatures=signatures)}"
     listed = ", ".join(named)
-    return (
-        f'{head}\n\nThere are too many to show. `await tools.{spoken.search}("words")` finds '
-        f'some, `await tools.{spoken.look_up}("name")` shows a signature. '
-        f"Names on `tools`: {listed}"
-    )
+    return f"{head}\n\nThere are too many to show. {spoken.finding} Names on `tools`: {listed}"
 
 
 @cache
-def _text(language: str) -> str:
-    return (files("interpstack_ptc") / f"prompt.{language}.md").read_text("utf-8").strip()
+def _text(name: str) -> str:
+    return (files("interpstack_ptc") / f"prompt.{name}.md").read_text("utf-8").strip()

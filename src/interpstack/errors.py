@@ -88,7 +88,8 @@ class PluginLoadError(ConfigurationError):
         message = f"plugin {name!r} is installed but cannot be loaded: {cause}"
         missing = getattr(cause, "name", None)
         if isinstance(cause, ModuleNotFoundError) and missing:
-            message += f"; install what it needs with: {install_command(name)}"
+            command = install_command(name)
+            message += f"; install what it needs{f' with: {command}' if command else ''}"
         super().__init__(message)
 
 
@@ -149,29 +150,27 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-#: Extras of the distribution that carry a plugin of this project.
-_EXTRAS: dict[str, str] = {"v8": "v8", "monty": "monty", "node": "node", "process": "process"}
-
-
+#: Extras of the distribution that bring what a plugin of this project needs.
+_EXTRAS: frozenset[str] = frozenset({"monty", "process", "v8"})
 #: Plugins that every installation of the distribution has.
 _OWN = ("console", "durable", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
 
 
 def install_command(name: str) -> str:
-    """The command that most likely installs the plugin `name`."""
+    """The command that installs the plugin `name`; empty unless it is one of this project.
+
+    What another one's package is called is not guessed: the name may belong to anybody.
+    """
     if name in _EXTRAS:
-        return f"pip install 'interpstack[{_EXTRAS[name]}]'"
-    if name in _OWN:
-        return "pip install --force-reinstall interpstack"
-    return f"pip install interpstack-{name.replace('_', '-')}"
+        return f"pip install 'interpstack[{name}]'"
+    return "pip install --force-reinstall interpstack" if name in _OWN else ""
 
 
 def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
-    listed = ", ".join(known) or "none are installed"
-    message = f"unknown {kind} {name!r}; known: {listed}"
+    message = f"unknown {kind} {name!r}; known: {', '.join(known) or 'none are installed'}"
+    command = install_command(name)
+    if command:
+        return f"{message}. Install it with: {command}"
     if not _PACKAGE.fullmatch(name):  # nothing that could be installed
         return message
-    return (
-        f"{message}. If a package provides it, install that package first, for example: "
-        f"{install_command(name)}"
-    )
+    return f"{message}. If a package provides it, install that package first"

@@ -35,7 +35,9 @@ def test_every_error_is_public_and_one_of_ours(name: str) -> None:
         ("v8", "pip install 'interpstack[v8]'"),
         ("quickjs", "pip install --force-reinstall interpstack"),
         ("skills", "pip install --force-reinstall interpstack"),
-        ("my_own", "pip install interpstack-my-own"),
+        ("process", "pip install 'interpstack[process]'"),
+        ("node", ""),
+        ("my_own", ""),
     ],
 )
 def test_install_command(name: str, command: str) -> None:
@@ -51,6 +53,12 @@ def test_what_no_package_can_be_called_gets_no_install_advice(name: str) -> None
 
 def test_a_plugin_that_fails_otherwise_gets_no_install_advice() -> None:
     assert "pip" not in str(PluginLoadError("a", SyntaxError("bad")))
-    assert "pip install interpstack-a" in str(
-        PluginLoadError("a", ModuleNotFoundError("x", name="x"))
-    )
+
+
+def test_only_the_projects_own_packages_are_named_for_installation() -> None:
+    missing = ModuleNotFoundError("No module named 'x'", name="x")
+    assert str(PluginLoadError("a", missing)).endswith("No module named 'x'; install what it needs")
+    assert "with: pip install 'interpstack[v8]'" in str(PluginLoadError("v8", missing))
+    assert "with: pip install 'interpstack[v8]'" in str(UnknownEngine("v8", ["quickjs"]))
+    for name in ("node", "quikjs"):
+        assert "pip" not in str(UnknownEngine(name, ["quickjs"]))

@@ -95,7 +95,7 @@ def test_an_unknown_engine_lists_the_known_and_how_to_install(entries: Any) -> N
         InterpreterStack("quikjs")
     assert info.value.known == ("fake", "picky")
     assert "unknown engine 'quikjs'; known: fake, picky" in str(info.value)
-    assert "pip install interpstack-quikjs" in str(info.value)
+    assert str(info.value).endswith("provides it, install that package first")
     with pytest.raises(UnknownEngine, match=r"pip install 'interpstack\[v8\]'"):
         InterpreterStack("v8")
     with pytest.raises(PluginLoadError, match="'broken'"):
@@ -140,7 +140,7 @@ def test_options_and_an_engine_object_are_refused_together() -> None:
 
 def test_an_unknown_plugin_lists_the_known(entries: Any) -> None:
     entries(fake=_module("fake", FakeEngine))
-    with pytest.raises(UnknownPlugin, match=r"unknown plugin 'konsole'; known: fake.*pip install"):
+    with pytest.raises(UnknownPlugin, match=r"unknown plugin 'konsole'; known: fake. If a package"):
         InterpreterStack(FakeEngine(), plugins=["konsole"])
 
 
@@ -148,7 +148,7 @@ def test_a_plugin_that_lacks_a_package_names_it_and_the_command(entries: Any) ->
     entries(broken=None)
     with pytest.raises(PluginLoadError, match="No module named 'fake_plugin_broken'") as info:
         InterpreterStack(FakeEngine(), plugins=["broken"])
-    assert "pip install interpstack-broken" in str(info.value)
+    assert str(info.value).endswith("; install what it needs")
     assert isinstance(info.value.__cause__, ModuleNotFoundError)
 
 

@@ -100,7 +100,8 @@ def check_plugins(found: Survey) -> Iterator[Check]:
             continue
         fix = install_command(failed.name)
         if failed.distribution != "interpstack":
-            fix += f", or uninstall {failed.distribution or failed.name}"
+            brings = failed.distribution or "the distribution that brings it"
+            fix = f"install what it needs, or reinstall or uninstall {brings}"
         yield Check(f"plugin {failed.name}", _FAIL, failed.reason, fix)
     if not found.engines:
         yield Check("engines", _FAIL, "no installed plugin offers an engine", _REINSTALL)

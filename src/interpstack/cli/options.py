@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from interpstack.cli import languages
+from interpstack.cli.plugins import load_plugins
 from interpstack.cli.survey import survey
 from interpstack.cli.tools import load_tools
 from interpstack.engine import Capability, Cell, Engine
@@ -35,7 +36,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -
 
 
 def stack_options(command: _F) -> _F:
-    """Add `--engine`, `--tools`, `--skills`, `--timeout` and `--memory` to a command."""
+    """Add the options that `open_stack` takes to a command."""
     options = [
         click.option(
             "--engine", default="quickjs", show_default=True, help="Engine to run the code in."
@@ -45,6 +46,13 @@ def stack_options(command: _F) -> _F:
             metavar="MODULE[:ATTR]",
             multiple=True,
             help="Offer Python functions to the code, as tools.NAME; may be repeated.",
+        ),
+        click.option(
+            "--plugin",
+            "plugins",
+            metavar="NAME|MODULE:ATTR",
+            multiple=True,
+            help="Add a plugin: an installed one, or an object with hooks; may be repeated.",
         ),
         click.option(
             "--skills",
@@ -77,6 +85,7 @@ def open_stack(
     skills: Path | None,
     timeout: float | None,
     memory: int | None,
+    plugins: tuple[str, ...] = (),
 ) -> tuple[InterpreterStack, Turn]:
     """The stack, and the turn with the skills and the tools that are no bridges.
 
@@ -84,7 +93,8 @@ def open_stack(
         InterpstackError: An option is wrong.
     """
     # The stack needs the tools, and their names depend on what its engine runs.
-    language = find_engine(engine, PluginManager()).language
+    added = load_plugins(plugins)
+    language = find_engine(engine, PluginManager(added)).language
     loaded = load_tools(tools, language)
     given: dict[str, Any] = {}
     if timeout is not None:
@@ -94,8 +104,9 @@ def open_stack(
     # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
     limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
     wanted = {"ptc": loaded.host_tools, "skills": skills}
-    plugins = ["console", *(name for name, needed in wanted.items() if needed)]
-    stack = InterpreterStack(engine, plugins, bridges=loaded.bridges, limits=limits)
+    own = ["console", *(name for name, needed in wanted.items() if needed)]
+    listed = [*own, *(plugin for plugin in added if plugin not in own)]
+    stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
     options = {} if skills is None else {"skills": skills}
     return stack, Turn(tools=loaded.host_tools, options=options)
 

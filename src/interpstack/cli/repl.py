@@ -28,6 +28,7 @@ __all__ = ["command", "converse", "read_pipe"]
 def command(
     engine: str,
     tools: tuple[str, ...],
+    plugins: tuple[str, ...],
     skills: Path | None,
     timeout: float | None,
     memory: int | None,
@@ -39,7 +40,7 @@ def command(
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
-    stack, turn = open_stack(engine, tools, skills, timeout, memory)
+    stack, turn = open_stack(engine, tools, skills, timeout, memory, plugins)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(turn)
         shell = Shell(stack, session, runner)

@@ -36,6 +36,7 @@ def command(
     language: str | None,
     engine: str,
     tools: tuple[str, ...],
+    plugins: tuple[str, ...],
     skills: Path | None,
     timeout: float | None,
     memory: int | None,
@@ -47,7 +48,7 @@ def command(
     standard error. Exit status 1 means that the code failed.
     """
     cell = _cell(file, code, language)
-    stack, turn = open_stack(engine, tools, skills, timeout, memory)
+    stack, turn = open_stack(engine, tools, skills, timeout, memory, plugins)
     check_language(stack, cell)
     with stack:
         outcome = asyncio.run(_run(stack, turn, cell))

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import os
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +15,7 @@ import attrs
 
 from interpstack.bridges import Bridge
 from interpstack.cli.names import guest_name
+from interpstack.cli.references import attribute_of, import_named
 from interpstack.errors import BridgeError, ConfigurationError
 from interpstack.turns import HostTool
 
@@ -59,57 +57,11 @@ def load_tools(references: Iterable[str], language: str = "javascript") -> Tools
 
 def _load(reference: str, language: str) -> Iterator[Bridge | HostTool]:
     module_name, _, attribute = reference.partition(":")
-    _check_name(reference, module_name)
-    module = _import(reference, module_name)
-    target: Any = module
-    for part in attribute.split(".") if attribute else ():
-        if not hasattr(target, part):
-            raise ConfigurationError(
-                f"--tools {reference}: module {module_name!r} has no {attribute!r}; "
-                f"{_offer(module)}"
-            )
-        target = getattr(target, part)
+    given = f"--tools {reference}"
+    module = import_named(given, module_name)
+    target = attribute_of(given, module, attribute, _offer(module))
     for item in _items(target, reference):
         yield _item(item, reference, language)
-
-
-def _check_name(reference: str, module_name: str) -> None:
-    if module_name.endswith(".py") or "/" in module_name or "\\" in module_name:
-        stem = module_name.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
-        raise ConfigurationError(
-            f"--tools {reference}: takes a module name, not a path; change to the folder of the "
-            f"file and use --tools {stem}:ATTR"
-        )
-    if not all(part.isidentifier() for part in module_name.split(".")):
-        raise ConfigurationError(
-            f"--tools {reference!r}: takes MODULE or MODULE:ATTR, as in --tools mytools:read_file"
-        )
-
-
-def _import(reference: str, module_name: str) -> ModuleType:
-    folder = os.getcwd()  # noqa: PTH109
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        return import_module(module_name)
-    except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if module_name == missing or module_name.startswith(missing + "."):
-            raise ConfigurationError(
-                f"--tools {reference}: there is no module {missing!r}, neither in the current "
-                "directory nor among the installed packages; install it, or change the directory"
-            ) from error
-        raise _not_importable(reference, module_name, error) from error
-    except (Exception, SystemExit) as error:
-        raise _not_importable(reference, module_name, error) from error
-
-
-def _not_importable(reference: str, module_name: str, error: BaseException) -> ConfigurationError:
-    cause = f"{type(error).__name__}: {error}".rstrip(": ")
-    return ConfigurationError(
-        f"--tools {reference}: module {module_name!r} cannot be imported: {cause}; "
-        f"'python -c \"import {module_name}\"' shows where"
-    )
 
 
 def _items(target: Any, reference: str) -> Iterable[Any]:

@@ -13,6 +13,9 @@ from langchain_core.tools import tool
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
+from interpstack_langchain.evaluation import EvalTool
+from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import interpreter_section, tool_description
 
 
 @tool
@@ -230,3 +233,19 @@ async def test_with_subagents_the_prompt_stays_below_4000(talk: Any) -> None:
     alone = talk(tools=[task], subagents=False)
     await alone.turn()
     assert "### Subagents in code" not in alone.model.seen[0][0].text
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [("javascript", "JavaScript"), ("typescript", "TypeScript"), ("postfix", "postfix")],
+)
+def test_the_model_reads_the_language_that_the_engine_declares(language: str, title: str) -> None:
+    section = interpreter_section(Options(), "thread", language)
+    described = tool_description("thread", language)
+    schema = EvalTool.make("eval", described, None, language).get_input_jsonschema()  # type: ignore[arg-type]
+    code = schema["properties"]["code"]["description"]
+    assert described.startswith(f"Run {title} in a sandbox")
+    assert code == f"{title} to run. The value of the last expression is returned."
+    assert title in section
+    assert ("JavaScript" in section) is (language == "javascript")
+    assert ("`await`" in section) is (language != "postfix")

@@ -16,6 +16,7 @@ from interpstack import (
     InterpreterStack,
     Turn,
 )
+from interpstack.testing import FakeEngine
 
 Make = Callable[..., HostTool]
 
@@ -223,3 +224,29 @@ def test_the_prompt_names_the_tool_that_takes_the_code(stack: InterpreterStack, 
     text = stack.prompt(Turn(tools=many.tools[:1], options={"tool_name": "run_js"}))
     assert "`run_js`" in text
     assert "`eval`" not in text
+
+
+async def test_an_unknown_language_is_not_taken_for_javascript(make_tool: Make) -> None:
+    class Other(FakeEngine):
+        language = "postfix"
+
+    tool = make_tool("web_search", description="Search the web.")
+    stack = InterpreterStack(Other(), plugins=["ptc"])
+    told = stack.prompt(Turn(tools=[tool]))
+    assert "`tools.webSearch`: Search the web. Fields, as JSON Schema: `{" in told
+    for word in ("Promise", "await", "declare", "ts\n"):
+        assert word not in told
+    bridges = {bridge.name: bridge for bridge in stack.bridge_set(Turn(tools=[tool]))}
+    with pytest.raises(TypeError, match="takes one object of the fields that its input schema"):
+        await bridges["tools.webSearch"].handler(3, CellContext("key", None))
+    assert (await bridges["tools.$describe"].handler("webSearch")).startswith("- `tools.web")
+
+
+def test_many_tools_in_an_unknown_language_are_only_named(make_tool: Make) -> None:
+    class Other(FakeEngine):
+        language = "postfix"
+
+    tools = [make_tool(f"tool_{n}", description="x" * 100) for n in range(50)]
+    told = InterpreterStack(Other(), plugins=["ptc"]).prompt(Turn(tools=tools))
+    assert "`tools.$search` finds some by words" in told
+    assert "await" not in told
