@@ -1,7 +1,8 @@
 """Budgets of an agent's turns, and what its models report that they used.
 
 Each turn has an account, on which its evals draw. Tokens and cost are noted by a callback handler:
-it is among the callbacks of the agent's own model, and of everything that code calls.
+it is among the callbacks of the agent's own model, and of everything that code calls. A model that
+code calls, such as a subagent's, is not called once more when nothing is left of either.
 
 What was drawn is told in the graph's state after each eval and each model call, and in the ledgers
 of evals in between, so that it counts when another process goes on with the turn.
@@ -25,6 +26,7 @@ from langgraph.config import get_config
 from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
+from interpstack_langchain.inner import running_eval
 from interpstack_langchain.state import drawn_of, turn_of
 
 __all__ = ["CostOf", "Spending"]
@@ -101,14 +103,18 @@ class Spending:
         """Let an eval draw on the account of its turn; what notes the usage of its calls."""
         account = self.account(turn, state)
         with account.use():
-            yield Reports(account, self.cost_of)
+            yield Reports(account, self.cost_of, stops=account)
 
     @contextmanager
     def model_call(self, turn: str, state: Mapping[str, Any]) -> Iterator[None]:
-        """Note what the agent's own model uses in the block."""
-        config = get_config()
-        with self.eval(turn, state) as reports:
-            callbacks = reports.among(config.get("callbacks"))
+        """Note what the agent's own model uses in the block.
+
+        It is stopped by no budget but that of the code which dispatched the agent.
+        """
+        config, account = get_config(), self.account(turn, state)
+        stops = None if running_eval.get(None) is None else account.parent
+        with account.use():
+            callbacks = Reports(account, self.cost_of, stops).among(config.get("callbacks"))
             token = var_child_runnable_config.set({**config, "callbacks": callbacks})
             try:
                 yield
@@ -122,15 +128,17 @@ class Reports(BaseCallbackHandler):
     Args:
         account: Where a model is called outside all of them.
         cost_of: The cost of a message, where models do not report it.
+        stops: The account without whose tokens and cost no model is called; `None` for none.
     """
 
     run_inline = True  # in the context of the call, which says whose it is
     raise_error = True  # a cost that cannot be counted would be no limit
-    ignore_chain = ignore_agent = ignore_retriever = ignore_chat_model = True
+    ignore_chain = ignore_agent = ignore_retriever = True
 
-    def __init__(self, account: Account, cost_of: CostOf | None) -> None:
+    def __init__(self, account: Account, cost_of: CostOf | None, stops: Account | None) -> None:
         self.account = account
         self.cost_of = cost_of
+        self.stops = stops
 
     def among(self, callbacks: Callbacks) -> Callbacks:
         """Callbacks with this handler; it takes the place of that of an outer eval.
@@ -138,11 +146,11 @@ class Reports(BaseCallbackHandler):
         What it draws is drawn on the accounts of outer evals, too, so theirs must not do it again.
         """
         if not isinstance(callbacks, BaseCallbackManager):
-            return [*self._kept(callbacks or []), self]
+            return [self, *self._kept(callbacks or [])]
+        # First: where it stops a call, no other handler has been told that the call begins.
         manager = callbacks.copy()
-        manager.handlers = self._kept(manager.handlers)
-        manager.inheritable_handlers = self._kept(manager.inheritable_handlers)
-        manager.add_handler(self, inherit=True)
+        manager.handlers = [self, *self._kept(manager.handlers)]
+        manager.inheritable_handlers = [self, *self._kept(manager.inheritable_handlers)]
         return manager
 
     def _kept(self, handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
@@ -150,6 +158,25 @@ class Reports(BaseCallbackHandler):
             if isinstance(handler, Reports):
                 self.cost_of = self.cost_of or handler.cost_of
         return [handler for handler in handlers if not isinstance(handler, Reports)]
+
+    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        self._check()
+
+    def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        """Stop a model's call, where what code may use is used up.
+
+        Raises:
+            BudgetExceeded: It is; out of a subagent, it is what the code catches.
+        """
+        account = self.stops
+        if account is None:
+            return
+        for kind in ("tokens", "cost"):
+            if account.left(kind) == 0:
+                raise account.exceeded(kind)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         account = Account.current() or self.account

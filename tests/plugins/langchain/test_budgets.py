@@ -16,6 +16,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from pydantic import Field
 
 from interpstack import Account, Budget, ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
@@ -207,7 +208,7 @@ class Crew:
     """A deep agent with a subagent `kid`, each with an interpreter."""
 
     def __init__(
-        self, codes: list[str], kid: list[str], note: Any, own: Any, inner: Any, **options: Any
+        self, codes: list[str], kid: Any, note: Any, own: Any, inner: Any, **options: Any
     ) -> None:
         tokens, kid_tokens = options.pop("tokens", (0, 0))
         self.outer = CodeInterpreterMiddleware(ptc=["note"], **own)
@@ -221,7 +222,9 @@ class Crew:
                     "name": "kid",
                     "description": "helps",
                     "system_prompt": "",
-                    "model": Replying(codes=kid, tokens=kid_tokens),
+                    "model": Replying(codes=kid, tokens=kid_tokens)
+                    if isinstance(kid, list)
+                    else kid,
                     "tools": [note],
                     "middleware": [self.inner],
                 }
@@ -322,6 +325,59 @@ async def test_code_can_catch_that_tokens_are_used_up(
         "<result>BudgetExceeded tokens task BudgetExceeded tokens tools.note</result>"
     ]
     assert noted == []
+
+
+class Endless(Replying):
+    """Goes on calling a tool, whatever it was told; it is called `calls` times at most."""
+
+    calls: int = 40
+    made: list[int] = Field(default_factory=list)
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
+        self.made.append(self.tokens)
+        if len(self.made) > self.calls:
+            return super()._generate(messages, *args, **kwargs)
+        call = {"name": "note", "args": {"text": "k"}, "id": f"k{len(self.made)}"}
+        reported: Any = {"usage_metadata": usage(self.tokens), "response_metadata": {"cost": 1.0}}
+        message = AIMessage("", tool_calls=[call], **reported)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@both
+@pytest.mark.parametrize("inner", [None, Budget(), Budget(tokens=10)])
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [(Budget(tokens=300), "300 tokens"), (Budget(cost=3), "3 cost")],
+    ids=["tokens", "cost"],
+)
+async def test_a_running_subagent_is_stopped_when_nothing_is_left(
+    crew: Any,
+    note: Any,
+    noted: list[str],
+    use_async: bool,
+    inner: Budget | None,
+    budget: Budget,
+    told: str,
+) -> None:
+    code = f"try {{ {DISPATCH} }} catch (e) {{ [e.name, e.tool, e.message].join('; ') }}"
+    kid = Endless(codes=[], tokens=100)
+    team = crew([code, "1"], kid, note, {"budget": budget}, {"budget": inner})
+    first, second = await team.run(use_async)
+    why = f"the budget of this turn is used up: {told}, 0 left"
+    assert first == f"<result>BudgetExceeded; task; {why}</result>"
+    assert second == f"{OVER}{why}</error>", "what the subagent spent counts"
+    assert (len(kid.made), len(noted)) == (3, 3)
+
+
+@both
+async def test_an_agents_own_model_is_not_stopped_by_an_account_of_the_host(
+    talk: Any, note: Any, noted: list[str]
+) -> None:
+    account = Account(Budget(tokens=5), name="the user")
+    chat = talk(tools=[note], ptc=["note"], budget=Budget())
+    with account.use():
+        told = await chat.run(model_message("1", usage_metadata=usage(10)))
+    assert told == [f"{OVER}the budget of the user is used up: 5 tokens, 0 left</error>"]
 
 
 @both
