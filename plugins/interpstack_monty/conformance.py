@@ -38,6 +38,7 @@ _MONTY: Final = attrs.evolve(
     parallel="import asyncio\nsum(await asyncio.gather(*[kit.echo(value=n) for n in range(100)]))",
     chance="import random\nrandom.random()",
     clock="import time\ntime.time()",
+    wait="import time\nnow = time.time\n" + str(PYTHON.wait),
     after_end="late = ''",
     deadlock="await kit.echo(value=1)",
     pollute="import math\nmath.pi = 1",

@@ -15,6 +15,7 @@ from interpstack import (
     Completion,
     EngineFailure,
     Execution,
+    GuestClock,
     GuestError,
     Progress,
     Settlement,
@@ -68,7 +69,7 @@ class MontyExecution(Execution):
         self._parked = b""  # the suspended cell, while it has no worker
         self._bound = ""
         self._blocked: int | None = None  # the request that `time.sleep` waits for
-        self._now = 0.0
+        self._clock = GuestClock()
         self._spent = 0.0
         self._turn_began = 0.0  # in the worker, by `time.perf_counter`
         self._source = ""  # as Monty gets it
@@ -88,12 +89,13 @@ class MontyExecution(Execution):
         execution._bound = told["bound"]
         execution._spent = told["spent"]
         execution._lines = told["lines"]
+        execution._clock = GuestClock(*told.get("clock", ()))
         return execution
 
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
-        self._now = now
+        self._clock.tell(now)
         if self._ended:
             return Progress()
         if self._parked:
@@ -167,6 +169,7 @@ class MontyExecution(Execution):
             "blocked": self._blocked,
             "spent": self._spent,
             "lines": self._lines,
+            "clock": [self._clock.time, self._clock.host],
             **self._outbox.told(),
         }
         if self._parked:
@@ -272,7 +275,7 @@ class MontyExecution(Execution):
                 self._blocked = request
                 return None
             return at.resume(answer)
-        answered = answer_system_call(name, at.args, self._now)
+        answered = answer_system_call(name, at.args, self._clock)
         return at.resume_not_handled() if answered is None else at.resume(answered)
 
     def _patience(self, cpu_seconds: float | None) -> float | None:

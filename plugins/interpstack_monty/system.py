@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+
+from interpstack import GuestClock
 
 __all__ = ["answer_system_call"]
 
 
-def answer_system_call(name: str, args: Sequence[Any], now: float) -> Any:
+_TIMES: Final = ("time.time", "datetime.now", "date.today")
+
+
+def answer_system_call(name: str, args: Sequence[Any], clock: GuestClock) -> Any:
     """The answer to a call of Monty's `os` kind; `None` leaves it refused.
 
     Args:
         name: As in `datetime.now`.
         args: What the guest gave.
-        now: The host's clock in seconds since 1970.
+        clock: The cell's.
     """
+    if name not in _TIMES:
+        return None
+    now = clock.read()
     if name == "time.time":
         return {"return_value": now}
     zone = args[0] if args and isinstance(args[0], dt.tzinfo) else None
@@ -24,6 +32,4 @@ def answer_system_call(name: str, args: Sequence[Any], now: float) -> Any:
         utc = dt.datetime.fromtimestamp(now, dt.UTC)
         moment = utc.astimezone(zone) if zone is not None else utc.replace(tzinfo=None)
         return {"return_value": moment}
-    if name == "date.today":
-        return {"return_value": dt.datetime.fromtimestamp(now, dt.UTC).date()}
-    return None
+    return {"return_value": dt.datetime.fromtimestamp(now, dt.UTC).date()}

@@ -32,6 +32,7 @@ from interpstack.errors import (
     UnknownPlugin,
     UnsupportedValue,
 )
+from interpstack.guests.clock import GuestClock
 from interpstack.hookspecs import hookimpl
 from interpstack.ledger import Kept, Ledger, Step, Suspension
 from interpstack.limits import Limits
@@ -69,6 +70,7 @@ __all__ = [
     "EngineFailure",
     "ErrorValue",
     "Execution",
+    "GuestClock",
     "GuestError",
     "GuestException",
     "GuestSource",

@@ -224,8 +224,9 @@ class Execution(abc.ABC):
         """Run the guest until it is idle, has ended, or is out of CPU time.
 
         Args:
-            now: The host's time in seconds since 1970; the guest's clock shows it until the
-                next poll.
+            now: The host's time in seconds since 1970. The guest's clock shows it at the first
+                reading of a cell; each reading moves that clock, and no poll puts it back (see
+                `GuestClock`).
             cpu_seconds: Guest time left for this cell; `None` for no limit.
 
         Returns:

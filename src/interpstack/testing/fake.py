@@ -8,7 +8,7 @@ Beside Python's builtins a cell has:
 | each bridge | `await weather.today(city="Oslo")`, or one dict; the request is made at once |
 | `gather(*awaitables)` | runs them side by side; gives the list of their values |
 | `sleep(seconds)` | the timer request |
-| `random()`, `now()` | chance from the cell's seed, time from the host's clock |
+| `random()`, `now()` | chance from the cell's seed, the time in seconds as `GuestClock` tells it |
 | `print(…)` | console output, delivered once a cell |
 | `ToolError` | what a failed request raises |
 """
@@ -39,6 +39,7 @@ from interpstack.engine import (
     Settlement,
 )
 from interpstack.errors import ConfigurationError, ImageError, UnsupportedValue
+from interpstack.guests.clock import GuestClock
 from interpstack.limits import Limits
 from interpstack.testing.scheduler import Promise, Scheduler, Stopped
 from interpstack.testing.script import Globals, describe, result_text, run_script
@@ -77,7 +78,7 @@ class FakeRealm(Realm):
             "gather": lambda *awaitables: self._current().scheduler.gather(awaitables),
             "sleep": lambda seconds: self._current().request("timer", seconds * 1000),
             "random": lambda: self._current().random(),
-            "now": lambda: self._current().now,
+            "now": lambda: self._current().clock.read(),
             "print": lambda *values, sep=" ": self._current().write(sep.join(map(str, values))),
             "ToolError": ToolError,
         }
@@ -130,7 +131,7 @@ class FakeExecution(Execution):
     """The run of one cell: tasks that wait for promises, and what they have queued."""
 
     def __init__(self, realm: FakeRealm, cell: Cell) -> None:
-        self.now = 0.0
+        self.clock = GuestClock()
         self.random = random.Random(cell.seed).random  # noqa: S311 - reproducible on purpose
         self.scheduler = Scheduler(realm.globals)
         self._realm = realm
@@ -145,7 +146,7 @@ class FakeExecution(Execution):
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
-        self.now = now
+        self.clock.tell(now)
         completion = None
         with self.scheduler.watch(cpu_seconds) as clock:
             try:

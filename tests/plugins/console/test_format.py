@@ -121,7 +121,7 @@ METHODS = [
     (
         'console.time("t"); console.time("t"); console.timeLog("t", "x", {a: 1});'
         'console.timeEnd("t"); console.timeEnd("t")',
-        "Label 't' already exists for console.time()\nt: 0ms x {a: 1}\nt: 0ms\n"
+        "Label 't' already exists for console.time()\nt: 1ms x {a: 1}\nt: 2ms\n"
         "No such label 't' for console.timeEnd()",
     ),
 ]

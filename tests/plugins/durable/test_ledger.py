@@ -157,6 +157,29 @@ async def test_chance_and_time_are_the_same_in_every_run(host: Host) -> None:
     assert host.done == [1, 2, 3]
 
 
+WAIT = """
+const end = Date.now() + 2000; let n = 0; while (Date.now() < end) n++;
+await kit.free({n});
+await kit.gated({n: Math.floor(performance.now())});
+[n, Date.now() - end].join()
+"""
+
+
+@pytest.mark.parametrize("suspends", [False, True])
+@pytest.mark.parametrize("engine", ["quickjs", "v8"])
+async def test_a_loop_that_waits_is_the_same_in_every_run(engine: str, suspends: bool) -> None:
+    host = Host(lambda: type(InterpreterStack(engine).engine)(), Memory(suspends=suspends))
+    for dies_after in (1, 2, None):
+        host.memory.dies_after = dies_after
+        with pytest.raises(Waits if dies_after is None else Died):
+            await host.run(WAIT)
+        await asyncio.sleep(0.01)
+    host.memory.decided = True
+    told = [(await host.run(WAIT)).text for _ in range(2)]
+    assert told[0] == told[1]
+    assert len(host.done) == 2  # what the guest passes is decided by its clock, and did not differ
+
+
 # -- another run ---------------------------------------------------------------------------
 
 OTHER = {

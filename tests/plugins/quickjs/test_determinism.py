@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -47,8 +48,60 @@ def test_the_same_run_twice(seed: int) -> None:
 def test_the_clock_is_that_of_the_poll() -> None:
     text, _ = _run(7)
     assert "1700000000250, " in text
-    assert '"2023-11-14T22:13:20.250Z"' in text
-    assert ', "answer", 1700000001500, 1250, ' in text
+    assert '"2023-11-14T22:13:20.251Z"' in text  # each reading is a millisecond later
+    # The answer came as long after the call as the host says: the three readings are not lost.
+    assert ', "answer", 1700000001503, 1254, ' in text
+
+
+def _readings(*times: float) -> list[float]:
+    """What the guest reads, twice in each poll at these times of the host's."""
+    source = """
+    const seen = [];
+    for (let n = 0; n < %d; n++) { seen.push(Date.now(), Date.now()); await host.get(n); }
+    seen
+    """
+    realm = QuickJSEngine().open(Limits(), _offer())
+    execution = realm.start(Cell(source=source % len(times), seed=1))
+    for now in times:
+        progress = execution.poll(now, 1.0)
+        execution.settle([Settlement(request.id, "0") for request in progress.requests])
+    completion = execution.poll(times[-1], 1.0).completion
+    realm.close()
+    assert completion is not None
+    readings: list[float] = json.loads(completion.text)
+    return readings
+
+
+def test_time_never_goes_back() -> None:
+    assert _readings(100.0, 99.0, 99.5) == [100_000, 100_001, 100_002, 100_003, 100_004, 100_005]
+
+
+def test_a_cell_begins_with_the_hosts_time() -> None:
+    source = "const end = Date.now() + 3600e3; while (Date.now() < end); Date.now() >= end"
+    realm = QuickJSEngine().open(Limits(), _offer())
+    texts = []
+    for code in (source, "Date.now()"):
+        execution = realm.start(Cell(source=code, seed=1))
+        completion = execution.poll(1000.0, 10.0).completion
+        execution.abort("the cell has ended")
+        assert completion is not None
+        texts.append(completion.text)
+    realm.close()
+    assert texts == ["true", "1000000"]
+
+
+def test_a_long_wait_is_caught_up_with() -> None:
+    source = """
+    const end = Date.now() + 5000; while (Date.now() < end); await host.get(0); Date.now() - end
+    """
+    realm = QuickJSEngine().open(Limits(), _offer())
+    execution = realm.start(Cell(source=source, seed=1))
+    (request,) = execution.poll(1000.0, 5.0).requests
+    execution.settle([Settlement(request.id, "0")])
+    completion = execution.poll(1006.0, 5.0).completion
+    realm.close()
+    assert completion is not None
+    assert completion.text == "1100"  # 6 s have passed, and the guest is 0.1 s ahead
 
 
 def test_every_word_of_the_seed_counts() -> None:

@@ -92,7 +92,8 @@
   const roots = table();      // first parts of bridge names -> what the guest sees there
   const guarded = table();    // those whose global the guest cannot change
   const builtin = table();    // names of globals that are not the guest's own
-  let clock = 0;              // host time in ms as of the last poll
+  let clock = 0;              // what the next reading of the time shows, in ms
+  let hostTime = 0;           // host time in ms as of the last poll
   let origin = 0;             // host time when the cell began
   let active = false;         // a cell runs; requests are accepted
   let nextId = 1;
@@ -127,14 +128,27 @@
     s0 = a | 0; s1 = b | 0; s2 = c | 0; s3 = d | 0;
     unmixed = 12;
   }
-  const now = () => clock;
+  // As `GuestClock` does it: each reading moves the time, so that a loop that waits for a moment
+  // ends; a poll brings it up to the host's, and never back.
+  const STEP = 1, LEAD = 100;
+  function now() {
+    const told = clock;
+    clock += STEP;
+    return told;
+  }
+  function tellTime(ms) {
+    const lead = clock - hostTime;
+    const next = ms + (lead < LEAD ? (lead > 0 ? lead : 0) : LEAD);
+    if (next > clock) clock = next;
+    hostTime = ms;
+  }
   const HostDate = function Date() {
-    if (new.target === undefined) return dateText(new DateClass(floor(clock)));
-    return construct(DateClass, arguments.length === 0 ? [floor(clock)] : arguments, new.target);
+    if (new.target === undefined) return dateText(new DateClass(floor(now())));
+    return construct(DateClass, arguments.length === 0 ? [floor(now())] : arguments, new.target);
   };
   defineProperty(HostDate, "length", { __proto__: null, value: 7 });
   defineProperty(HostDate, "prototype", { __proto__: null, value: DateClass.prototype, writable: false });
-  define(HostDate, "now", { now() { return floor(clock); } }.now);
+  define(HostDate, "now", { now() { return floor(now()); } }.now);
   define(HostDate, "parse", DateClass.parse);
   define(HostDate, "UTC", DateClass.UTC);
   define(DateClass.prototype, "constructor", HostDate);
@@ -1120,7 +1134,7 @@
       requested = called = imported = importing = 0;
       cell++;
       active = true;
-      clock = origin = told.now;
+      clock = hostTime = origin = told.now;
       script = told.script;
       label = told.label;
       seed(words[0], words[1], words[2], words[3]);
@@ -1128,7 +1142,7 @@
     // Answers: [[id, failed, value or {name, message, data}], …].
     resume(ms, answers, tagged) {
       if (taken) clearConsole();
-      clock = ms;
+      tellTime(ms);
       for (let i = 0; i < answers.length; i++) {
         const answer = answers[i];
         settleOne(answer[0], answer[1], tagged ? revive(answer[2]) : answer[2]);

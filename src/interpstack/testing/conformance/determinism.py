@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from interpstack.engine import Cell
+from typing import Any
+
+from interpstack.engine import Cell, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import CPU_SECONDS, EngineKit
 
@@ -31,6 +33,23 @@ class DeterminismTests(EngineKit, area=Area.DETERMINISM):
     def test_the_clock_is_the_hosts(self) -> None:
         texts = [self._at(now) for now in (1e9, 1e9, 1e9 + 0.5)]
         assert texts[0] == texts[1] != texts[2]
+
+    def test_waiting_for_a_moment_ends(self) -> None:
+        first, second = self._waited(), self._waited()
+        assert first == second  # the host's own clock counts for nothing
+        readings, text = first
+        assert 10 < readings["value"] < 100_000
+        assert text == "later"
+
+    def _waited(self) -> tuple[Any, str]:
+        with self.realm() as realm:
+            execution = realm.start(Cell(source=self.sample("wait"), seed=1))
+            (request,) = execution.poll(1e9, CPU_SECONDS).requests
+            execution.settle([Settlement(request.id, "0")])
+            completion = execution.poll(1e9 + 0.25, CPU_SECONDS).completion
+            assert completion is not None
+            assert completion.error is None, completion.error
+            return request.wire, completion.text
 
     def _at(self, now: float) -> str:
         with self.realm() as realm:

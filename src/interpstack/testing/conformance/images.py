@@ -11,7 +11,7 @@ from interpstack.engine import Capability, Cell, Image, Settlement
 from interpstack.errors import ImageError
 from interpstack.limits import Limits
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import EngineKit, bridge_set, finish, poll
+from interpstack.testing.conformance.kit import CPU_SECONDS, EngineKit, bridge_set, finish, poll
 
 __all__ = ["ForeignImageTests", "ImageTests", "SuspensionTests"]
 
@@ -110,6 +110,19 @@ class SuspensionTests(EngineKit, area=Area.SUSPENSION):
         second.close()
         assert done == 6
         assert progress.completion.text == "6 none"
+
+    def test_time_does_not_go_back_in_a_suspended_cell(self) -> None:
+        with self.realm() as first:
+            execution = first.start(Cell(source=self.sample("wait"), seed=1))
+            (request,) = execution.poll(1e9, CPU_SECONDS).requests
+            image = first.image()
+        second = self.engine.open(Limits(), bridge_set(), image)
+        execution = second.resume()
+        execution.settle([Settlement(request.id, "0")])
+        completion = execution.poll(1e9 + 0.25, CPU_SECONDS).completion
+        second.close()
+        assert completion is not None
+        assert (completion.error, completion.text) == (None, "later")
 
     def test_suspension_needs_images(self) -> None:
         assert Capability.IMAGES in self.engine.capabilities

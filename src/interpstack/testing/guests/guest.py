@@ -103,6 +103,8 @@ class Guest:
         loop: Computes for ever.
         chance: Shows a random number.
         clock: Shows the time, to the millisecond or finer.
+        wait: Reads the time until a second has passed, passes the number of readings to `kit.echo`,
+            and reads it once more; shows `later` if that is later. For `DETERMINISM`.
         kinds: The kinds of values that survive a way through this guest; see `KINDS`.
         sends: By name: a cell that passes a value to `kit.echo`, and that value as the host
             sees it.
@@ -154,6 +156,7 @@ class Guest:
     loop: str
     chance: str
     clock: str
+    wait: str | None = None
     kinds: frozenset[str] = KINDS
     sends: Mapping[str, tuple[str, Any]] = attrs.field(factory=dict)
     hoard: str | None = None

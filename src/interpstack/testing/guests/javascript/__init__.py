@@ -83,6 +83,14 @@ console.log('heard');
  await (async () => null.x)().catch(e => e.name)]
 """
 
+_WAIT = """
+const begun = Date.now();
+let read = 1, last = begun;
+for (; last < begun + 1000; read++) last = Date.now();
+await kit.echo({value: read});
+Date.now() > last && performance.now() > last - begun ? 'later' : 'earlier'
+"""
+
 JAVASCRIPT: Final = Guest(
     language="javascript",
     store="let kept = 41",
@@ -111,6 +119,7 @@ await kit.echo({value: await kit.echo({value})});
     loop="for (;;);",
     chance="Math.random()",
     clock="Date.now()",
+    wait=_WAIT,
     sends={
         name: (f"const sent = {source}; await kit.echo({{value: sent}}); 0", value)
         for name, (source, value) in _SENDS.items()

@@ -73,13 +73,21 @@ _STACKS = [
 ]  # fmt: skip
 
 _HOSTS = {
-    "no time passes": (
-        "const t = Date.now(); for (let i = 0; i < 1e5; i++); Date.now() - t + performance.now() * 0", "0",
+    "only readings move the time": (
+        "const t = Date.now(); for (let i = 0; i < 1e5; i++); [Date.now() - t, Date.now() - t, performance.now()]", "[1, 2, 3]",
     ),
     "one Date": (
-        "new Date().constructor === Date && new (new Date().constructor)().getTime() === Date.now()", "true",
+        "new Date().constructor === Date && new (new Date().constructor)().getTime() - Date.now()", "-1",
     ),
-    "the same clock": ("Math.abs(Date.prototype.constructor.now() - Date.now())", "0"),
+    "the formatted time": (
+        "const shown = (...given) => typeof Intl !== 'object' ? `${(given[0] ?? Date.now()) % 1000}` : "
+        "new Intl.DateTimeFormat('en', {fractionalSecondDigits: 3}).format(...given); "
+        "const parts = () => typeof Intl !== 'object' ? shown() : "
+        "new Intl.DateTimeFormat('en', {fractionalSecondDigits: 3}).formatToParts()[0].value; "
+        "const seen = [shown(Date.now()), shown(), shown(undefined), parts()]; "
+        "seen.map(text => (text - seen[0] + 1000) % 1000)", "[0, 1, 2, 3]",
+    ),
+    "the same clock": ("Date.prototype.constructor.now() - Date.now()", "-1"),
     "symbols": (
         "Reflect.ownKeys(globalThis).filter(k => typeof k === 'symbol' && k !== Symbol.toStringTag).length", "0",
     ),

@@ -50,6 +50,16 @@ class Never:
 await Never()
 """
 
+_WAIT = """
+begun = last = now()
+read = 1
+while last < begun + 1:
+    last = now()
+    read += 1
+await kit.echo(value=read)
+"later" if now() > last else "earlier"
+"""
+
 _SENDS = {
     "none": ("None", None),
     "minus zero": ("-0.0", -0.0),
@@ -96,6 +106,7 @@ PYTHON: Final = Guest(
     loop="while True: pass",
     chance="random()",
     clock="now()",
+    wait=_WAIT,
     sends={
         name: (f"sent = {source}\nawait kit.echo(value=sent)\n0", value)
         for name, (source, value) in _SENDS.items()

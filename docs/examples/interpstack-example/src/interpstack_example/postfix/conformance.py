@@ -68,6 +68,12 @@ POSTFIX = Guest(
     loop="[ true ] [ ] while",
     chance="random",
     clock="now",
+    wait="""
+        now "begun" set  begun "last" set  1 "count" set
+        [ last begun 1 + < ] [ now "last" set  count 1 + "count" set ] while
+        ( "value" count ) obj kit.echo await drop
+        last now < [ "later" ] [ "earlier" ] if
+    """,
     sends={
         name: (f'( "value" {source} ) obj kit.echo await drop', value)
         for name, (source, value) in _SENDS.items()

@@ -18,6 +18,7 @@ from interpstack import (
     ConfigurationError,
     Engine,
     Execution,
+    GuestClock,
     GuestError,
     Image,
     ImageError,
@@ -104,7 +105,7 @@ class PostfixExecution(Execution):
     def __init__(self, realm: PostfixRealm, cell: Cell) -> None:
         self._realm = realm
         self._source: str | None = cell.source
-        self._now = 0.0
+        self._clock = GuestClock()
         self._deadline: float | None = None
         self._interrupted = self._ended = False
         self._next_id = 1
@@ -116,7 +117,7 @@ class PostfixExecution(Execution):
         self._words: dict[str, tuple[int, Callable[..., Any]]] = {
             **WORDS,
             "go": (1, self._spawn),
-            "now": (0, lambda: self._now),
+            "now": (0, self._clock.read),
             "print": (1, self._print),
             "random": (0, random.Random(cell.seed).random),
             "set": (2, self._set),
@@ -126,7 +127,7 @@ class PostfixExecution(Execution):
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
-        self._now = now
+        self._clock.tell(now)
         begun = time.thread_time()
         self._deadline = None if cpu_seconds is None else begun + cpu_seconds
         completion, exhausted = None, False
