@@ -165,8 +165,15 @@ def payload(questions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def decisions(questions: Mapping[str, Mapping[str, Any]], answer: Any) -> dict[str, dict[str, Any]]:
+def decisions(
+    questions: Mapping[str, Mapping[str, Any]], answer: Any, tool_name: str
+) -> dict[str, dict[str, Any]]:
     """The decisions of an answer, by request.
+
+    Args:
+        questions: What was asked, by request.
+        answer: What somebody answered.
+        tool_name: The eval tool, which no call can be edited to.
 
     Raises:
         UnfitAnswer: The answer does not fit what was asked.
@@ -180,7 +187,7 @@ def decisions(questions: Mapping[str, Mapping[str, Any]], answer: Any) -> dict[s
     if len(given) != len(questions):
         raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
     return {
-        key: _decided(question, decision)
+        key: _decided(question, decision, tool_name)
         for (key, question), decision in zip(questions.items(), given, strict=True)
     }
 
@@ -196,7 +203,9 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
     )
 
 
-def _decided(question: Mapping[str, Any], decision: Mapping[str, Any]) -> dict[str, Any]:
+def _decided(
+    question: Mapping[str, Any], decision: Mapping[str, Any], tool_name: str
+) -> dict[str, Any]:
     """A decision as it is noted, or `UnfitAnswer`."""
     action = question["payload"]["action_requests"][0]
     allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
@@ -206,18 +215,26 @@ def _decided(question: Mapping[str, Any], decision: Mapping[str, Any]) -> dict[s
         raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
     noted = {"type": kind, "digest": question["digest"], "shown": name}
     if kind == "edit":
-        edited = decision.get("edited_action")
-        action = edited if isinstance(edited, Mapping) else {}
-        name, args = action.get("name", name), action.get("args")
-        if not isinstance(name, str) or not isinstance(args, Mapping):
-            raise UnfitAnswer(
-                f'edit {noted["shown"]} with "edited_action": {{"name": …, "args": {{…}}}}; '
-                f"got {edited!r:.200}"
-            )
-        return {**noted, "name": name, "args": dict(args)}
+        return {**noted, **_edited(name, decision.get("edited_action"), tool_name)}
     if kind == "respond" and not isinstance(message, str):
         raise UnfitAnswer(f'respond for {name} with a "message" of text')
     return {**noted, "message": message}
+
+
+def _edited(shown: str, edited: Any, tool_name: str) -> dict[str, Any]:
+    """The call that somebody wants in place of the one that was shown."""
+    action = edited if isinstance(edited, Mapping) else {}
+    name, args = action.get("name", shown), action.get("args")
+    if not isinstance(name, str) or not isinstance(args, Mapping):
+        raise UnfitAnswer(
+            f'edit {shown} with "edited_action": {{"name": …, "args": {{…}}}}; got {edited!r:.200}'
+        )
+    if name == tool_name:
+        raise UnfitAnswer(
+            f"{shown} cannot be edited to {name}, the tool that runs the code which calls it; "
+            "name another tool"
+        )
+    return {"name": name, "args": dict(args)}
 
 
 def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:

@@ -26,6 +26,7 @@ from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, HostTool, ReplayDivergence
 from interpstack_langchain.approvals import Approvals, decided
+from interpstack_langchain.call_names import call_name
 from interpstack_langchain.convert import to_guest
 from interpstack_langchain.ledgers import EvalLedger
 from interpstack_langchain.native import NativeCall, native_tool, noting
@@ -70,11 +71,12 @@ class EvalCall:
     store: EvalLedger | None = None
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     listened: bool = attrs.field(init=False)
+    _name: str = attrs.field(init=False)
     _place: str = attrs.field(init=False)
     _writer_failed: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self._place = _place(self.request)
+        self._name, self._place = call_name(self.request), _place(self.request)
         self.listened = not _is_empty(self.request.runtime.stream_writer)
         if self.store is not None:
             self.commands = self.store.commands
@@ -89,11 +91,11 @@ class EvalCall:
 
         Models may use their own ids again in another turn; calls of another message have others.
         """
-        return f"{self.id}:{self._place}:{context.request_id}"
+        return f"{self._name}:{self._place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
         """The id of an inner call among those of its eval, as progress events tell it."""
-        return f"{self.id}:{context.request_id}"
+        return f"{self._name}:{context.request_id}"
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """What makes interrupts and subgraphs of an inner call its own."""
@@ -129,6 +131,7 @@ class EvalCall:
     def _tool(self, name: str) -> BaseTool:
         """A tool of the agent that a reviewer named."""
         tools = {tool.name: tool for tool in self.request.runtime.tools}
+        tools.pop(self.request.tool_call["name"], None)  # an eval would wait for itself
         if name not in tools:
             known = ", ".join(sorted(tools))
             raise GuestException(f"a reviewer named the tool {name!r}; the agent has: {known}")

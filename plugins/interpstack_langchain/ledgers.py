@@ -27,6 +27,7 @@ from langgraph.types import Command, Interrupt
 
 from interpstack import Ledger, Request, Slots, call_blocking
 from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload
+from interpstack_langchain.call_names import call_name
 from interpstack_langchain.scopes import (
     Checkpoint,
     Scope,
@@ -49,14 +50,14 @@ _MAX_REMEMBERED: Final = 256
 _CHECKPOINT_SECONDS: Final = 10.0
 
 
-def eval_key(checkpoint: RunnableConfig, call_id: str) -> str:
+def eval_key(checkpoint: RunnableConfig, name: str) -> str:
     """Identifies an eval among all evals, the same in every run of it.
 
     Args:
         checkpoint: Identifies the checkpoint that the eval's step started from.
-        call_id: The model's id for the eval.
+        name: Of the model's call of it, among those of its message.
     """
-    return f"{checkpoint_key(checkpoint)}|{call_id}"
+    return f"{checkpoint_key(checkpoint)}|{name}"
 
 
 def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
@@ -102,8 +103,9 @@ class Ledgers:
         checkpoint = Checkpoint.of(config)
         if checkpoint is None:
             return None
-        key = eval_key(checkpoint.config, request.tool_call["id"] or "")
-        return EvalLedger(key, checkpoint, config, store, is_async, self)
+        key = eval_key(checkpoint.config, call_name(request))
+        tool_name = request.tool_call["name"]
+        return EvalLedger(key, checkpoint, config, store, is_async, self, tool_name)
 
     def remembered(self, key: str) -> Mapping[int, Mapping[str, Any]]:
         """Entries of an eval that ran in this process and did not end, by their places."""
@@ -150,6 +152,7 @@ class EvalLedger:
         store: Keeps the eval in the middle while it is paused, if the graph has one.
         is_async: Whether the checkpointer is used on the event loop of the caller.
         ledgers: Of the middleware.
+        tool_name: The eval tool.
         offered: Names that the eval's code may call, kept for a replay that has no agent.
         commands: State updates that inner calls returned, with the calls' ids, in order.
     """
@@ -160,6 +163,7 @@ class EvalLedger:
     store: BaseStore | None
     is_async: bool
     ledgers: Ledgers
+    tool_name: str
     offered: Sequence[str] = ()
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     _kept: bool = attrs.field(default=False, init=False)
@@ -352,7 +356,7 @@ class EvalLedger:
             return
         questions, asked = pause["questions"], self._question_id(number)
         if asked in given:
-            made = decisions(questions, given.pop(asked))
+            made = decisions(questions, given.pop(asked), self.tool_name)
             notes |= {f"decision {key}": decision for key, decision in made.items()}
             questions = {}
         self._given |= given

@@ -35,6 +35,7 @@ from interpstack import (
 )
 from interpstack_langchain import plugin
 from interpstack_langchain.approvals import Approvals
+from interpstack_langchain.call_names import unique_names
 from interpstack_langchain.commands import answer, reducers
 from interpstack_langchain.evaluation import EvalTool
 from interpstack_langchain.inner import EvalCall, running_eval
@@ -260,10 +261,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return EvalCall(request, run, approvals=self._approvals, store=store)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
-        state, done = _mapping(running.request.state), set[str]()
+        state, done = _mapping(running.request.state), list[str]()
         running_eval.set(running)
         if running.store is not None:
-            state, done = with_writes(state, await running.store.step_writes())
+            state, ended = with_writes(state, await running.store.step_writes())
+            done = unique_names(ended)  # of two calls with one id, the first runs first
         if self._spending is None:
             return self._answer(*await self._run(code, running, state, done), running)
         turn = self._turn_key(state)

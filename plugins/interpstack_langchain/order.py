@@ -10,11 +10,11 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 import attrs
-from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from interpstack_langchain.approvals import UnfitAnswer
+from interpstack_langchain.call_names import call_name, last_calls, unique_names
 
 __all__ = ["CallOrder", "Place"]
 
@@ -74,7 +74,7 @@ class CallOrder:
             return
         with self._lock:
             # Somebody may wait for this one already; a call that has ended is run once more.
-            call = self._next((message, request.tool_call["id"] or ""))
+            call = self._next((message, call_name(request)))
             while len(self._calls) > _MAX_CALLS:
                 self._calls.popitem(last=False)
         _set(call.arrived)
@@ -104,7 +104,7 @@ class CallOrder:
 
         Args:
             request: The model's call of the eval.
-            done: Ids of evals that ended in an earlier run of the step.
+            done: Names of evals that ended in an earlier run of the step.
 
         Raises:
             GraphInterrupt: One before it is paused; this one runs when the graph is resumed.
@@ -112,7 +112,7 @@ class CallOrder:
         message, ids = self._siblings(request)
         if not ids:
             return None
-        index = ids.index(request.tool_call["id"] or "")
+        index = ids.index(call_name(request))
         for earlier in ids[:index]:
             if earlier in done:
                 continue
@@ -146,18 +146,13 @@ class CallOrder:
         return call.raised
 
     def _siblings(self, request: ToolCallRequest) -> tuple[str, list[str]]:
-        """The message an eval stands in, and the ids of its evals that have no answer yet."""
-        state = request.state
-        messages = state.get("messages", []) if isinstance(state, dict) else []
-        message = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
-        if message is None:
+        """The message an eval stands in, and the names of its evals that have no answer yet."""
+        message, calls = last_calls(request.state)
+        names = unique_names(str(call["id"] or "") for call in calls)
+        evals = [n for n, c in zip(names, calls, strict=True) if c["name"] == self._tool_name]
+        if call_name(request) not in evals:
             return "", []
-        answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
-        calls = [c["id"] or "" for c in message.tool_calls if c["name"] == self._tool_name]
-        ids = [call_id for call_id in calls if call_id not in answered]
-        if request.tool_call["id"] not in ids or len(set(ids)) < len(ids):
-            return "", []
-        return f"{message.id}:{ids[0]}", ids
+        return f"{message}:{evals[0]}", evals
 
 
 def _set(future: Future[None]) -> None:

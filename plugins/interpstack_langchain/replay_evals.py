@@ -11,6 +11,7 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
+from interpstack_langchain.call_names import unique_names
 from interpstack_langchain.ledgers import eval_key, recorded_entries
 from interpstack_langchain.scopes import pending_calls
 from interpstack_langchain.state import joined, turn_of, with_writes
@@ -32,7 +33,7 @@ class RecordedEval:
         number: Its place among the thread's evals, from 1.
         key: Identifies it; see `eval_key`.
         namespace: Of the graph that ran it, empty for the outermost.
-        call_id: The model's id for it.
+        call_id: The model's id for it; with a number where two calls of a message have one id.
         began: When its step's checkpoint was made, as ISO 8601.
         code: What was run.
         entries: Its ledger.
@@ -77,11 +78,16 @@ def recorded_evals(
     for saved in found:
         calls = pending_calls(saved.checkpoint)
         others |= {str(call["name"]): None for call in calls}
-        own = [call for call in calls if call["name"] == tool_name and "code" in call["args"]]
-        ids = [str(call["id"] or "") for call in own]
-        for place, call in enumerate(own):
+        named = zip(unique_names(str(call["id"] or "") for call in calls), calls, strict=True)
+        own = [
+            (name, call)
+            for name, call in named
+            if call["name"] == tool_name and "code" in call["args"]
+        ]
+        names = [name for name, _ in own]
+        for place, (name, call) in enumerate(own):
             code = str(call["args"]["code"])
-            evals.append(_eval(saved, len(evals) + 1, code, ids[place], ids[:place]))
+            evals.append(_eval(saved, len(evals) + 1, code, name, names[:place]))
     if not evals:
         called = ", ".join(others) or "none"
         raise ConfigurationError(
@@ -162,7 +168,9 @@ def _told(writes: Iterable[tuple[str, str, Any]]) -> dict[str, str]:
         if channel == "messages"
         for message in (value if isinstance(value, list) else [value])
     ]
-    return {one.tool_call_id: one.text for one in messages if isinstance(one, ToolMessage)}
+    given = [one for one in messages if isinstance(one, ToolMessage)]
+    names = unique_names(one.tool_call_id for one in given)
+    return {name: one.text for name, one in zip(names, given, strict=True)}
 
 
 def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> Any:

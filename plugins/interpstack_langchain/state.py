@@ -135,7 +135,7 @@ def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
 
 def with_writes(
     state: Mapping[str, Any], writes: Sequence[tuple[str, Any]]
-) -> tuple[Mapping[str, Any], set[str]]:
+) -> tuple[Mapping[str, Any], list[str]]:
     """The state as tasks of the same step leave it that ended in an earlier run of the step.
 
     The graph does not show it yet: evals of one message all start from the state before them.
@@ -147,7 +147,7 @@ def with_writes(
     Returns:
         The state, and the ids of the tool calls that have their answer.
     """
-    seen, answered = dict(state), set()
+    seen, answered = dict(state), list[str]()
     for channel, value in writes:
         if channel == "interpreter_record":
             seen[channel] = joined(seen.get(channel) or [], [value])
@@ -157,7 +157,7 @@ def with_writes(
             seen[channel] = more(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
-            answered |= {one.tool_call_id for one in given if isinstance(one, ToolMessage)}
+            answered += [one.tool_call_id for one in given if isinstance(one, ToolMessage)]
     return seen, answered
 
 

@@ -228,7 +228,7 @@ async def test_an_edit_to_an_unknown_tool_is_an_error_in_the_guest(
     conversation = chat({"pay": True})
     await conversation.turn(CATCH)
     text = told(await decide(conversation, edited("pya", {})))
-    assert "a reviewer named the tool 'pya'; the agent has: ask, eval, mail, pay" in text
+    assert "a reviewer named the tool 'pya'; the agent has: ask, mail, pay" in text
     assert not effects
 
 
@@ -247,6 +247,7 @@ WRONG = [
     ({"decisions": [{"type": "edit"}]}, "edited_action"),
     ({"decisions": [edited("pay", [1])]}, "edited_action"),
     ({"decisions": [edited(7, {})]}, "edited_action"),
+    ({"decisions": [edited("eval", {"code": "1"})]}, "pay cannot be edited to eval, the tool that"),
     ({"decisions": [{"type": "respond"}]}, 'a "message" of text'),
     ({"decisions": [{"type": "respond", "message": 7}]}, 'a "message" of text'),
 ]

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
+from guests import without_restored
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command
+
+from interpstack_langchain.call_names import unique_names
 
 CONFIG = {"configurable": {"thread_id": "t"}}
 
@@ -47,7 +50,13 @@ class Till:
             """Look something up."""
             return at
 
-        self.tools = [pay, look]
+        @tool("pay")
+        def sync_pay(to: Any, tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
+            """Pay."""
+            self.paid.append((to, tool_call_id))
+            return f"receipt of {to}"
+
+        self.tools, self.sync_tools = [pay, look], [sync_pay, look]
         self.names = ["pay", "look"]
 
     @property
@@ -119,6 +128,51 @@ async def test_ids_differ_where_a_model_uses_its_own_again(talk: Any, till: Till
         await chat.turn(AIMessage("", tool_calls=[call]))
     (_, ann), (_, bob) = till.paid
     assert ann != bob
+
+
+def twins(*codes: str, ids: tuple[str, ...] = ("c0", "c0")) -> AIMessage:
+    """A message in which a model gives several evals one id."""
+    calls = [
+        {"name": "eval", "args": {"code": code}, "id": call_id}
+        for code, call_id in zip(codes, ids, strict=True)
+    ]
+    return AIMessage("", tool_calls=calls)
+
+
+TWINS = [
+    ("let n = 1; await tools.pay({to: 'Ann'})", "n += 1; await tools.pay({to: 'Bob'}) + n"),
+    ("await tools.pay({to: 'Ann'})", "await tools.pay({to: 'Ann'})"),
+]
+TOLD = [["receipt of Ann", "receipt of Bob2"], ["receipt of Ann", "receipt of Ann"]]
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize(
+    ("codes", "told"), list(zip(TWINS, TOLD, strict=True)), ids=["other", "same"]
+)
+@pytest.mark.parametrize("waits", [False, True], ids=["at once", "approved"])
+async def test_two_evals_of_one_message_with_one_id_are_two_evals(
+    talk: Any, till: Till, codes: Any, told: list[str], waits: bool, use_async: bool
+) -> None:
+    saver = InMemorySaver()
+    given = {"tools": till.tools if use_async else till.sync_tools, "ptc": till.names}
+    chat = talk(**given, checkpointer=saver, interrupt_on={"pay": True} if waits else None)
+    result = await chat.turn(twins(*codes))
+    while waits and "__interrupt__" in result:  # each goes on in another process
+        chat = talk(**given, checkpointer=saver, interrupt_on={"pay": True})
+        chat.say([])
+        if use_async:
+            result = await chat.agent.ainvoke(decide("approve"), CONFIG)
+        else:
+            result = await asyncio.to_thread(chat.agent.invoke, decide("approve"), CONFIG)
+    texts = [m.text for m in result["messages"] if m.type == "tool"]
+    assert [without_restored(text) for text in texts] == [f"<result>{t}</result>" for t in told]
+    assert len(till.paid) == len({key for _, key in till.paid}) == 2
+
+
+def test_names_of_calls_are_unique() -> None:
+    assert unique_names(["a", "b", "a", "a#2", "a", ""]) == ["a", "b", "a#2#", "a#2", "a#3", ""]
+    assert unique_names([]) == []
 
 
 @pytest.mark.parametrize(
