@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
 import click
 from rich.console import Console
 
-from interpstack import ConfigurationError, Limits
+from interpstack import ConfigurationError, InterpstackError, Limits
 from interpstack_langchain.replay_evals import (
     RecordedEval,
     pick,
@@ -21,6 +22,7 @@ from interpstack_langchain.replay_evals import (
     records_before,
 )
 from interpstack_langchain.replay_run import Replayer
+from interpstack_langchain.replay_serde import Checked, environment_key, serializer
 from interpstack_langchain.replay_show import Shown
 from interpstack_langchain.replay_source import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay_timeline import read_timeline
@@ -29,6 +31,8 @@ __all__ = ["command"]
 
 _MIB = 2**20
 _SECONDS = 5.0
+#: Exit statuses of what did not go as recorded, the gravest first.
+_EXIT: Final = {"diverged": 3, "failed": 1}
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
 
@@ -68,6 +72,17 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
     "that were not signed with that key are refused.",
 )
 @click.option(
+    "--aes-key-env",
+    metavar="VARIABLE",
+    help="Environment variable that holds the key of the checkpointer's EncryptedSerializer (AES).",
+)
+@click.option(
+    "--serializer",
+    "serializer_name",
+    metavar="MODULE:ATTR",
+    help="The checkpointer's serializer, or a function that makes it, if it is one of your own.",
+)
+@click.option(
     "--timeout",
     type=float,
     metavar="SECONDS",
@@ -101,6 +116,8 @@ def command(
     engine: str | None,
     tool_name: str,
     signing_key_env: str | None,
+    aes_key_env: str | None,
+    serializer_name: str | None,
     timeout: float,
     memory: int,
     chars: int,
@@ -108,16 +125,23 @@ def command(
     """Run the evals of THREAD again as they were recorded, and show their calls.
 
     No tool is called and nothing is written: what the code asks for is answered from the record.
-    Exit status 1 means that a run differed from what is recorded.
+
+    Exit status: 0 when all went as recorded, as far as the record goes; 1 when a run failed for a
+    reason that the record does not have; 2 when an option is wrong or the record is damaged; 3 when
+    a run asked for something else than is recorded.
     """
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
     replayer = Replayer(engine, limits, _signing_key(signing_key_env))
+    serde = serializer(serializer_name, aes_key_env)
+    option = "--serializer" if serializer_name else "--aes-key-env" if aes_key_env else ""
     console = Console(safe_box=True, highlight=False)
     shown = []
-    with open_checkpointer(url) as saver, replayer:
-        evals = recorded_evals(saver, thread, tool_name)
+    with open_checkpointer(url, serde) as saver, replayer:
+        Checked.install(saver, option)
+        with _checking(f"thread {thread!r}"):
+            evals = recorded_evals(saver, thread, tool_name)
         for found in pick(evals, number):
             shown.append(_replayed(saver, replayer, found, evals, chars))
             if not as_json:
@@ -126,8 +150,10 @@ def command(
         data = [one.data(code=code) for one in shown]
         json.dump(data, sys.stdout, indent=2)
         sys.stdout.write("\n")
-    if any(one.replay.status == "diverged" for one in shown):
-        raise click.exceptions.Exit(1)
+    statuses = {one.replay.status for one in shown}
+    for status, exit_status in _EXIT.items():
+        if status in statuses:
+            raise click.exceptions.Exit(exit_status)
 
 
 def _replayed(
@@ -137,11 +163,30 @@ def _replayed(
     evals: Sequence[RecordedEval],
     chars: int,
 ) -> Shown:
-    timeline = read_timeline(found.entries)
-    before, after = records_before(saver, found)
-    bridges = timeline.offered or _offered_near(found, evals)
-    replay = asyncio.run(replayer.replay(found, timeline, before, after, bridges))
-    return Shown(found=found, timeline=timeline, replay=replay, chars=chars)
+    with _checking(f"eval {found.number}"):
+        timeline = read_timeline(found.entries)
+        before, after = records_before(saver, found)
+        bridges = timeline.offered or _offered_near(found, evals)
+        replay = asyncio.run(replayer.replay(found, timeline, before, after, bridges))
+        return Shown(found=found, timeline=timeline, replay=replay, chars=chars)
+
+
+@contextmanager
+def _checking(what: str) -> Iterator[None]:
+    """Say in one line that a record has another form than it is written in.
+
+    Raises:
+        ConfigurationError: The block met such a record.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, InterpstackError):  # it says what is wrong
+            raise
+        raise ConfigurationError(
+            f"{what}: what is recorded of it cannot be read, so it is damaged "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Sequence[str]:
@@ -159,10 +204,4 @@ def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Sequenc
 def _signing_key(variable: str | None) -> bytes | None:
     if variable is None:
         return None
-    key = os.environ.get(variable)
-    if not key:
-        raise ConfigurationError(
-            f"--signing-key-env {variable}: there is no such environment variable, or it is "
-            "empty; set it to the agent's snapshot_signing_key"
-        )
-    return key.encode()
+    return environment_key("--signing-key-env", variable, "the agent's snapshot_signing_key")

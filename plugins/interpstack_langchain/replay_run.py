@@ -39,6 +39,8 @@ __all__ = ["Replay", "Replayer"]
 
 #: Seconds until code that only waits for timers counts as waiting.
 _GRACE_SECONDS: Final = 2.0
+#: Errors of this run's limits and engine; one that is not in the record says nothing of the code.
+_HOSTS_ERRORS: Final = ("EngineFailure", "OutOfMemory", "Timeout")
 #: Characters shown of what the code waits for.
 _SHOWN_CHARS: Final = 200
 
@@ -48,7 +50,7 @@ class Replay:
     """How a recorded eval ended when it was run again.
 
     Attributes:
-        status: `ended`, `paused`, `in flight`, `diverged` or `not begun`.
+        status: `ended`, `paused`, `in flight`, `failed`, `diverged` or `not begun`.
         engine: That ran it.
         language: Of its code.
         text: What the model would be told, or what the code waits for, or where it diverged.
@@ -189,7 +191,10 @@ async def _run(
         return "diverged", str(error)
     except InterpstackError as error:
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-    return "ended", session.render(outcome)
+        return "failed", session.render(outcome)
+    text = session.render(outcome)
+    stopped = outcome.error is not None and outcome.error.name in _HOSTS_ERRORS
+    return ("failed" if stopped and found.answer != text else "ended"), text
 
 
 async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:

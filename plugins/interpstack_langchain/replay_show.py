@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -19,10 +19,14 @@ from interpstack_langchain.replay_timeline import Pause, RecordedCall, Timeline
 
 __all__ = ["Shown"]
 
+_COLUMNS: Final = ("step", "asked", "told", "call", "input", "answer", "decision")
+#: Columns of a terminal from which on a table has room for all of these.
+_TABLE_COLUMNS: Final = 80
 _COLOURS: Final[Mapping[str, str]] = {
     "ended": "green",
     "paused": "yellow",
     "in flight": "yellow",
+    "failed": "red",
     "diverged": "red",
     "not begun": "dim",
 }
@@ -86,7 +90,8 @@ class Shown:
                 Syntax(source, replay.language, background_color="default", word_wrap=True)
             )
         if self.timeline.events:
-            console.print(self._table())
+            wide = console.width >= _TABLE_COLUMNS
+            console.print(self._table() if wide else self._list())
         else:
             console.print(Text("no calls are recorded", "dim"))
         colour = _COLOURS[replay.status]
@@ -99,18 +104,36 @@ class Shown:
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in ("step", "asked", "told"):
+        for column in _COLUMNS[:3]:
             table.add_column(column, justify="right", no_wrap=True)
-        for column in ("call", "input", "answer", "decision"):
-            table.add_column(column, overflow="fold")
+        for column in _COLUMNS[3:]:
+            table.add_column(column, overflow="fold", min_width=len(column))
+        for row in self._rows():
+            table.add_row(*row)
+        return table
+
+    def _rows(self) -> Iterator[tuple[str | Text, ...]]:
+        """Cells by event, in the order of the columns."""
         for event in self.timeline.events:
             if isinstance(event, RecordedCall):
-                table.add_row(*self._call(event))
-            else:
-                waits = _plain(f"waits for {', '.join(event.waits_for)}")
-                answered = "answered" if event.resumed else "not answered"
-                pause = Text(f"pause {event.number}", "yellow")
-                table.add_row("", _seconds(event.at), "", pause, Text(waits), "", answered)
+                yield self._call(event)
+                continue
+            waits = Text(_plain(f"waits for {', '.join(event.waits_for)}"))
+            answered = "answered" if event.resumed else "not answered"
+            pause = Text(f"pause {event.number}", "yellow")
+            yield "", _seconds(event.at), "", pause, waits, "", answered
+
+    def _list(self) -> Table:
+        """The same for a narrow terminal: a line for each cell that is not empty."""
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for number, row in enumerate(self._rows()):
+            if number:
+                table.add_row()
+            for name, cell in zip(_COLUMNS, row, strict=True):
+                if str(cell):
+                    table.add_row(Text(name, "bold"), cell)
         return table
 
     def _call(self, call: RecordedCall) -> tuple[str | Text, ...]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError
 
@@ -23,11 +24,12 @@ ACCEPTED: Final = "a path, sqlite:///relative.db, sqlite:////absolute.db or post
 
 
 @contextmanager
-def open_checkpointer(url: str) -> Iterator[Saver]:
+def open_checkpointer(url: str, serde: SerializerProtocol | None = None) -> Iterator[Saver]:
     """The checkpointer on a database.
 
     Args:
         url: A path, or a URL; with three slashes SQLite's is relative, with four absolute.
+        serde: Reads what is stored; `None` for the checkpointer's default.
 
     Raises:
         ConfigurationError: The database cannot be opened or read, or a package is missing.
@@ -38,12 +40,12 @@ def open_checkpointer(url: str) -> Iterator[Saver]:
             f"--checkpointer {url!r}: there is no way to open {scheme}://; it takes {ACCEPTED}"
         )
     open_one = _postgres if scheme.startswith("postgres") and colon else _sqlite
-    with open_one(url) as saver:
+    with open_one(url, serde) as saver:
         yield saver
 
 
 @contextmanager
-def _sqlite(url: str) -> Iterator[Saver]:
+def _sqlite(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
     path = Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
     if not path.is_file():
         raise ConfigurationError(
@@ -59,13 +61,13 @@ def _sqlite(url: str) -> Iterator[Saver]:
                     f"--checkpointer {url!r}: the database has no checkpoints; name the one that "
                     "the agent's SqliteSaver or AsyncSqliteSaver was given"
                 )
-            yield make(connection)
+            yield make(connection, serde=serde)
     except sqlite3.Error as error:
         raise _unreadable(url, error) from error
 
 
 @contextmanager
-def _postgres(url: str) -> Iterator[Saver]:
+def _postgres(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
     package = "langgraph-checkpoint-postgres 'psycopg[binary]'"
     make = _saver("langgraph.checkpoint.postgres", "PostgresSaver", package)
     import psycopg
@@ -76,7 +78,7 @@ def _postgres(url: str) -> Iterator[Saver]:
             url, autocommit=True, prepare_threshold=0, row_factory=dict_row
         ) as connection:
             connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
-            yield make(connection)
+            yield make(connection, serde=serde)
     except psycopg.errors.UndefinedTable as error:
         raise ConfigurationError(
             f"--checkpointer {_shown(url)!r}: the database has no checkpoints; name the one that "
@@ -86,9 +88,9 @@ def _postgres(url: str) -> Iterator[Saver]:
         raise _unreadable(_shown(url), error) from error
 
 
-def _saver(module: str, name: str, package: str) -> Callable[[Any], Saver]:
+def _saver(module: str, name: str, package: str) -> Callable[..., Saver]:
     try:
-        found: Callable[[Any], Saver] = getattr(import_module(module), name)
+        found: Callable[..., Saver] = getattr(import_module(module), name)
     except ImportError as error:
         raise ConfigurationError(
             f"--checkpointer needs a package that is not here ({error}); pip install {package}"

@@ -19,5 +19,5 @@ def main() -> None:
     """Run code in the interpreters that LLM agents use.
 
     Exit status: 0 on success, 1 when the code or a check failed, 2 when an option, a file or a
-    plugin is wrong, 130 after Ctrl-C.
+    plugin is wrong, 130 after Ctrl-C; commands may have others, which their help tells.
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -222,7 +224,7 @@ async def test_signed_state(record: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     found = await agent.one("--eval", "2", "--signing-key-env", "KEY")
     assert (found["text"], found["notes"]) == ("<result>2</result>", [])
     monkeypatch.setenv("KEY", "other" * 16)
-    found = await agent.one("--eval", "2", "--signing-key-env", "KEY", status=1)
+    found = await agent.one("--eval", "2", "--signing-key-env", "KEY", status=3)
     assert found["status"] == "diverged"  # without its variables
     assert "signed with another key" in found["notes"][0]
 
@@ -375,7 +377,7 @@ async def test_a_run_that_asks_for_something_else_diverges(record: Any) -> None:
             entry["asked"][0][2:] = ["0" * 32, '{"to":"Ann","euros":7}']
 
     _tampered(agent, other_call)
-    found = await agent.one("--eval", "2", status=1)
+    found = await agent.one("--eval", "2", status=3)
     assert found["status"] == "diverged"
     assert 'tools.pay({"to":"Ann","euros":1})' in found["text"]
     assert 'tools.pay({"to":"Ann","euros":7})' in found["text"]
@@ -395,7 +397,7 @@ async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
     assert found["text"] == "<result>forged</result>"
     assert found["notes"] == ["The recorded answer is another."]
     _tampered(agent, lambda entry: entry.update(cell="0" * 32))
-    found = await agent.one(status=1)
+    found = await agent.one(status=3)
     assert found["text"] == "the recorded run was of other code than is to be run now"
     _tampered(agent, lambda entry: entry.update(version=99))
     done = await agent.command()
@@ -412,6 +414,174 @@ async def test_another_engine_gets_the_values(record: Any) -> None:
     assert "restored from their values" in found["notes"][0]
 
 
+@pytest.mark.parametrize(
+    ("code", "option"),
+    [
+        ("let n = 0; for (let i = 0; i < 3e6; i++) n += i; n", ["--timeout", "0.001"]),
+        ("new Array(1e6).fill('x').map((x, i) => x + i).length", ["--memory", "8"]),
+    ],
+)
+async def test_a_run_that_this_machine_stops_has_failed_not_diverged(
+    record: Any, code: str, option: list[str]
+) -> None:
+    agent = record(memory_limit=256 * 2**20, timeout=60)
+    await agent.turn(code)
+    found = await agent.one(*option, status=1)
+    assert found["status"] == "failed"
+    assert found["recorded_answer"].startswith("<result>")
+    assert (await agent.one("--timeout", "60", "--memory", "256"))["status"] == "ended"
+
+
+async def test_a_recorded_timeout_is_as_recorded(record: Any) -> None:
+    agent = record(timeout=0.1)
+    await agent.turn("for (;;) {}")
+    found = await agent.one("--timeout", "0.1")
+    assert found["text"] == found["recorded_answer"]
+    assert found["status"] == "ended"
+
+
+# -- what is stored in another way ---------------------------------------------------------
+
+SERIALIZERS = """
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+class Reversed:
+    def encrypt(self, plaintext):
+        return "reversed", plaintext[::-1]
+
+    def decrypt(self, name, text):
+        return text[::-1]
+
+def make():
+    return EncryptedSerializer(Reversed())
+
+serializer = make()
+number = 7
+"""
+
+
+@pytest.fixture
+def encrypted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: Any
+) -> Iterator[Callable[..., Any]]:
+    """An agent whose checkpointer encrypts, with a module that names the serializer."""
+    (tmp_path / "replay_serializers.py").write_text(SERIALIZERS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    async def make(serde: Any = None) -> Recorder:
+        if serde is None:
+            import replay_serializers
+
+            serde = replay_serializers.serializer
+        agent: Recorder = record()
+        agent.chat.agent.checkpointer.serde = serde
+        await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
+        return agent
+
+    yield make
+    sys.modules.pop("replay_serializers", None)
+
+
+@pytest.mark.parametrize("name", ["replay_serializers:make", "replay_serializers:serializer"])
+async def test_a_serializer_of_ones_own(encrypted: Any, name: str) -> None:
+    agent = await encrypted()
+    found = await agent.one("--serializer", name)
+    assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
+
+
+async def test_values_encrypted_by_langgraph(
+    encrypted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("Crypto")
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+    agent = await encrypted(EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16))
+    monkeypatch.setenv("AES", "k" * 16)
+    found = await agent.one("--aes-key-env", "AES")
+    assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
+    monkeypatch.setenv("AES", "o" * 16)
+    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
+    monkeypatch.setenv("AES", "short")
+    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
+    await _told_on_one_line(agent, ["--aes-key-env", "NO_SUCH"], "no such environment variable")
+
+
+async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
+    agent = await encrypted()
+    await _told_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
+    for name, told in (
+        ("replay_serializers:gone", "it cannot be had: AttributeError"),
+        ("no_such_module:make", "it cannot be had: ModuleNotFoundError"),
+        ("replay_serializers:number", "it cannot be had: TypeError"),
+        ("replay_serializers:Reversed", "a Reversed is no serializer"),
+        ("replay_serializers", "takes MODULE:ATTR"),
+    ):
+        await _told_on_one_line(agent, ["--serializer", name], told)
+
+
+async def _told_on_one_line(agent: Recorder, args: list[str], told: str) -> None:
+    done = await agent.command(*args)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("table", ["checkpoints", "writes"])
+async def test_damage_is_told_on_one_line(record: Any, table: str) -> None:
+    """Random bytes of stored values; some of them change nothing that is looked at."""
+    agent = record()
+    await agent.turn("let n = 1", "await tools.pay({to: 'Ann', euros: n})")
+    column = {"checkpoints": "checkpoint", "writes": "value"}[table]
+    query = f"SELECT rowid, {column} FROM {table} WHERE length({column}) > 8"
+    chance, told = random.Random(7), 0
+    with sqlite3.connect(agent.url) as database:
+        rows = database.execute(query).fetchall()
+    for _ in range(25):
+        row, value = chance.choice(rows)
+        damaged = bytearray(value)
+        for _ in range(chance.choice((1, 5, 50))):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        _store(agent.url, table, column, row, bytes(damaged))
+        done = await agent.command()
+        assert done.exit_code in (0, 1, 2, 3)
+        if done.exit_code == 2:
+            told += 1
+            assert len(done.stderr.splitlines()) == 1
+            assert done.stderr.startswith("Error: ")
+        _store(agent.url, table, column, row, value)
+    assert told > 3
+    database.close()
+
+
+def _store(place: str, table: str, column: str, row: int, value: bytes) -> None:
+    with sqlite3.connect(place) as database:
+        database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row))
+    database.close()
+
+
+async def test_a_ledger_of_another_shape_is_told_on_one_line(record: Any) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
+    for change in (
+        lambda entry: entry.pop("asked", None),
+        lambda entry: entry.update(asked=7),
+        lambda entry: entry.update(settled=[[1]]),
+        lambda entry: entry.update(now="late"),
+        lambda entry: entry.update(notes=3),
+        lambda entry: entry.update(began="x"),
+    ):
+        rows = _ledger(agent)
+        _tampered(agent, change)
+        done = await agent.command()
+        assert done.exit_code in (2, 3), (change, done.output)
+        if done.exit_code == 2:
+            assert len(done.stderr.splitlines()) == 1
+            assert "damaged" in done.stderr
+        for row, _, value in rows:
+            _store(agent.url, "writes", "value", row, value)
+
+
 # -- what is printed -----------------------------------------------------------------------
 
 
@@ -424,6 +594,25 @@ async def test_the_table_is_short_and_sends_no_commands_to_the_terminal(record: 
         assert part in done.stdout
     assert "\x1b" not in done.stdout
     assert "y" * 20 not in done.stdout.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 79, 80, 120])
+async def test_at_any_width_all_of_a_call_is_shown(
+    record: Any, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    agent = record(interrupt_on={"pay": True})
+    await agent.turn("await tools.pay({to: 'Ann', euros: 512})")
+    decision = {"decisions": [{"type": "approve"}]}
+    await agent.chat.agent.ainvoke(Command(resume=decision), CONFIG)
+    done = await agent.command()
+    shown = "".join(done.stdout.split())
+    for name in ("step", "asked", "told", "call", "input", "answer", "decision", "pause1"):
+        assert name in shown
+    if columns < 80:  # a table may fold a value in the middle
+        for value in ("tools.pay", '{"to":"Ann","euros":512}', '"receiptAnn512"', "approve"):
+            assert value in shown
+    assert max(map(len, done.stdout.splitlines())) <= columns
 
 
 async def test_nothing_is_written(record: Any) -> None:

@@ -1,0 +1,144 @@
+"""How stored values are read: the checkpointer's serializer, and what to say of a damaged one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+import attrs
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from interpstack import ConfigurationError
+
+__all__ = ["Checked", "environment_key", "serializer"]
+
+#: Lengths of a key of AES.
+_AES_BYTES: Final = (16, 24, 32)
+_SHOWN_CHARS: Final = 300
+
+
+def serializer(named: str | None, aes_variable: str | None) -> SerializerProtocol | None:
+    """The serializer that the agent's checkpointer was given; `None` for LangGraph's default.
+
+    Args:
+        named: `MODULE:ATTR`, a serializer or a function without arguments that makes one.
+        aes_variable: Environment variable with the key of an `EncryptedSerializer`.
+
+    Raises:
+        ConfigurationError: An argument is wrong, or both are given.
+    """
+    if named is not None and aes_variable is not None:
+        raise ConfigurationError("--serializer and --aes-key-env exclude each other; give one")
+    if named is not None:
+        return _named(named)
+    return None if aes_variable is None else _encrypted(aes_variable)
+
+
+def environment_key(option: str, variable: str, holds: str) -> bytes:
+    """The key that an environment variable holds.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    key = os.environ.get(variable)
+    if not key:
+        raise ConfigurationError(
+            f"{option} {variable}: there is no such environment variable, or it is empty; set it "
+            f"to {holds}"
+        )
+    return key.encode()
+
+
+@attrs.define(eq=False)
+class Checked(SerializerProtocol):
+    """A serializer that says in one line what it cannot read.
+
+    Attributes:
+        inner: The serializer itself.
+        option: How the command was told to read, for messages; empty for the default.
+    """
+
+    inner: SerializerProtocol
+    option: str = ""
+
+    @classmethod
+    def install(cls, saver: BaseCheckpointSaver[Any], option: str) -> None:
+        """Have a checkpointer read through this."""
+        saver.serde = cls(saver.serde, option)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        return self.inner.dumps_typed(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Read a stored value.
+
+        Raises:
+            ConfigurationError: It is damaged, or of another serializer.
+        """
+        try:
+            return self.inner.loads_typed(data)
+        except Exception as error:
+            raise ConfigurationError(self._told(str(data[0]), error)) from error
+
+    def _told(self, kind: str, error: Exception) -> str:
+        cause = f"{type(error).__name__}: {error}".rstrip(": ")[:_SHOWN_CHARS]
+        _, encrypted, cipher = kind.partition("+")
+        if encrypted and not self.option:
+            return (
+                f"the database's values are encrypted ({cipher!r}): name the variable that holds "
+                "the key with --aes-key-env, or the agent's serializer with --serializer"
+            )
+        doubt = f", or {self.option} is not what wrote it" if self.option else ""
+        return (
+            f"a stored value of the kind {kind!r} cannot be read, so it is damaged{doubt}: {cause}"
+        )
+
+
+def _named(named: str) -> SerializerProtocol:
+    module, _, attribute = named.partition(":")
+    if not attribute or not all(part.isidentifier() for part in module.split(".")):
+        raise ConfigurationError(
+            f"--serializer {named!r}: takes MODULE:ATTR, as in --serializer myagent:serializer"
+        )
+    folder = os.getcwd()  # noqa: PTH109
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        made = found if _reads(found) and not isinstance(found, type) else found()
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(f"--serializer {named}: it cannot be had: {cause}") from error
+    if not _reads(made):
+        raise ConfigurationError(
+            f"--serializer {named}: a {type(made).__name__} is no serializer; it takes an object "
+            "with dumps_typed and loads_typed, or a function that makes one"
+        )
+    serde: SerializerProtocol = made
+    return serde
+
+
+def _reads(found: Any) -> bool:
+    return hasattr(found, "loads_typed") and hasattr(found, "dumps_typed")
+
+
+def _encrypted(variable: str) -> SerializerProtocol:
+    from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+    holds = "the key of the agent's EncryptedSerializer"
+    key = environment_key("--aes-key-env", variable, holds)
+    if len(key) not in _AES_BYTES:
+        raise ConfigurationError(
+            f"--aes-key-env {variable}: it holds {len(key)} bytes; a key of AES has 16, 24 or 32"
+        )
+    try:
+        return EncryptedSerializer.from_pycryptodome_aes(key=key)
+    except ImportError as error:
+        raise ConfigurationError(
+            "--aes-key-env needs a package that is not here; pip install pycryptodome"
+        ) from error
