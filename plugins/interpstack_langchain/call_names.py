@@ -73,6 +73,7 @@ def call_name(request: ToolCallRequest) -> str:
 
 def _place(request: ToolCallRequest) -> int | None:
     """The place of the call among those of its step, if it has a task of its own."""
-    path = (request.runtime.config.get("metadata") or {}).get("langgraph_path") or ()
-    own = len(path) > 1 and path[0] == _PUSH and isinstance(path[1], int)
-    return path[1] if own else None
+    path: Any = (request.runtime.config.get("metadata") or {}).get("langgraph_path")
+    if not isinstance(path, tuple) or path[:1] != (_PUSH,):
+        return None
+    return path[1] if isinstance(path[1], int) else None

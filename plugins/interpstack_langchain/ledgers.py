@@ -28,6 +28,7 @@ from langgraph.types import Command, Interrupt
 from interpstack import Ledger, Request, Slots, call_blocking
 from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload
 from interpstack_langchain.call_names import call_name
+from interpstack_langchain.paused_runs import PausedRuns, Sweep
 from interpstack_langchain.scopes import (
     Checkpoint,
     Scope,
@@ -42,8 +43,6 @@ __all__ = ["LEDGER", "EvalLedger", "Ledgers", "eval_key", "recorded_entries"]
 
 #: The channel that entries are written to; no graph has it.
 LEDGER: Final = "interpreter_ledger"
-#: Where the graph's store has evals in the middle of their run.
-_SUSPENDED: Final = ("interpstack", "suspended")
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
@@ -83,9 +82,11 @@ class Ledgers:
 
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
+        sweep: When suspended evals were looked for last that nobody went on with.
     """
 
     signing_key: bytes | None = None
+    sweep: Sweep = attrs.field(factory=Sweep, init=False)
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
@@ -252,39 +253,34 @@ class EvalLedger:
 
     async def keep_suspended(self, text: str) -> None:
         """Keep one; too large for a checkpoint, and not needed to go on."""
-        store, item = self.store, {"text": text, "mac": self._mac(text)}
-        if store is None:
+        runs = self._paused_runs
+        if runs is None:
             raise RuntimeError("the graph has no store")
-        await self._call(
-            lambda: store.aput(_SUSPENDED, self._task(0), item, index=False),
-            lambda: store.put(_SUSPENDED, self._task(0), item, index=False),
-        )
+        await runs.keep({"text": text, "mac": self._mac(text)})
         self._kept = True
 
     async def suspended(self) -> str | None:
         """The one that was kept; `None` also if it is not what was written."""
-        store = self.store
-        if store is None or not self.checkpoint.resuming:
-            return None
-        item = await self._call(
-            lambda: store.aget(_SUSPENDED, self._task(0)),
-            lambda: store.get(_SUSPENDED, self._task(0)),
-        )
+        runs = self._paused_runs
+        item = None if runs is None or not self.checkpoint.resuming else await runs.find()
         if item is None:
             return None
         self._kept = True
-        text = str(item.value.get("text"))
-        return text if hmac.compare_digest(str(item.value.get("mac")), self._mac(text)) else None
+        text = str(item.get("text"))
+        return text if hmac.compare_digest(str(item.get("mac")), self._mac(text)) else None
 
     async def ended(self) -> None:
         """Drop what was only needed to go on."""
         self.ledgers.forget(self.key)
-        store = self.store
-        if store is not None and self._kept:
-            await self._call(
-                lambda: store.adelete(_SUSPENDED, self._task(0)),
-                lambda: store.delete(_SUSPENDED, self._task(0)),
-            )
+        runs = self._paused_runs
+        if runs is not None and self._kept:
+            await runs.drop()
+
+    @property
+    def _paused_runs(self) -> PausedRuns | None:
+        if self.store is None:
+            return None
+        return PausedRuns(self.store, self._task(0), self._call, self.ledgers.sweep)
 
     def _mac(self, text: str) -> str:
         key = self.ledgers.signing_key or b"interpstack"

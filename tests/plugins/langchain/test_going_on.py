@@ -176,3 +176,40 @@ async def test_with_a_store_a_paused_eval_goes_on_and_its_code_is_not_run_again(
     assert text == "<result>1</result>"
     assert result["notes"] == ["a", "b"]
     assert store.search(KEPT) == [], "it is dropped with the end of the eval"
+
+
+SINCE = ("interpstack", "suspended_since")
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+async def test_paused_runs_that_nobody_goes_on_with_are_removed(talk: Any, use_async: bool) -> None:
+    store, saver = InMemoryStore(), InMemorySaver()
+    options = {
+        "tools": [note, pay],
+        "ptc": ["note", "pay"],
+        "interrupt_on": {"pay": True},
+        "checkpointer": saver,
+        "agent_options": {"state_schema": Noting, "store": store},
+    }
+    await talk(**options).turn(COUNTING, thread="t")
+    await talk(**options).turn(COUNTING, thread="young")
+    assert len(store.search(KEPT)) == len(store.search(SINCE)) == 2
+    (first, *_) = sorted(store.search(SINCE), key=lambda item: item.value["at"])
+    old = first.value["at"] - 31 * 86400
+    store.put(SINCE, first.key, {"at": old}, index=False)
+    chat = talk(**options)
+    await chat.turn(COUNTING, thread="new")
+    kept = {item.key for item in store.search(KEPT)}
+    assert kept == {item.key for item in store.search(SINCE)}
+    assert (len(kept), first.key in kept) == (2, False)
+    # A run that is not kept is run again from its ledger.
+    started = starts_counted(chat)
+    chat.say([])
+    result = await send(chat, APPROVE)
+    assert started == [COUNTING]
+    assert result["notes"] == ["a", "b"]
+    # They are not looked for at every pause.
+    aged = store.search(SINCE)[0]
+    store.put(SINCE, aged.key, {"at": old}, index=False)
+    await chat.turn(COUNTING, thread="newer")
+    assert aged.key in {item.key for item in store.search(KEPT)}

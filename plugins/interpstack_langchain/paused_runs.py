@@ -1,0 +1,112 @@
+"""Evals in the middle of their run, kept in the graph's store while they are paused.
+
+They are too large for a checkpoint, and not needed to go on: an eval whose run is not kept is run
+again from its ledger. So a run that nobody went on with is removed after some days.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import attrs
+from langgraph.store.base import BaseStore
+
+__all__ = ["KEPT_DAYS", "PausedRuns", "Sweep"]
+
+#: How long a paused run is kept that nobody goes on with.
+KEPT_DAYS: Final = 30
+#: Where the store has the runs, and since when: to read the latter is cheap.
+_RUNS: Final = ("interpstack", "suspended")
+_SINCE: Final = ("interpstack", "suspended_since")
+#: Abandoned runs are looked for so often at most, so many at once.
+_SWEEP_SECONDS: Final = 3600.0
+_PAGE: Final = 1000
+_MAX_PAGES: Final = 20
+
+#: Calls a store: with what to await on the event loop, and what to call in a thread.
+Call = Callable[[Callable[[], Awaitable[Any]], Callable[[], Any]], Awaitable[Any]]
+
+
+@attrs.define(eq=False)
+class Sweep:
+    """When abandoned runs were looked for last; one for all evals of a middleware."""
+
+    last: float | None = None
+
+    def due(self) -> bool:
+        """Whether it is time to look; counts as done then."""
+        now = time.monotonic()
+        if self.last is not None and now - self.last < _SWEEP_SECONDS:
+            return False
+        self.last = now
+        return True
+
+
+@attrs.define(eq=False)
+class PausedRuns:
+    """The paused run of one eval, in the graph's store.
+
+    Attributes:
+        store: The graph's.
+        key: Identifies the eval.
+        call: Calls the store.
+        sweep: Of the middleware.
+    """
+
+    store: BaseStore
+    key: str
+    call: Call
+    sweep: Sweep
+
+    async def keep(self, item: dict[str, Any]) -> None:
+        """Keep a run, in place of one that was kept before."""
+        await self._put(_SINCE, {"at": time.time()})  # first: no run is there without its date
+        await self._put(_RUNS, item)
+        if self.sweep.due():
+            await self._drop_abandoned()
+
+    async def find(self) -> dict[str, Any] | None:
+        """The run that was kept."""
+        found = await self.call(
+            lambda: self.store.aget(_RUNS, self.key), lambda: self.store.get(_RUNS, self.key)
+        )
+        return None if found is None else dict(found.value)
+
+    async def drop(self, key: str | None = None) -> None:
+        """Remove a run, this eval's if no key is given."""
+        key = key or self.key
+        for place in (_RUNS, _SINCE):
+            await self._delete(place, key)
+
+    async def _drop_abandoned(self) -> None:
+        """Remove the runs that nobody went on with."""
+        oldest = time.time() - KEPT_DAYS * 86400
+        abandoned: list[str] = []
+        for page in range(_MAX_PAGES):
+            found = await self._dates(page * _PAGE)
+            abandoned += [one.key for one in found if one.value.get("at", 0) < oldest]
+            if len(found) < _PAGE:
+                break
+        for key in abandoned:
+            await self.drop(key)
+
+    async def _dates(self, offset: int) -> list[Any]:
+        store = self.store
+        found: list[Any] = await self.call(
+            lambda: store.asearch(_SINCE, limit=_PAGE, offset=offset),
+            lambda: store.search(_SINCE, limit=_PAGE, offset=offset),
+        )
+        return found
+
+    async def _put(self, place: tuple[str, ...], value: dict[str, Any]) -> None:
+        store, key = self.store, self.key
+        await self.call(
+            lambda: store.aput(place, key, value, index=False),
+            lambda: store.put(place, key, value, index=False),
+        )
+
+    async def _delete(self, place: tuple[str, ...], key: str) -> None:
+        store = self.store
+        await self.call(lambda: store.adelete(place, key), lambda: store.delete(place, key))
