@@ -2,8 +2,8 @@
 
 A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, and `drawn` where
 there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or the
-last step before a pause and what is noted of that. The first one also holds the clock of the first
-poll and a digest of the source.
+last step before a pause and what is noted of that. The first one also holds the form, the release
+that wrote it, the clock of the first poll, and a digest of the source.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from interpstack import Cell, GuestError, Kept, Request, Settlement, Step
+from interpstack_durable.forms import VERSION, release
 
 __all__ = [
     "Asked",
@@ -27,8 +28,6 @@ __all__ = [
     "step_entry",
 ]
 
-#: Raised when entries change so that older ones cannot be read.
-VERSION: Final = 2
 #: Characters of an input that are kept, to tell what was asked for.
 _PREVIEW_CHARS: Final = 200
 
@@ -41,7 +40,8 @@ Asked = Sequence[Any]
 
 def header(cell: Cell, began: float) -> dict[str, Any]:
     """What the first entry has beside its own."""
-    return {"version": VERSION, "cell": digest(cell.source), "began": began}
+    told = {"version": VERSION, "release": release()}
+    return {**told, "cell": digest(cell.source), "began": began}
 
 
 def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:

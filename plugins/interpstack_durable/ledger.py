@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Step, Suspension
 from interpstack_durable.entries import (
-    VERSION,
     Asked,
     Entry,
     asked_entry,
@@ -19,6 +18,7 @@ from interpstack_durable.entries import (
     read_step,
     step_entry,
 )
+from interpstack_durable.forms import read_recorded
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
 __all__ = ["CellLedger", "LedgerStore"]
@@ -78,7 +78,8 @@ class CellLedger(Ledger):
         self._began = 0.0
 
     async def begin(self, now: float) -> float:
-        entries = await self._store.load()
+        recorded = read_recorded(await self._store.load())
+        entries, self.first_request = recorded.entries, recorded.first_request
         self._began = now
         self._count = len(entries)
         if entries:
@@ -150,11 +151,6 @@ class CellLedger(Ledger):
         await self._store.append(index, {**first, **step, **entry})
 
     def _read_header(self, entry: Entry) -> float:
-        if entry.get("version") != VERSION:
-            raise ReplayDivergence(
-                f"the recorded run has the form {entry.get('version')!r}, not {VERSION}: it was "
-                "made by another release, which is needed to go on with it"
-            )
         if entry["cell"] != digest(self._cell.source):
             raise ReplayDivergence("the recorded run was of other code than is to be run now")
         return float(entry["began"])

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from interpstack import Image, Request, Suspension
-from interpstack_durable.entries import VERSION
+from interpstack_durable.forms import VERSION
 
 __all__ = ["read_suspension", "suspension_text"]
 

@@ -91,6 +91,8 @@ class EvalCall:
 
         Models may use their own ids again in another turn; calls of another message have others.
         """
+        if self.store is not None and self.store.form == 1:  # its calls were made under these
+            return f"{self.id}:{context.request_id}"
         return f"{self._name}:{self._place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:

@@ -156,6 +156,7 @@ class EvalLedger:
         tool_name: The eval tool.
         offered: Names that the eval's code may call, kept for a replay that has no agent.
         commands: State updates that inner calls returned, with the calls' ids, in order.
+        form: Of the entries that were loaded, if there were some.
     """
 
     key: str
@@ -167,6 +168,7 @@ class EvalLedger:
     tool_name: str
     offered: Sequence[str] = ()
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
+    form: int | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -193,6 +195,7 @@ class EvalLedger:
         for entry in entries:
             self.commands += [(n, command) for n, command in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
+        self.form = entries[0].get("version") if entries else None
         return entries
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
@@ -333,7 +336,7 @@ class EvalLedger:
             if not ledger.noted(f"resumed {number}"):
                 await self._take_answers(ledger, number, plain)
             elif self._given:
-                await self._drop_used(ledger.noted(f"pause {number}")["owners"])
+                await self._drop_used(ledger.noted(f"pause {number}").get("owners", {}))
         finally:
             if plain is not None:
                 writes, task = self.checkpoint.answered()
@@ -369,7 +372,7 @@ class EvalLedger:
         A subagent whose next question was stored has its earlier answers in its own checkpoint,
         and LangGraph would take one that is given by id for the next question, too.
         """
-        for key in list(self._given):
+        for key in [key for key in self._given if key in owners]:
             call = scope(self.config, f"call:{owners[key]}", [])
             if self.checkpoint.has_answers(await self._tuple(self.checkpoint.within(call))):
                 del self._given[key]

@@ -29,6 +29,7 @@ from interpstack import (
     InterpstackError,
     Outcome,
     Turn,
+    UnreadableLedger,
     call_blocking,
     render,
     run_sync,
@@ -294,6 +295,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 # Where evals are durable, those of a turn may be spread over processes.
                 keeps = self._mode.stores or running.store is not None
                 outcome, update = await self._eval_in_turn(code, turn, state, place, keeps)
+        except UnreadableLedger:
+            raise  # what waits must not be answered
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         if running.store is not None:

@@ -13,13 +13,14 @@ import attrs
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from interpstack import UnreadableLedger
 from interpstack_langchain.approvals import UnfitAnswer
 from interpstack_langchain.call_names import call_name, last_calls, unique_names
 
 __all__ = ["CallOrder", "Place"]
 
 #: What an eval raises that will be run again.
-_PAUSES = (GraphBubbleUp, UnfitAnswer, asyncio.CancelledError)
+_PAUSES = (GraphBubbleUp, UnfitAnswer, UnreadableLedger, asyncio.CancelledError)
 #: Evals that are remembered at once.
 _MAX_CALLS = 4096
 

@@ -12,8 +12,8 @@ from interpstack import ConfigurationError
 
 __all__ = ["Pause", "RecordedCall", "Timeline", "read_timeline"]
 
-#: The form of entries that is understood; see `interpstack_durable.entries`.
-_FORM: Final = 2
+#: The forms of entries that are understood; see `interpstack_durable.forms`.
+_FORMS: Final = (1, 2)
 
 
 @attrs.define(kw_only=True)
@@ -99,10 +99,11 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     if not entries:
         return Timeline(began=None, steps=0, events=())
     form, began = entries[0].get("version"), float(entries[0].get("began", 0.0))
-    if form != _FORM:
+    if form not in _FORMS:
+        wrote = entries[0].get("release")
         raise ConfigurationError(
-            f"the ledger has the form {form!r}, not {_FORM}: another release of interpstack wrote "
-            "it; replay it with that one"
+            f"the ledger has the form {form!r}, not {' or '.join(map(str, _FORMS))}; replay it "
+            f"with the release that wrote it{f', interpstack {wrote}' if wrote else ''}"
         )
     notes: dict[str, Any] = {}
     for entry in entries:

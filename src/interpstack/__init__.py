@@ -30,6 +30,7 @@ from interpstack.errors import (
     SessionClosed,
     UnknownEngine,
     UnknownPlugin,
+    UnreadableLedger,
     UnsupportedValue,
 )
 from interpstack.guests.clock import GuestClock
@@ -105,6 +106,7 @@ __all__ = [
     "Turn",
     "UnknownEngine",
     "UnknownPlugin",
+    "UnreadableLedger",
     "UnsupportedValue",
     "Usage",
     "bridge",

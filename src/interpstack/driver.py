@@ -365,12 +365,12 @@ class _Run:
             self.requests.drop(request_id - (self.before or 0))
 
     def _of_cell(self, request: Request) -> Request:
-        """A request as the host knows it: numbered from 1 in each cell, the same in every run.
+        """A request as the host knows it: numbered anew in each cell, the same in every run.
 
         An engine may go on counting from cell to cell, and begins anew where its realm does.
         """
         if self.before is None:
-            self.before = request.id - 1
+            self.before = request.id - (1 if self.ledger is None else self.ledger.first_request)
         if not self.before:
             return request
         return Request(request.id - self.before, request.bridge, request.wire, request.plain)

@@ -80,10 +80,13 @@ class Ledger(abc.ABC):
         seed: For the cell, the same in every run.
         suspends: Whether a paused run is to be kept in the middle, too: to go on from there is
             faster than to run again what was run.
+        first_request: The number of the cell's first request; another than 1 where an earlier
+            release recorded the cell.
     """
 
     seed: int
     suspends: bool = False
+    first_request: int = 1
 
     @abc.abstractmethod
     async def begin(self, now: float) -> float:
@@ -94,6 +97,9 @@ class Ledger(abc.ABC):
 
         Returns:
             The clock of the first poll: the recorded one, or `now` if nothing is recorded.
+
+        Raises:
+            UnreadableLedger: What is recorded has a form that is not known.
         """
 
     @abc.abstractmethod

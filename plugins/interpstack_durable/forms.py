@@ -1,0 +1,87 @@
+"""The forms that releases wrote ledgers in, and what reads each of them.
+
+A ledger tells its form in its first entry. The newest form is the only one that is written; the
+one before it is read, too, so that a pause outlives the change of a release. To change the form,
+raise `VERSION`, let `_READERS` read the form that was the newest until then, and drop the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+import attrs
+
+from interpstack import UnreadableLedger
+
+__all__ = ["VERSION", "Recorded", "read_recorded", "release"]
+
+#: The form that is written.
+VERSION: Final = 2
+
+Entry = Mapping[str, Any]
+
+
+@attrs.frozen
+class Recorded:
+    """A ledger, in the newest form.
+
+    Attributes:
+        entries: In order.
+        first_request: The number of the cell's first request.
+    """
+
+    entries: Sequence[Entry] = ()
+    first_request: int = 1
+
+
+def read_recorded(entries: Sequence[Entry]) -> Recorded:
+    """A ledger as it is stored, in the newest form.
+
+    Raises:
+        UnreadableLedger: A release wrote it whose form is not known.
+    """
+    if not entries:
+        return Recorded()
+    form = entries[0].get("version")
+    reader = _READERS.get(form) if isinstance(form, int) else None
+    if reader is None:
+        known = " and ".join(str(number) for number in sorted(_READERS))
+        wrote = entries[0].get("release")
+        raise UnreadableLedger(
+            f"the ledger of this eval has the form {form!r}, written by "
+            f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
+            f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "
+            "waits as it was left: go on with the release that wrote the ledger"
+        )
+    return reader(entries)
+
+
+@cache
+def release() -> str:
+    """The release that runs."""
+    try:
+        return version("interpstack")
+    except PackageNotFoundError:  # run from its sources
+        return "of no release"
+
+
+def _first(entries: Sequence[Entry]) -> Recorded:
+    """Form 1: requests are numbered as the engine did, and all that is kept is of a pause."""
+    read = [
+        {**entry, "kept": {**entry["kept"], "pausing": True}} if "kept" in entry else entry
+        for entry in entries
+    ]
+    asked = (one for entry in read for one in entry.get("kept", entry).get("asked", ()))
+    first = next(asked, None)
+    return Recorded(read, 1 if first is None else int(first[0]))
+
+
+def _second(entries: Sequence[Entry]) -> Recorded:
+    """Form 2: requests are numbered from 1 in each cell."""
+    return Recorded(entries)
+
+
+_READERS: Final[Mapping[int, Callable[[Sequence[Entry]], Recorded]]] = {1: _first, 2: _second}
