@@ -15,8 +15,11 @@ import pytest
 
 _TOP = {
     ".ci",
+    ".editorconfig",
     ".git",
+    ".github",
     ".gitignore",
+    ".pre-commit-config.yaml",
     "LICENSE",
     "README.md",
     "docs",
