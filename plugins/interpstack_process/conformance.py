@@ -30,9 +30,6 @@ class V8Conformance(EngineConformance):
 
     guest = JAVASCRIPT
     varying: ClassVar[Mapping[str, str]] = {
-        "test_hostile_guest[bombs/doubling]": (
-            "a text of 2 ** 29 characters takes its memory when the next cell begins, and ends that"
-        ),
         "test_hostile_guest[memory/one big fill]": (
             "V8 may go through the array for longer than its worker has, so that is ended"
         ),

@@ -43,6 +43,9 @@ __all__ = [
 
 #: Characters of a name: of a bridge, an error, an engine.
 _NAME_CHARS: Final = 1000
+#: Notices of one progress, and characters of each.
+_NOTICES: Final = 10
+_NOTICE_CHARS: Final = 4000
 #: Containers inside containers of a value: the codec has 200 levels, of up to three each.
 _DEPTH: Final = 640
 
@@ -106,6 +109,7 @@ def pack_progress(progress: Progress) -> dict[str, Any]:
         "cpu": progress.cpu_seconds,
         "exhausted": progress.exhausted,
         "failure": None if failure is None else _pack_error(failure),
+        "notices": list(progress.notices),
     }
 
 
@@ -144,7 +148,12 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
         cpu_seconds=min(max(0.0, float(_typed(progress.get("cpu"), float, int))), seconds),
         exhausted=_typed(progress.get("exhausted"), bool),
         failure=None if failure is None else _read_error(failure),
+        notices=_read_notices(progress.get("notices")),
     )
+
+
+def _read_notices(told: Any) -> tuple[str, ...]:
+    return tuple(read_text(text, _NOTICE_CHARS) for text in _typed(told, list)[:_NOTICES])
 
 
 def _read_request(told: Any) -> Request:

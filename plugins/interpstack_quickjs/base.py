@@ -11,6 +11,8 @@ import json
 import struct
 import threading
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 
 import attrs
 
@@ -87,6 +89,7 @@ base_heaps = BaseHeaps()
 
 def _load(sources: Sequence[GuestSource]) -> Base:
     parts = [_FORMAT, guest_runtime().compiled.source_hash, kernel_source(), web_source()]
+    parts.append(_builtins_source())
     parts += [f"{source.name}\0{source.source}" for source in sources]
     key = hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
     name = f"base-{key[:32]}.bin"
@@ -103,6 +106,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
     try:
         install = _function(guest, kernel_source(), KERNEL_NAME)
         kernel = _call(guest, install)
+        _call(guest, _function(guest, _builtins_source(), "interpstack:builtins"), kernel)
         api = guest.get(kernel, "api")
         web = GuestSource("javascript", "interpstack:web", web_source())
         for source in (web, *sources):
@@ -116,6 +120,11 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         guest.close()
     handles += (find_printed(heap), find_allocator(heap.memory, heap.stack_pointer))
     return Base(_id(heap, handles), heap, *handles)
+
+
+@cache
+def _builtins_source() -> str:
+    return (files("interpstack_quickjs") / "builtins.js").read_text("utf-8")
 
 
 def _function(guest: Guest, source: str, name: str) -> int:

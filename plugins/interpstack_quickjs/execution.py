@@ -48,6 +48,12 @@ MAX_MEMORY: Final = 2**32 - 65536
 UNDONE: Final = "what this cell did to variables is undone"
 #: Seconds that leftovers of an aborted cell may take to wind down before they are undone.
 _WIND_DOWN_SECONDS: Final = 0.05
+#: What QuickJS throws where memory ends: anywhere, in a regex that runs, in one that is compiled.
+_OUT_OF_MEMORY: Final = (
+    ("InternalError", "out of memory"),
+    ("InternalError", "out of memory in regexp execution"),
+    ("SyntaxError", "out of memory"),
+)
 #: Name QuickJS gives to every script, in stack traces.
 _SCRIPT: Final = "eval_script"
 
@@ -201,13 +207,18 @@ class QuickJSExecution(Execution):
 
     def _error(self, told: Mapping[str, str]) -> GuestError:
         name, message = told["name"], told["message"]
-        if (name, message) == ("InternalError", "out of memory"):
+        if (name, message) in _OUT_OF_MEMORY or self._has_no_room_for_error(told):
             return self._out_of_memory()
-        if message == "null" and not told["stack"] and self._reached_limit():
-            return self._out_of_memory()  # what QuickJS throws if an error does not fit either
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
         return GuestError(name, message, told["stack"])
+
+    def _has_no_room_for_error(self, told: Mapping[str, str]) -> bool:
+        """Whether memory ran out while QuickJS made the error: its message is missing, or all."""
+        kind = told["name"], told["message"]
+        if kind == ("InternalError", ""):
+            return self._is_full()
+        return kind == ("Error", "null") and not told["stack"] and self._reached_limit()
 
     def _out_of_memory(self) -> GuestError:
         # What fills the memory may be held by a global: nothing would run any more.
@@ -217,8 +228,11 @@ class QuickJSExecution(Execution):
 
     def _reached_limit(self) -> bool:
         """Whether the memory grew to its limit in this cell; it never shrinks."""
-        now, limit = self._realm.guest.memory_bytes, self._realm.limits.memory_bytes or MAX_MEMORY
-        return now > self._before.size and now > limit - 2**20
+        return self._realm.guest.memory_bytes > self._before.size and self._is_full()
+
+    def _is_full(self) -> bool:
+        limit = self._realm.limits.memory_bytes or MAX_MEMORY
+        return self._realm.guest.memory_bytes > limit - 2**20
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True

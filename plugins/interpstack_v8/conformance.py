@@ -16,11 +16,6 @@ class V8Conformance(EngineConformance):
     """What V8 must do, and what it cannot do."""
 
     guest = JAVASCRIPT
-    varying: ClassVar[Mapping[str, str]] = {
-        "test_hostile_guest[bombs/doubling]": (
-            "a text of 2 ** 29 characters takes its memory when the next cell begins, and ends that"
-        ),
-    }
     fatal: ClassVar[Mapping[str, str]] = {
         "test_hostile_guest[builtins/sort]": "V8 aborts the process when it cannot make an array",
         **{

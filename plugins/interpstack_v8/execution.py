@@ -28,7 +28,14 @@ from interpstack.guests.javascript.exchange import (
 )
 from interpstack_v8.cells import Script, prepare
 from interpstack_v8.context import SCRIPT
-from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolate import (
+    Answer,
+    Isolate,
+    IsolateGone,
+    IsolateLost,
+    OutOfHeap,
+    OutOfTime,
+)
 
 if TYPE_CHECKING:
     from interpstack_v8.realm import V8Realm
@@ -67,39 +74,19 @@ class V8Execution(Execution):
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
         if self._interrupted:
             return Progress(exhausted=True)
-        isolate = self._isolate
-        if isolate is None:
-            command = self._begin(now * 1000)  # may load a parser, which is not the guest's time
-            isolate = self._isolate = self._realm.isolate
-            isolate.recorded.clear()
-        else:
-            answers, self._answers = self._answers, []
-            command = ["resume", resume_text(now * 1000, answers)]
-            self._realm.changes()
-        begun = isolate.cpu_seconds
+        begins = self._isolate is None
+        command = self._begin(now * 1000) if begins else self._resume(now * 1000)
+        if self._isolate is None:
+            self._isolate = self._realm.isolate
+            self._isolate.recorded.clear()
         try:
-            told = isolate.enter(*command, seconds=cpu_seconds)
-            progress = self._progress(told.text)
-            for _ in range(_MODULE_STEPS):
-                if not self._waits_for_module(progress):
-                    break
-                spent = isolate.cpu_seconds - begun
-                left = None if cpu_seconds is None else cpu_seconds - spent
-                told = isolate.enter("look", seconds=left)
-                progress = _joined(progress, self._progress(told.text))
-        except OutOfTime:
-            spent = isolate.cpu_seconds - begun
-            return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
+            progress = self._run(self._isolate, command, cpu_seconds)
         except IsolateLost as error:
-            return self._lost(isolate, error)
-        spent = isolate.cpu_seconds - begun
-        self._realm.weight_bytes = told.heap + told.buffers
-        if self._is_overfull(told):
-            return self._lost(isolate, OutOfHeap("more than the limit is in use"))
-        self._completed = self._completed or progress.completion is not None
-        if self._completed:
-            self._realm.ended(isolate)
-        return attrs.evolve(progress, cpu_seconds=spent)
+            if begins and self._was_left(error):
+                progress = self._begin_again(command, cpu_seconds)
+            else:
+                progress = self._lost(self._isolate, error)
+        return attrs.evolve(progress, notices=self._realm.take_notices())
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
@@ -135,6 +122,54 @@ class V8Execution(Execution):
         self._interrupted = True
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _run(self, isolate: Isolate, command: list[Any], cpu_seconds: float | None) -> Progress:
+        """Enter the guest, and again while it waits for a module only.
+
+        Raises:
+            IsolateLost: Also if the guest keeps more in memory than it may.
+        """
+        begun = isolate.cpu_seconds
+        try:
+            told = isolate.enter(*command, seconds=cpu_seconds)
+            progress = self._progress(told.text)
+            for _ in range(_MODULE_STEPS):
+                if not self._waits_for_module(progress):
+                    break
+                spent = isolate.cpu_seconds - begun
+                left = None if cpu_seconds is None else cpu_seconds - spent
+                told = isolate.enter("look", seconds=left)
+                progress = _joined(progress, self._progress(told.text))
+        except OutOfTime:
+            spent = isolate.cpu_seconds - begun
+            return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
+        spent = isolate.cpu_seconds - begun
+        self._realm.weight_bytes = told.heap + told.buffers
+        if self._is_overfull(told):
+            raise OutOfHeap("more than the limit is in use")
+        self._completed = self._completed or progress.completion is not None
+        if self._completed:
+            self._realm.ended(isolate)
+        return attrs.evolve(progress, cpu_seconds=spent)
+
+    def _was_left(self, error: IsolateLost) -> bool:
+        """Whether the heap was lost for what earlier cells, or the export of values, left in it."""
+        limit = self._realm.limits.memory_bytes
+        full = limit is not None and self._realm.left_bytes > limit
+        return isinstance(error, IsolateGone) or (isinstance(error, OutOfHeap) and full)
+
+    def _begin_again(self, command: list[Any], cpu_seconds: float | None) -> Progress:
+        """Run the cell in a new heap; nobody has seen anything of what it did in the old one."""
+        isolate = self._isolate = self._realm.replace()
+        try:
+            return self._run(isolate, command, cpu_seconds)
+        except IsolateLost as error:
+            return self._lost(isolate, error)
+
+    def _resume(self, now_ms: float) -> list[Any]:
+        answers, self._answers = self._answers, []
+        self._realm.changes()
+        return ["resume", resume_text(now_ms, answers)]
 
     def _begin(self, now_ms: float) -> list[Any]:
         words = seed_words(self._cell.seed)

@@ -37,7 +37,7 @@ from interpstack import EngineFailure
 from interpstack_v8.context import DOOR, SetupScript
 from interpstack_v8.owner import owner
 
-__all__ = ["Answer", "Isolate", "IsolateLost", "OutOfHeap", "OutOfTime"]
+__all__ = ["Answer", "Isolate", "IsolateGone", "IsolateLost", "OutOfHeap", "OutOfTime"]
 
 #: Globals that no guest may have: jsrun's own, and what reads clocks or makes memory and waits
 #: beyond the limits.
@@ -85,6 +85,10 @@ class OutOfTime(Exception):
 
 class IsolateLost(Exception):
     """The isolate is gone, with all that was in it; the message tells why."""
+
+
+class IsolateGone(IsolateLost):
+    """The isolate was lost before the command began: what an earlier one left has ended it."""
 
 
 class OutOfHeap(IsolateLost):
@@ -160,7 +164,8 @@ class Isolate:
 
         Returns:
             What it will answer, or one of these errors: `OutOfTime`, when the guest was stopped;
-            `IsolateLost`, when the isolate is gone; `EngineFailure`, when the command failed.
+            `IsolateLost`, when the isolate is gone (`IsolateGone`: it was before the command
+            began); `EngineFailure`, when the command failed.
         """
         given = ",".join(json.dumps(value) for value in (self._token, kind, *args))
         answer: Future[Answer] = Future()
@@ -243,7 +248,7 @@ class Isolate:
     async def _run(self, script: str, seconds: float | None, answer: Future[Answer]) -> Any:
         """Run a command; what it answered, or `None` if that was told already."""
         if self._runtime is None or self._hung:
-            raise self._lost or IsolateLost("it was closed")
+            raise IsolateGone(str(self._lost or "it was closed"))
         self._answer = answer
         timeout = None if seconds is None else _on_the_clock(seconds)
         begun = time.monotonic()
@@ -267,7 +272,7 @@ class Isolate:
                 raise OutOfTime from None  # stopped inside a module, it says so in its own way
             if "execution terminated" in str(error):
                 await self._close()
-                raise IsolateLost("it was stopped while it was idle") from None
+                raise IsolateGone("it was stopped while it was idle") from None
             raise EngineFailure(f"the guest could not be entered: {error}") from None
         except RuntimeError as error:
             late = timeout is not None and time.monotonic() - begun >= timeout

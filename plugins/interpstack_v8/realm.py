@@ -54,9 +54,13 @@ class V8Realm(Realm):
         self._lock = threading.Lock()  # against being put to sleep from another thread
         self._isolate: Isolate | None = None
         self._saved_is_new = True
+        self._began_current = True  # the running cell began with the values that are saved
         self._export: Future[Answer] | None = None  # on its way, of the last cell's end
         self._offered = ""
+        self._notices: list[str] = []
         self._weight = 0
+        #: Bytes in the heap or in buffers, garbage included, after the last export of values.
+        self.left_bytes = 0
         self._closed = False
         self._bridges = bridges
         self._give_up_seconds = give_up_seconds
@@ -80,6 +84,7 @@ class V8Realm(Realm):
         with self._lock:
             self.running = True
         self.save()
+        self._began_current = self._saved_is_new
         self._saved_is_new = False
         return V8Execution(self, cell)
 
@@ -130,6 +135,17 @@ class V8Realm(Realm):
         with self._lock:
             return self._awake()
 
+    def replace(self) -> Isolate:
+        """A new heap for the running cell, as the old one is lost, or full by earlier cells."""
+        with self._lock:
+            self._lose(self._began_current)
+            return self._awake()
+
+    def take_notices(self) -> tuple[str, ...]:
+        """What is to be told of heaps that were lost between cells."""
+        notices, self._notices = self._notices, []
+        return tuple(notices)
+
     def reopen(self) -> None:
         """Go on in a new heap, with the portable values from before the last cell."""
         with self._lock:
@@ -164,13 +180,32 @@ class V8Realm(Realm):
         if export is None:
             export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
         try:
-            text = export.result().text
+            answer = export.result()
         except (OutOfTime, EngineFailure):
             return
         except IsolateLost:
-            self._drop()
+            self._lose(saved=False)
             return
-        self.saved, self._saved_is_new = json.loads(text), True
+        self.saved, self._saved_is_new = json.loads(answer.text), True
+        self.left_bytes = max(answer.heap, answer.buffers)
+
+    def _lose(self, saved: bool) -> None:
+        """Give a heap up that is of no use any more.
+
+        Args:
+            saved: Whether the values are those after the last cell.
+        """
+        self._drop()
+        self.left_bytes = 0
+        became = (
+            "variables were restored from their values"
+            if saved
+            else "what that cell did to variables is undone"
+        )
+        self._notices.append(
+            f"The guest's memory was full after the last cell: {became}; functions and classes "
+            "are lost."
+        )
 
     def _awake(self) -> Isolate:
         if self._closed:
@@ -186,13 +221,24 @@ class V8Realm(Realm):
             )
             self._offered = ""
             self._offer(isolate)
-            if self.saved:
-                text = json.dumps(["load", self.saved], separators=(",", ":"))
-                isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+            if self.saved and not self._fill(isolate):
+                isolate.close()
+                self.saved = {}
+                self._notices.append("The guest's heap was lost, and all variables with it.")
+                return self._awake()
             self._isolate = isolate
             self._saved_is_new = True
         residents.used(self)
         return isolate
+
+    def _fill(self, isolate: Isolate) -> bool:
+        """Define the saved values in a new heap; False if they are too much for it."""
+        text = json.dumps(["load", self.saved], separators=(",", ":"))
+        try:
+            isolate.enter("say", text, seconds=_KERNEL_SECONDS)
+        except (OutOfTime, IsolateLost, EngineFailure):
+            return False
+        return True
 
     def _drop(self) -> None:
         isolate, self._isolate, self._export = self._isolate, None, None

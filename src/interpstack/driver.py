@@ -321,6 +321,7 @@ class _Run:
         progress = await self._computed(step)
         self.polls += 1
         self.clock.computed(progress.cpu_seconds)
+        self.notices += tuple(progress.notices)
         await self._take(progress)
         return progress
 
@@ -394,7 +395,7 @@ class _Run:
                 break
         if late:
             undone = await self._abort("the cell has ended")
-            self.notices = (undone,) if undone else ()
+            self.notices += (undone,) if undone else ()
         self.ended = True
 
     async def _deliver(self, call: Call) -> None:

@@ -190,6 +190,8 @@ class Progress:
         exhausted: The guest was stopped because its CPU time was used up.
         failure: Set when the engine had to give up this cell: what happened, and what became
             of the guest's state. The realm is usable again.
+        notices: What the reader of the outcome must know, such as state of earlier cells that
+            was lost before this one began.
     """
 
     calls: Sequence[Call] = ()
@@ -199,6 +201,7 @@ class Progress:
     cpu_seconds: float = 0.0
     exhausted: bool = False
     failure: GuestError | None = None
+    notices: Sequence[str] = ()
 
 
 @attrs.frozen

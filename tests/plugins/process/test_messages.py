@@ -42,6 +42,7 @@ def crossed(value: Any) -> Any:
         ),
         Progress(completion=Completion(text="42", omitted_chars=3, omitted_exact=False)),
         Progress(completion=Completion(error=ERROR), exhausted=True, failure=ERROR),
+        Progress(notices=("variables are lost", "twice")),
     ],
 )
 def test_a_progress_crosses(progress: Progress) -> None:
@@ -90,7 +91,9 @@ for _ in range(700):
         [],
         "text",
         {},
-        *({**EMPTY, key: value} for key in EMPTY for value in ("text", 7.5j, ["7"], {"a": 1})),
+        *({**EMPTY, key: value} for key in EMPTY for value in ("text", 7.5j, [7.5], {"a": 1})),
+        {**EMPTY, "cancelled": ["7"]},
+        {**EMPTY, "notices": ["x" * 4001]},
         {**EMPTY, "requests": [[1, "a", None], [1, "a", None]]},
         {**EMPTY, "requests": [[0, "a", None]]},
         {**EMPTY, "requests": [[True, "a", None]]},

@@ -379,3 +379,9 @@ def test_two_threads_do_not_mix_up_their_guests() -> None:
     for thread in threads:
         thread.join()
     assert results == {n: str(n * 200_000) for n in (1, 2, 3)}
+
+
+def test_normalize_throws_nothing_where_memory_ends(guest: Guest) -> None:
+    """Once it throws an error, `builtins.js` has nothing to mend."""
+    source = r"(() => { try { '\ufdfa'.repeat(4e5).normalize('NFKD') } catch (e) { return typeof e } })()"
+    assert _text(guest, source) == "unknown"

@@ -91,6 +91,39 @@ def test_out_of_memory_says_what_happened(session: Session) -> None:
     assert shown(session, "typeof a") == "undefined"
 
 
+_NORMALIZE = r"'\\ufdfa'.repeat(4e5).normalize('NFKD')"
+_WITHOUT_ROOM = {
+    "normalize": _NORMALIZE,
+    "normalize, caught": f"let got; try {{ {_NORMALIZE} }} catch (e) {{ got = e }} got",
+    "normalize, handed on": f"await (async () => {_NORMALIZE})().then(() => 1, e => typeof e)",
+    "normalize, passed": f"try {{ {_NORMALIZE} }} catch (e) {{ await host.echo([e]) }}",
+    "regex": "/(x|y)*z/.exec('x'.repeat(2e6))",
+    "regex made": "new RegExp('x'.repeat(1e7))",
+    "no room for the error": "globalThis.s = 'x'.repeat(8e5); [...s].map((c, i) => [c, i])",
+    "no room for the message": "globalThis.s = 'x'.repeat(8e5); s.replace(/x/g, () => 'yy')",
+}
+
+
+@pytest.mark.parametrize("source", _WITHOUT_ROOM.values(), ids=_WITHOUT_ROOM)
+def test_builtins_that_run_out_of_memory_say_so(session: Session, source: str) -> None:
+    """QuickJS throws nothing, `null`, or errors of other kinds."""
+    error = session.eval_sync(source).error
+    assert error is not None
+    assert (error.name, error.message) == (
+        "OutOfMemory",
+        "the guest may use 16 MiB; what this cell did to variables is undone",
+    )
+    assert shown(session, "await host.echo([keep.n, typeof s])") == '[41, "undefined"]'
+
+
+def test_normalize_is_as_it_was(session: Session) -> None:
+    source = "const {normalize} = String.prototype; [normalize.name, normalize.length, 'é'.normalize('NFD').length, Object.keys(String.prototype).length, 'prototype' in normalize]"
+    assert shown(session, source) == '["normalize", 0, 2, 0, false]'
+    error = session.eval_sync("'x'.normalize('bad')").error
+    assert error is not None
+    assert (error.name, error.stack) == ("RangeError", "    at <cell> (cell:1:4)")
+
+
 def test_full_but_not_overfull(session: Session) -> None:
     """Filling what there is over many cells ends in errors, never in a dead session."""
     assert shown(session, "globalThis.hoard = []; 'ok'") == "ok"
