@@ -12,7 +12,7 @@ import dataclasses
 import logging
 import reprlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from interpstack import CellContext, GuestException, HostTool, ReplayDivergence
 from interpstack_langchain.approvals import Approvals, decided
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.convert import to_guest
+from interpstack_langchain.finishing import finished
 from interpstack_langchain.ledgers import EvalLedger
 from interpstack_langchain.native import NativeCall, native_tool, noting
 from interpstack_langchain.schemas import (
@@ -65,7 +66,7 @@ class EvalCall:
     """
 
     request: ToolCallRequest
-    run: Callable[[ToolCallRequest], Awaitable[Any]]
+    run: Callable[[ToolCallRequest], Coroutine[Any, Any, Any]]
     callbacks: Any = None
     approvals: Approvals | None = None
     store: EvalLedger | None = None
@@ -265,7 +266,8 @@ async def run_tool(
         tool=tool,
         runtime=runtime,
     )
-    answer = await running.run(request)
+    made = running.run(request)
+    answer = await (made if running.store is None else finished(made, call))
     return _value(tool, call, answer, running, context), call.value
 
 

@@ -39,6 +39,7 @@ from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.call_names import unique_names
 from interpstack_langchain.commands import answer, reducers
 from interpstack_langchain.evaluation import EvalTool
+from interpstack_langchain.finishing import FINISH_SECONDS
 from interpstack_langchain.inner import EvalCall, running_eval
 from interpstack_langchain.ledgers import Ledgers
 from interpstack_langchain.offers import Offers
@@ -235,7 +236,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             return handler(request)
 
         async def run(inner: ToolCallRequest) -> Any:
-            return await call_blocking(lambda: handler(inner))
+            # Nothing stops its thread, so what it does counts although the eval is cancelled.
+            return await call_blocking(lambda: handler(inner), outlasts=lambda: FINISH_SECONDS)
 
         token = running_eval.set(self._eval_call(request, run, is_async=False))
         try:

@@ -13,8 +13,8 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -39,6 +39,8 @@ class NativeCall:
         returned: Whether the tool came to its end.
         value: What it returned.
         told: The content of the message that LangChain made of it, as text.
+        at_work: How many threads run the tool.
+        left: Nobody waits for the call any more; it must not begin.
     """
 
     callbacks: Callbacks = None
@@ -46,6 +48,28 @@ class NativeCall:
     returned: bool = False
     value: Any = None
     told: str | None = None
+    at_work: int = 0
+    left: bool = False
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Run the tool in this thread.
+
+        Raises:
+            RuntimeError: The call was left before it began.
+        """
+        self.at_work += 1  # before `left` is read: `leave` does it the other way round
+        try:
+            if self.left:
+                raise RuntimeError("the eval was cancelled before this call began")
+            yield
+        finally:
+            self.at_work -= 1
+
+    def leave(self) -> bool:
+        """Leave the call alone, unless it has returned or runs in a thread; False then."""
+        self.left = True
+        return not (self.returned or self.at_work)
 
     def note(self, value: Any) -> Any:
         self.returned, self.value = True, value
@@ -131,7 +155,9 @@ def _showing(
 
 def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
-        return noting.get().note(cls._run(self, *args, **kwargs))
+        call = noting.get()
+        with call.working():
+            return call.note(cls._run(self, *args, **kwargs))
 
     async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         return noting.get().note(await cls._arun(self, *args, **kwargs))

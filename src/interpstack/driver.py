@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -37,7 +36,7 @@ from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.requests import Requests
-from interpstack.workers import run_guest
+from interpstack.workers import run_guest, to_end
 
 if TYPE_CHECKING:
     from interpstack.metering import Meter
@@ -48,6 +47,8 @@ __all__ = ["Recording", "run_cell"]
 _DELIVERY_SECONDS: Final = 5.0
 #: Seconds that a guest computes before what ends meanwhile is kept on its own.
 _KEEP_SECONDS: Final = 0.05
+#: Seconds that a ledger gets to keep what has happened once the cell is cancelled.
+_STORE_SECONDS: Final = 5.0
 
 
 async def run_cell(
@@ -76,20 +77,40 @@ async def run_cell(
         meter: Draws on the account the cell runs under.
     """
     requests = Requests(cell, bridges, limits, context, resolve_module, meter)
-    suspended = None if recording is None else recording.suspended
-    if recording is None or suspended is None:
-        run = _Run(realm, realm.start(cell), requests, limits, context, unawaited, recording)
-    else:
-        execution = realm.resume(recording.before)
-        run = _Run(realm, execution, requests, limits, context, unawaited, recording)
-        run.go_on(suspended)
+    execution = await _begin(realm, cell, recording)
+    run = _Run(realm, execution, requests, limits, context, unawaited, recording)
+    if recording is not None and recording.suspended is not None:
+        run.go_on(recording.suspended)
     try:
-        return await run.drive()
-    except EngineFailure:
-        run.broken = True
+        outcome = await run.drive()
+        await requests.close()
+        requests.check_cancelled()
+    except BaseException as error:
+        await to_end(run.leave(error))
         raise
-    finally:
-        await run.stop()
+    return outcome
+
+
+async def _begin(realm: Realm, cell: Cell, recording: Recording | None) -> Execution:
+    """The execution of a cell, or of one that is in the middle of its run.
+
+    To prepare a cell may copy the guest's memory, or wait for a process.
+    """
+    begun: list[Execution] = []
+
+    def begin() -> None:
+        if recording is not None and recording.suspended is not None:
+            begun.append(realm.resume(recording.before))
+        else:
+            begun.append(realm.start(cell))
+
+    try:
+        await run_guest(begin, lambda: None)
+    except asyncio.CancelledError:
+        if begun:  # nobody else knows of it
+            await to_end(run_guest(lambda: begun[0].abort("cancelled"), lambda: None))
+        raise
+    return begun[0]
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +145,6 @@ class _Run:
     recording: Recording | None
     ledger: Ledger | None = attrs.field(init=False)
     step: Step = attrs.field(init=False)
-    broken: bool = False
     asked: list[Request] = attrs.field(factory=list)
     calls: list[Call] = attrs.field(factory=list)
     told: int = 0
@@ -175,17 +195,38 @@ class _Run:
             if not await self._wait():
                 return await self._give_up(*self.clock.out_of_time())
 
-    async def stop(self) -> None:
-        """Cancel what is still running; a cell that was left early is aborted."""
-        if not self.ended:
-            self.ended = True
-            await run_guest(self._leave, lambda: None)
-        await self.requests.close()
+    async def leave(self, error: BaseException) -> None:
+        """End the cell early: stop the guest and the requests, and keep the answers so far."""
+        self.ended = True
+        try:
+            await run_guest(lambda: self._stop_guest(error), lambda: None)
+        finally:
+            await self.requests.close(finish=self._records)
+            await self._keep_rest(error)
 
-    def _leave(self) -> None:
+    def _stop_guest(self, error: BaseException) -> None:
         self.execution.abort("cancelled")
-        if self.recording is not None and self.recording.undo and not self.broken:
+        if (
+            self.recording is not None
+            and self.recording.undo
+            and not isinstance(error, EngineFailure)
+        ):
             self.execution.undo()
+
+    async def _keep_rest(self, error: BaseException) -> None:
+        """Keep the answers that the guest was not told: their calls have been made."""
+        if self.ledger is None or not self._records:
+            return
+        try:
+            async with asyncio.timeout(_STORE_SECONDS):
+                await self._keep(self.ledger, None)
+        except Exception as failed:  # noqa: BLE001 - a store may raise anything
+            error.add_note(f"calls that had ended may be made again: {failed!r}")
+
+    @property
+    def _records(self) -> bool:
+        """Whether answers are recorded now."""
+        return self.ledger is not None and not self.replaying
 
     # -- what the guest is told ------------------------------------------------------------
 
@@ -258,7 +299,8 @@ class _Run:
         ended = tuple(self.requests.settled[self.kept :])
         if ended:
             self.kept += len(ended)
-            await ledger.keep(asked, Step(time.time(), ended, self._drawn()))
+            step = Step(time.time(), ended, self._drawn())
+            await to_end(ledger.keep(asked, step), _STORE_SECONDS)
         return bool(ended)
 
     async def _suspension(self) -> Suspension | None:
@@ -289,7 +331,7 @@ class _Run:
     async def _record(self) -> None:
         self.step = self._next_step()
         if self.ledger is not None:
-            await self.ledger.record(self.asked, self.step)
+            await to_end(self.ledger.record(self.asked, self.step), _STORE_SECONDS)
             self.asked = []
             self.told += 1
 
@@ -309,6 +351,7 @@ class _Run:
     # -- the guest's side ------------------------------------------------------------------
 
     async def _poll(self) -> Progress:
+        self.requests.check_cancelled()
         now, settled = self.step.now, self._of_engine(self.step.settlements)
         self.step = attrs.evolve(self.step, settlements=())
         budget = self.clock.left()
@@ -341,12 +384,10 @@ class _Run:
                     await asyncio.wait({guest, woken}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     woken.cancel()
-        finally:
-            if not guest.done():  # left early: nobody may touch the realm before it has stopped
-                guest.cancel()
-            while not guest.done():
-                with suppress(asyncio.CancelledError):  # one more; the first is raised below
-                    await asyncio.wait({guest})
+        except BaseException:
+            guest.cancel()
+            await to_end(asyncio.wait({guest}))  # nobody may touch the realm before it has stopped
+            raise
         return guest.result()
 
     async def _take(self, progress: Progress) -> None:

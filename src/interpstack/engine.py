@@ -291,7 +291,7 @@ class Realm(abc.ABC):
 
     @property
     def weight_bytes(self) -> int:
-        """Memory this realm holds; effectively 0, then ignored by the pool."""
+        """Memory this realm holds, for hosts that watch it; effectively 0: nobody knows."""
         return 0
 
     def image(self) -> Image:

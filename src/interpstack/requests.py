@@ -92,9 +92,13 @@ class Requests:
     _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     _untold: dict[int, Request] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
+    _finishing: bool = False
+    #: How often the cell's task had been asked to end before the cell began.
+    _cancels: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.limits.concurrency)
+        self._cancels = _cancels()
 
     @property
     def idle(self) -> bool:
@@ -128,7 +132,9 @@ class Requests:
         """Wait until something is settled or paused; False when the time is up first."""
         if not (self.settled or self.paused):
             try:
-                await asyncio.wait_for(self._wake.wait(), seconds)
+                # Not `wait_for`: in Python 3.11 it forgets a cancellation that comes with the end.
+                async with asyncio.timeout(seconds):
+                    await self._wake.wait()
             except TimeoutError:
                 return False
         self._wake.clear()
@@ -210,12 +216,26 @@ class Requests:
             task.cancel()
             self._dropped.append(task)
 
-    async def close(self) -> None:
-        """Cancel what is still open, and wait a moment for handlers to clean up."""
-        for request_id in list(self.open):
-            self.drop(request_id)
+    async def close(self, *, finish: bool = False) -> None:
+        """Cancel what is still open, and wait a moment for handlers to clean up.
+
+        Args:
+            finish: Take the values of handlers that end all the same, such as those in threads.
+        """
+        self._finishing = finish
+        for _, task in self.open.values():
+            task.cancel()
+            self._dropped.append(task)
+        if not finish:
+            self.open.clear()
         if self._dropped:
             await asyncio.wait(self._dropped, timeout=_GRACE_SECONDS)
+        self.open.clear()
+
+    def check_cancelled(self) -> None:
+        """Raise a cancellation of the cell that something it awaited has caught and forgotten."""
+        if _cancels() > self._cancels:
+            raise asyncio.CancelledError
 
     async def deliver(self, name: str, wire: Any, seconds: float | None) -> None:
         """Hand a call to its bridge, for at most `seconds`; the guest hears of no failure."""
@@ -226,7 +246,7 @@ class Requests:
             async with asyncio.timeout(seconds):
                 await self._invoke(bridge, decode(wire), self.context)
         except asyncio.CancelledError as error:
-            if _is_cancelled():
+            if _cancels() > self._cancels:
                 raise
             self.context.attach(error)
         except Exception as error:  # noqa: BLE001 - a handler may raise anything
@@ -248,6 +268,8 @@ class Requests:
             self.paused.append((request, error))
             self._wake.set()
             return
+        if _cancels() and settlement.error is not None:
+            return  # it tells of the cancellation
         if self.open.pop(request.id, None) is not None:
             self.settled.append(settlement)
             self._wake.set()
@@ -270,7 +292,7 @@ class Requests:
         except bridge.passes:
             raise
         except asyncio.CancelledError:
-            if _is_cancelled():
+            if _cancels():
                 raise
             told = GuestError("ToolError", f"{bridge.name} was cancelled")
             return Settlement(request.id, error=_with_tool(told, bridge.name))
@@ -345,7 +367,10 @@ class Requests:
             kwargs["context"] = context
         if bridge.is_async:
             return await bridge.handler(*args, **kwargs)
-        value = await call_blocking(partial(bridge.handler, *args, **kwargs))
+        handler = partial(bridge.handler, *args, **kwargs)
+        value = await call_blocking(
+            handler, outlasts=lambda: _GRACE_SECONDS if self._finishing else 0.0
+        )
         return await value if isinstance(value, Awaitable) else value
 
 
@@ -365,10 +390,10 @@ def _with_tool(error: GuestError, tool: str) -> GuestError:
     return attrs.evolve(error, data={"tool": tool, **error.data})
 
 
-def _is_cancelled() -> bool:
-    """Whether this task is being cancelled; if not, what it awaited was."""
+def _cancels() -> int:
+    """How often the current task was asked to end; 0 if what it awaited was, not the task."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    return 0 if task is None else task.cancelling()
 
 
 def _milliseconds(wire: Any) -> float:

@@ -33,7 +33,7 @@ from interpstack.states import (
     take_state,
 )
 from interpstack.turns import Turn
-from interpstack.workers import Slots, run_guest, run_sync
+from interpstack.workers import Slots, run_guest, run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
@@ -364,8 +364,11 @@ class Session:
         self._pool.touch(self)
         return self._realm, bridges
 
-    async def _put_state(self, state: SessionState) -> None:
+    async def _put_back(self, state: SessionState) -> None:
         """Hold a state again; its realm is opened when it is needed."""
+        await self._drop_realm()
+        if state == SessionState():
+            self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
         if state.image is not None:
             self._image = squeezed(state.image)
         elif state.values is not None:
@@ -408,10 +411,7 @@ class Session:
         except EngineFailure:
             raise
         except BaseException:
-            await self._drop_realm()
-            await self._put_state(before)
-            if before == SessionState():
-                self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
+            await to_end(self._put_back(before))
             raise
 
     async def _suspended(

@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
 
-__all__ = ["Slots", "call_blocking", "run_guest", "run_sync"]
+__all__ = ["Slots", "call_blocking", "outlasted", "run_guest", "run_sync", "to_end"]
 
 _T = TypeVar("_T")
 
@@ -166,10 +166,47 @@ async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -
         raise
 
 
-async def call_blocking(function: Callable[[], _T]) -> _T:
-    """Run a blocking handler in a thread, with the caller's context variables."""
+async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
+    """Await something that must not stop half-way, though its caller is cancelled meanwhile.
+
+    Args:
+        coroutine: What to run.
+        seconds: How long it may still take once the caller is cancelled; `None` for no limit.
+
+    Raises:
+        CancelledError: The caller was cancelled; the coroutine has ended, or was cancelled, too.
+    """
+    task = asyncio.ensure_future(coroutine)
+    cancelled: asyncio.CancelledError | None = None
+    left = None
+    while not task.done():
+        try:
+            await asyncio.wait({task}, timeout=left)
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+            left = seconds
+        else:
+            if not task.done():  # out of time
+                task.cancel()
+                left = None
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled() and (failed := task.exception()) is not None:
+        raise cancelled from failed
+    raise cancelled
+
+
+async def call_blocking(
+    function: Callable[[], _T], *, outlasts: Callable[[], float] = lambda: 0.0
+) -> _T:
+    """Run a blocking handler in a thread, with the caller's context variables.
+
+    Args:
+        function: The handler.
+        outlasts: Seconds to wait, once the caller is cancelled, for a handler that runs: nothing
+            can stop its thread. If it ends in this time, its end counts and the cancellation not.
+    """
     context = contextvars.copy_context()
-    loop = asyncio.get_running_loop()
 
     def call() -> _T:
         try:
@@ -177,7 +214,23 @@ async def call_blocking(function: Callable[[], _T]) -> _T:
         except StopIteration as error:  # a future cannot carry it
             raise RuntimeError("the handler raised StopIteration") from error
 
-    return await loop.run_in_executor(_get().handlers, call)
+    running = _get().handlers.submit(call)
+    try:
+        return await asyncio.wrap_future(running)
+    except asyncio.CancelledError:
+        seconds = 0.0 if running.cancelled() else outlasts()
+        if not seconds or not await outlasted(asyncio.wrap_future(running), seconds):
+            raise
+        return running.result()
+
+
+async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
+    """Whether something that a cancelled task waited for ends in time; then the task goes on."""
+    await asyncio.wait({running}, timeout=seconds)
+    task = asyncio.current_task()
+    if running.done() and task is not None:
+        task.uncancel()
+    return running.done()
 
 
 def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:

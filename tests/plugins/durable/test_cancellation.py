@@ -1,0 +1,126 @@
+"""A caller that is cancelled when a call ends: the call is not made again on resume."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import Bridge, InterpreterStack, Turn
+from interpstack.testing import FakeEngine
+
+JAVASCRIPT = """
+for (let i = 0; i < 4; i++) await Promise.all([kit.act({n: 2 * i}), kit.act({n: 2 * i + 1})]);
+'done'
+"""
+PYTHON = """
+for i in range(4):
+    await gather(kit.act(n=2 * i), kit.act(n=2 * i + 1))
+'done'
+"""
+
+
+@attrs.define(eq=False)
+class SlowStore:
+    """A ledger's store that takes some turns of the loop for everything."""
+
+    suspends: bool = False
+    key: str = "cell"
+    entries: dict[int, Any] = attrs.field(factory=dict)
+
+    async def load(self) -> Sequence[Any]:
+        return [self.entries[index] for index in range(len(self.entries))]
+
+    async def append(self, index: int, entry: Any) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert index == len(self.entries), "an entry is missing"
+        self.entries[index] = entry
+
+    async def resume(self, ledger: Any) -> None:
+        await asyncio.sleep(0)
+
+
+async def _run(engine: Any, source: str, handler: Any, store: SlowStore, turns: int | None) -> str:
+    """Run the cell; cancel it `turns` turns of the loop after the third call has ended."""
+    bridge = Bridge(name="kit.act", handler=handler)
+    with InterpreterStack(engine, plugins=["durable"], bridges=[bridge]) as stack:
+        session = stack.session("s")
+        session.bind(Turn(options={"ledger_store": lambda: store}))
+        running = asyncio.ensure_future(session.eval(source))
+        while turns is not None and len(handler.done) < 3:  # noqa: ASYNC110 - counts turns
+            await asyncio.sleep(0)
+        for _ in range(turns or 0):
+            await asyncio.sleep(0)
+        if turns is not None:
+            running.cancel()
+        return str((await running).text)
+
+
+@attrs.define(eq=False)
+class Acting:
+    """Notes what it did; one that is cancelled before it has acted does nothing."""
+
+    done: list[int] = attrs.field(factory=list)
+
+    async def __call__(self, n: int) -> int:
+        await asyncio.sleep(0)
+        self.done.append(n)
+        return n
+
+
+@attrs.define(eq=False)
+class Blocking:
+    """As `Acting`, in a thread, which nothing can stop."""
+
+    done: list[int] = attrs.field(factory=list)
+
+    def __call__(self, n: int) -> int:
+        time.sleep(0.001)
+        self.done.append(n)
+        time.sleep(0.001)
+        return n
+
+
+@pytest.mark.parametrize("handler", [Acting, Blocking], ids=["async", "thread"])
+@pytest.mark.parametrize("engine", ["quickjs", "fake"])
+async def test_a_call_that_ended_when_its_caller_was_cancelled_is_not_made_again(
+    engine: str, handler: Any
+) -> None:
+    for turns in range(16):
+        act, store = handler(), SlowStore()
+        source = PYTHON if engine == "fake" else JAVASCRIPT
+        made: Any = FakeEngine() if engine == "fake" else engine
+        with pytest.raises(asyncio.CancelledError):
+            await _run(made, source, act, store, turns)
+        await _run(FakeEngine() if engine == "fake" else engine, source, act, store, None)
+        assert Counter(act.done) == dict.fromkeys(range(8), 1), f"cancelled after {turns} turns"
+
+
+async def test_an_error_that_tells_of_the_cancellation_is_no_answer() -> None:
+    """A call that was cancelled while it was at work is made again, as after a crash."""
+    act, store = Wrapping(), SlowStore()
+    with pytest.raises(asyncio.CancelledError):
+        await _run("quickjs", "await kit.act({n: 1})", act, store, 2)
+    assert await _run("quickjs", "await kit.act({n: 1})", act, store, None) == "1"
+
+
+@attrs.define(eq=False)
+class Wrapping:
+    """Fails with an error of its own when it is cancelled; the second call answers."""
+
+    done: list[int] = attrs.field(factory=lambda: [0, 0])
+
+    async def __call__(self, n: int) -> int:
+        self.done.append(n)
+        if len(self.done) == 3:
+            try:
+                await asyncio.sleep(20)
+            except asyncio.CancelledError as error:
+                raise RuntimeError("the connection was cut") from error
+        return n
