@@ -283,7 +283,7 @@ async def test_what_ends_while_a_pause_waits_for_others_is_kept_at_once(
         await host.run(source)
     assert host.done == [1]
     assert [list(entry) for entry in host.memory.entries] == [
-        ["version", "cell", "began"],
+        ["version", "release", "cell", "began"],
         ["kept"],
     ]
     host.memory.decided = decided
