@@ -38,7 +38,8 @@ class Instance:
         try:
             instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
-            raise EngineFailure(f"the guest cannot be started: {error}") from error
+            told = runtime.host.explained(error)
+            raise EngineFailure(f"the guest cannot be started: {told}") from error
         exports: Any = instance.exports(self.store)
         self.memory: wasmtime.Memory = exports["memory"]
         self.stack_pointer: wasmtime.Global = exports["__stack_pointer"]

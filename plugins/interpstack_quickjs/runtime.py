@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import wasmtime
 
+from interpstack import EngineFailure
 from interpstack.guests.javascript.compiled import Compiled, load_module
-from interpstack.guests.javascript.wasm import Ticker, guest_path, wasm_host
+from interpstack.guests.javascript.wasm import Ticker, WasmHost, guest_path, wasm_host
 
 if TYPE_CHECKING:
     from interpstack_quickjs.guest import Guest
@@ -27,10 +28,17 @@ __all__ = ["GuestRuntime", "current", "guest_runtime"]
 class GuestRuntime:
     """What all instances of the process share."""
 
-    engine: wasmtime.Engine
+    host: WasmHost
     compiled: Compiled
     linker: wasmtime.Linker
-    ticker: Ticker
+
+    @property
+    def engine(self) -> wasmtime.Engine:
+        return self.host.engine
+
+    @property
+    def ticker(self) -> Ticker:
+        return self.host.ticker
 
 
 #: Its `guest` is the one that runs in this thread; imports know their caller by it.
@@ -53,8 +61,11 @@ def guest_runtime() -> GuestRuntime:
 
 def _make_runtime() -> GuestRuntime:
     host = wasm_host()
-    compiled = load_module(host.engine, guest_path())
-    return GuestRuntime(host.engine, compiled, _make_linker(host.engine), host.ticker)
+    try:
+        compiled = load_module(host.engine, guest_path(), host.variant)
+    except wasmtime.WasmtimeError as error:
+        raise EngineFailure(f"the guest cannot be loaded: {host.explained(error)}") from error
+    return GuestRuntime(host, compiled, _make_linker(host.engine))
 
 
 def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:

@@ -9,19 +9,29 @@ made first, and thrown away.
 
 from __future__ import annotations
 
+from typing import Final
+
 import jsrun
 
 from interpstack import EngineFailure
+from interpstack.guests.javascript.addresses import address_advice, address_room
 
 __all__ = ["ready_platform"]
+
+#: Addresses that V8 reserves when it starts. Without them it ends the process.
+_ADDRESSES: Final = 50 * 2**30
 
 
 def ready_platform() -> None:
     """Have V8 start with flags under which every guest can be stopped.
 
     Raises:
-        EngineFailure: Something else started V8 in this process before.
+        EngineFailure: Something else started V8 in this process before, or there are too few
+            addresses for it.
     """
+    room = address_room()
+    if room is not None and room < _ADDRESSES:
+        raise EngineFailure(f"V8 cannot be started: {address_advice(_ADDRESSES)}")
     jsrun.SnapshotBuilder().build()
     if _first_random() != _first_random():
         raise EngineFailure(

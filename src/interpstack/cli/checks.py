@@ -14,6 +14,12 @@ import attrs
 from interpstack.cli.survey import Survey, survey
 from interpstack.engine import Capability, Engine
 from interpstack.errors import install_command
+from interpstack.guests.javascript.addresses import (
+    LEAST_BYTES,
+    address_limit,
+    address_room,
+    is_narrow,
+)
 from interpstack.limits import Limits
 from interpstack.outcome import Outcome
 from interpstack.stack import InterpreterStack
@@ -22,6 +28,9 @@ __all__ = ["Check", "all_checks"]
 
 _OK, _WARN, _FAIL = "ok", "warn", "fail"
 _REINSTALL: Final = "pip install --force-reinstall interpstack"
+_ADDRESSES: Final = (
+    "raise that limit where it is set: 'ulimit -v unlimited' in the shell, LimitAS= of the service"
+)
 _OPTIONAL: Final = ("langchain", "langgraph", "deepagents")
 _CPU_SECONDS: Final = 0.2
 _MEMORY_MIB: Final = 16
@@ -53,6 +62,7 @@ def all_checks() -> Iterator[Check]:
     """Every check, in the order of the report."""
     yield check_python()
     yield check_terminal(getattr(sys.stdout, "encoding", None) or "unknown")
+    yield check_addresses()
     found = survey()
     yield from check_plugins(found)
     alone = [engine.cls for engine in found.engines if engine.cls.language]
@@ -86,6 +96,19 @@ def check_terminal(encoding: str) -> Check:
         return Check("terminal encoding", _OK, encoding)
     found = f"{encoding}: characters it lacks are shown as escapes"
     return Check("terminal encoding", _WARN, found, "set the environment variable PYTHONUTF8=1")
+
+
+def check_addresses() -> Check:
+    """The process has addresses enough for sandboxes, which reserve many and use few."""
+    limit, room = address_limit(), address_room()
+    if limit is None or room is None:
+        return Check("address space", _OK, "no limit")
+    found = f"limited to {limit // 2**20} MiB (ulimit -v), of which {room // 2**20} are left"
+    if room < LEAST_BYTES:
+        return Check("address space", _FAIL, f"{found}; too few for a sandbox", _ADDRESSES)
+    if is_narrow():
+        return Check("address space", _WARN, f"{found}; sandboxes compute slower", _ADDRESSES)
+    return Check("address space", _OK, found)
 
 
 def check_plugins(found: Survey) -> Iterator[Check]:
@@ -133,7 +156,7 @@ def _guarded(name: str, check: Callable[[str], Check]) -> Check:
     try:
         return check(name)
     except Exception as error:  # noqa: BLE001 - an engine that does not work may raise anything
-        return Check(name, _FAIL, f"{type(error).__name__}: {error}", _REINSTALL)
+        return Check(name, _FAIL, f"{type(error).__name__}: {error}", _fix())
 
 
 def _computes(name: str, cls: type[Engine]) -> Check:
@@ -141,7 +164,12 @@ def _computes(name: str, cls: type[Engine]) -> Check:
     if outcome.text == "2":
         seconds = outcome.usage.wall_seconds
         return Check(name, _OK, f"1+1 is 2, in {seconds * 1000:.0f} ms")
-    return Check(name, _FAIL, f"1+1 gave {_told(outcome)}", _REINSTALL)
+    return Check(name, _FAIL, f"1+1 gave {_told(outcome)}", _fix())
+
+
+def _fix() -> str:
+    """What to do about an engine that does not work."""
+    return _ADDRESSES if is_narrow() else _REINSTALL
 
 
 def _warned(name: str, messages: list[str]) -> Check:

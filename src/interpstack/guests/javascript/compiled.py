@@ -49,11 +49,18 @@ class Compiled:
     source_hash: str
 
 
-def load_module(engine: wasmtime.Engine, path: Path) -> Compiled:
-    """A compiled module, from the cache if it is there."""
+def load_module(engine: wasmtime.Engine, path: Path, variant: str = "") -> Compiled:
+    """A compiled module, from the cache if it is there.
+
+    Args:
+        engine: To compile it for.
+        path: The WebAssembly file.
+        variant: Names the engine's settings, if they are not the usual ones.
+    """
     source = path.read_bytes()
     source_hash = hashlib.sha256(source).hexdigest()
-    name = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}.cwasm"
+    stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}"
+    name = f"{stem}{variant and f'-{variant}'}.cwasm"
     data = read_cached(name)
     if data is not None:
         try:

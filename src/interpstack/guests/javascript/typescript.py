@@ -58,7 +58,8 @@ def _module() -> Compiled:
     global _compiled
     with _lock:
         if _compiled is None:
-            _compiled = load_module(wasm_host().engine, guest_path("_transform.wasm"))
+            host = wasm_host()
+            _compiled = load_module(host.engine, guest_path("_transform.wasm"), host.variant)
         return _compiled
 
 

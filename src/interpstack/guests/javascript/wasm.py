@@ -18,6 +18,13 @@ import attrs
 import wasmtime
 
 from interpstack.errors import EngineFailure
+from interpstack.guests.javascript.addresses import (
+    LEAST_BYTES,
+    WIDE_BYTES,
+    address_advice,
+    address_room,
+    is_narrow,
+)
 
 __all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "guest_path", "wasm_host"]
 
@@ -25,6 +32,9 @@ __all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "guest_path", "wasm_host"]
 _STACK_BYTES: Final = 2 * 2**20 - 65536
 #: Seconds between ticks of the clock that stops code which polls for no interrupt.
 TICK_SECONDS: Final = 0.1
+#: What a memory reserves where addresses are few.
+_NARROW_BYTES: Final = 16 * 2**20
+_NARROW_GUARD: Final = 2**16
 
 
 class Ticker:
@@ -62,10 +72,28 @@ class Ticker:
 
 @attrs.frozen
 class WasmHost:
-    """The engine that all modules of the process share, and its clock."""
+    """The engine that all modules of the process share, and its clock.
+
+    Attributes:
+        narrow: Memories reserve few addresses; modules are compiled for one or the other.
+    """
 
     engine: wasmtime.Engine
     ticker: Ticker
+    narrow: bool = False
+
+    @property
+    def variant(self) -> str:
+        """Names these settings, for the cache of compiled modules."""
+        return "narrow" if self.narrow else ""
+
+    def explained(self, error: wasmtime.WasmtimeError | wasmtime.Trap) -> str:
+        """Why a guest cannot be started."""
+        told = str(error).partition("\n")[0]
+        scarce = "mmap" in told or "memory" in told
+        needed = _NARROW_BYTES if self.narrow else WIDE_BYTES
+        advice = address_advice(needed) if scarce else ""
+        return f"{told}; {advice}" if advice else told
 
 
 @cache
@@ -94,13 +122,29 @@ _lock = threading.Lock()
 
 
 def wasm_host() -> WasmHost:
-    """The shared engine, made on first use."""
+    """The shared engine, made on first use.
+
+    Raises:
+        EngineFailure: The process has too few addresses for it.
+    """
     global _host
     with _lock:
         if _host is None:
+            _check_addresses()
             config = wasmtime.Config()
             config.epoch_interruption = True
             config.max_wasm_stack = _STACK_BYTES
+            narrow = is_narrow()
+            if narrow:
+                config.memory_reservation = _NARROW_BYTES
+                config.memory_reservation_for_growth = _NARROW_BYTES
+                config.memory_guard_size = _NARROW_GUARD
             engine = wasmtime.Engine(config)
-            _host = WasmHost(engine, Ticker(engine))
+            _host = WasmHost(engine, Ticker(engine), narrow)
         return _host
+
+
+def _check_addresses() -> None:
+    room = address_room()
+    if room is not None and room < LEAST_BYTES:
+        raise EngineFailure(f"WebAssembly cannot be started: {address_advice(LEAST_BYTES)}")
