@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
 from interpstack import CellContext, GuestException
+from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
 from interpstack_langchain.inner import run_tool, running_eval
 from interpstack_langchain.native import native_tool
 from interpstack_langchain.schemas import visible_fields
@@ -56,7 +57,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         made = running.call_for(twin, given, context)
         if isinstance(made, str):
             return made
-        event = {"type": "subagent", "id": running.event_id(context)}
+        event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}
         running.emit({**event, "phase": "start", **_described(wanted)})
         begun = time.monotonic()
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from copy import deepcopy
+from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.tools import BaseTool
@@ -14,6 +15,10 @@ from interpstack_langchain.inner import EvalCall, running_eval
 from interpstack_langchain.prompt import code_description
 
 __all__ = ["EvalSchema", "EvalTool", "PythonEvalSchema"]
+
+
+#: Where traces look for the language of a tool's code.
+_LANGUAGE_KEY: Final = "ls_code_input_language"
 
 
 class EvalSchema(BaseModel):
@@ -42,9 +47,20 @@ class EvalTool(BaseTool):
         evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
         language: str,
     ) -> EvalTool:
-        tool = cls(name=name, description=description, args_schema=_schema(language))
+        tool = cls(
+            name=name,
+            description=description,
+            args_schema=_schema(language),
+            metadata={_LANGUAGE_KEY: language},
+        )
         tool._evaluate = evaluate
         return tool
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EvalTool:
+        """A copy that runs code in the same interpreter: agents are told of tools in copies."""
+        copied = self.model_copy()
+        copied.metadata, copied.tags = deepcopy(self.metadata), deepcopy(self.tags)
+        return copied
 
     def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
         running = self._running()

@@ -57,9 +57,10 @@ class EvalCall:
     Attributes:
         request: The model's call of the eval tool.
         run: Runs a tool call through the agent's tool node.
-        callbacks: The eval's own callbacks.
         approvals: What must not run before somebody has decided on it.
         store: Keeps the eval's ledger, if anything does.
+        callbacks: The eval's own callbacks.
+        tells_tools: Whether calls of tools are told on the custom stream.
         commands: State updates that inner calls returned, with the calls' ids, in order; in the
             ledger, too, if there is one.
         listened: Whether somebody may listen to the graph's custom stream.
@@ -67,9 +68,10 @@ class EvalCall:
 
     request: ToolCallRequest
     run: Callable[[ToolCallRequest], Coroutine[Any, Any, Any]]
-    callbacks: Any = None
     approvals: Approvals | None = None
     store: EvalLedger | None = None
+    callbacks: Any = None
+    tells_tools: bool = True
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     listened: bool = attrs.field(init=False)
     _name: str = attrs.field(init=False)
@@ -210,7 +212,7 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     if isinstance(made, str):
         return made
     tool, given = made
-    if not running.listened:
+    if not (running.listened and running.tells_tools):
         return (await run_tool(tool, given, context))[0]
     event = {"type": "tool", "id": running.event_id(context), "tool": tool.name}
     running.emit({**event, "phase": "start", "input": _preview.repr(given)[:_PREVIEW_CHARS]})

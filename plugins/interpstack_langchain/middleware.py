@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,8 +14,8 @@ from langchain.agents.middleware.types import (
     ModelResponse,
 )
 from langchain_core.messages import SystemMessage, ToolMessage
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool
-from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
@@ -43,7 +43,7 @@ from interpstack_langchain.finishing import FINISH_SECONDS
 from interpstack_langchain.inner import EvalCall, running_eval
 from interpstack_langchain.ledgers import Ledgers
 from interpstack_langchain.offers import Offers
-from interpstack_langchain.options import Options, check_plugins
+from interpstack_langchain.options import Options, PTCOption, check_plugins
 from interpstack_langchain.order import CallOrder, Place
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
@@ -73,7 +73,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         max_subagent_concurrency: Subagents of one eval that run at once.
         ptc: Names of the agent's tools, and tools of your own, that code may call as
             `tools.<camelCase>(input)`, or `tools.<name>(field=…)` in Python.
-        mode: How long variables live: `thread`, `turn` or `call`.
+        mode: How long variables live: `thread`, `turn` or `call`; `None` is `thread`.
         max_snapshot_bytes: Largest state that is stored. `None`: `memory_limit`.
         snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
         engine: Name of an installed engine, or an engine.
@@ -87,6 +87,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             message's `response_metadata` reports as `cost`.
         durable: Whether evals are recorded while they run, where the agent has a checkpointer.
             Without it, an eval that was interrupted runs again from its start, calls included.
+        tool_events: Whether start and end of calls of tools are told on the graph's custom
+            stream; those of subagents always are.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -107,8 +109,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         capture_console: bool = True,
         subagents: bool = True,
         max_subagent_concurrency: int = 32,
-        ptc: Iterable[str | BaseTool] | None = None,
-        mode: str = "thread",
+        ptc: PTCOption | None = None,
+        mode: str | None = "thread",
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: str | bytes | None = None,
         engine: str | Engine = "quickjs",
@@ -118,6 +120,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         budget: Budget | None = None,
         cost_of: CostOf | None = None,
         durable: bool = True,
+        tool_events: bool = True,
     ) -> None:
         super().__init__()
         self.options = Options(
@@ -135,6 +138,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             max_snapshot_bytes=max_snapshot_bytes,
             snapshot_signing_key=snapshot_signing_key,
             durable=durable,
+            tool_events=tool_events,
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
@@ -156,7 +160,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self.stack = InterpreterStack(
             engine, [*own, *check_plugins(plugins)], limits=self.options.limits()
         )
-        mode_class = self.stack.persistence(mode)
+        mode_class = self.stack.persistence(self.options.mode)
         self._mode = mode_class(
             max_bytes=memory_limit if max_snapshot_bytes is None else max_snapshot_bytes,
             signing_key=_as_bytes(snapshot_signing_key),
@@ -261,7 +265,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _eval_call(self, request: ToolCallRequest, run: Any, *, is_async: bool) -> EvalCall:
         store = self._ledgers.open(request, is_async)
-        return EvalCall(request, run, approvals=self._approvals, store=store)
+        tells = self.options.tool_events
+        return EvalCall(request, run, self._approvals, store, tells_tools=tells)
 
     async def _evaluate(self, code: str, running: EvalCall) -> Any:
         state, done = _mapping(running.request.state), list[str]()
@@ -344,7 +349,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def _owner(self, state: Any) -> str:
         """Which conversation this is: the thread, and the subgraph in it."""
-        thread = get_config().get("configurable", {}).get("thread_id")
+        thread = _configurable().get("thread_id")
         if thread is None:
             return f"run:{turn_of(state)}"
         return f"thread:{thread}|{_subgraph()}"
@@ -368,9 +373,15 @@ class REPLMiddleware(CodeInterpreterMiddleware):
 
 def _subgraph() -> str:
     """The graph that runs now, as a checkpoint namespace; empty for the outermost."""
-    namespace = str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
+    namespace = str(_configurable().get("checkpoint_ns", ""))
     # The last part names the node of this very step; what is before it, the graph.
     return namespace.rpartition("|")[0]
+
+
+def _configurable() -> Mapping[str, Any]:
+    """That of the running graph; empty where none runs."""
+    config = var_child_runnable_config.get() or {}
+    return config.get("configurable") or {}
 
 
 def _mapping(state: Any) -> Mapping[str, Any]:

@@ -26,6 +26,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
+from interpstack_langchain.sync_tools import run_blocking
+
 __all__ = ["NativeCall", "native_tool", "noting"]
 
 
@@ -87,6 +89,8 @@ class NativeCall:
 #: Where a copy of a tool remembers, for some sets of argument names, which of them are told.
 _TOLD = "_interpstack_told"
 _KNOWN_INPUTS = 64
+#: Where a copy has the tool that it was made of.
+_ORIGINAL = "_interpstack_tool"
 
 noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
 
@@ -111,6 +115,7 @@ def native_tool(tool: BaseTool) -> BaseTool:
     twin = copy.copy(tool)
     object.__setattr__(twin, "__class__", _classes[cls])
     twin.__dict__[_TOLD] = {}
+    twin.__dict__[_ORIGINAL] = tool
     if isinstance(tool, (StructuredTool, Tool)):
         twin.__dict__["func"] = _resolved(tool.func)
         twin.__dict__["coroutine"] = _resolved(tool.coroutine)
@@ -157,7 +162,7 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         call = noting.get()
         with call.working():
-            return call.note(cls._run(self, *args, **kwargs))
+            return call.note(run_blocking(self, cls, args, kwargs))
 
     async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         return noting.get().note(await cls._arun(self, *args, **kwargs))
@@ -184,11 +189,16 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
             _not_alone(token)
         return noting.get().note_answer(answer)
 
+    def get_input_schema(self: BaseTool, config: RunnableConfig | None = None) -> Any:
+        # Without a schema of its own, it is read from `_run`, which only looks like the tool's.
+        return self.__dict__[_ORIGINAL].get_input_schema(config)
+
     members = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "invoke": invoke,
         "ainvoke": ainvoke,
+        "get_input_schema": get_input_schema,
     }
     if hasattr(cls, "_filter_injected_args"):
         members["_filter_injected_args"] = _filter_of(cls)

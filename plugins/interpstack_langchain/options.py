@@ -10,10 +10,17 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
 
-__all__ = ["Options", "check_plugins"]
+__all__ = ["Options", "PTCOption", "WrongType", "check_plugins"]
+
+#: What `ptc` takes: names of the agent's tools, and tools.
+PTCOption = Iterable[str | BaseTool]
 
 #: The largest values, as `Limits` has them.
 _MOST = {float: 10**9, int: 2**53}
+
+
+class WrongType(ConfigurationError, TypeError):
+    """An argument is of a wrong type."""
 
 
 def _number(kind: type, *, least: float, optional: bool = False) -> Any:
@@ -22,14 +29,15 @@ def _number(kind: type, *, least: float, optional: bool = False) -> Any:
             return
         fits = isinstance(value, (int, float) if kind is float else int)
         if isinstance(value, bool) or not fits:
-            raise TypeError(_message(attribute, value))
+            raise WrongType(_message(attribute, value))
         if not value >= least or value in (0, float("inf")):
             raise ConfigurationError(_message(attribute, value))
         if value > _MOST[kind]:
             raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]},"))
 
     def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
-        what = "a number above 0" if kind is float else f"a whole number of at least {least:g}"
+        what = "a number above 0" if kind is float else "a positive integer, a whole number"
+        what += "" if kind is float else f" of at least {least:g}"
         also = " or None for no limit" if optional else ""
         return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"
 
@@ -38,12 +46,12 @@ def _number(kind: type, *, least: float, optional: bool = False) -> Any:
 
 def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, bool):
-        raise TypeError(f"{attribute.name} takes True or False; got {value!r}")
+        raise WrongType(f"{attribute.name} takes True or False; got {value!r}")
 
 
 def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
-        raise TypeError(f"tool_name takes a string; got {value!r}")
+        raise WrongType(f"tool_name takes a string; got {value!r}")
     if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
         raise ConfigurationError(
             f"tool_name takes letters, digits, '_' and '-', as model providers do; got {value!r}"
@@ -52,14 +60,18 @@ def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) ->
 
 def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
-        raise TypeError(f"mode takes 'thread', 'turn', 'call' or a plugin's mode; got {value!r}")
+        raise WrongType(f"mode takes 'thread', 'turn', 'call' or a plugin's mode; got {value!r}")
+
+
+def _mode_name(value: Any) -> Any:
+    return "thread" if value is None else value
 
 
 def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if value is None:
         return
     if not isinstance(value, (str, bytes)):
-        raise TypeError(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
+        raise WrongType(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
     if len(value) < 16:
         raise ConfigurationError(
             "snapshot_signing_key takes at least 16 bytes; make one with secrets"
@@ -70,12 +82,12 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
     if value is None:
         return ()
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise TypeError(f"ptc takes a list of tool names and tools; got {value!r}")
+        raise WrongType(f"ptc takes a list of tool names and tools; got {value!r}")
     items = tuple(value)
     for item in items:
         name = item.name if isinstance(item, BaseTool) else item
         if not isinstance(name, str):
-            raise TypeError(f"ptc takes a list of tool names and tools; got {item!r} in it")
+            raise WrongType(f"ptc takes a list of tool names and tools; got {item!r} in it")
         if name == "task":
             raise ConfigurationError(
                 "ptc cannot hold 'task': code dispatches subagents with the global task(); "
@@ -88,10 +100,10 @@ def check_plugins(value: Any) -> list[Any]:
     """More plugins for the stack, as a list.
 
     Raises:
-        TypeError: It is no list.
+        WrongType: It is no list.
     """
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise TypeError(f"plugins takes a list of plugin names and plugins; got {value!r}")
+        raise WrongType(f"plugins takes a list of plugin names and plugins; got {value!r}")
     return list(value)
 
 
@@ -115,12 +127,13 @@ class Options:
     subagents: bool = attrs.field(default=True, validator=_flag)
     max_subagent_concurrency: int = attrs.field(default=32, validator=_number(int, least=1))
     ptc: tuple[str | BaseTool, ...] = attrs.field(default=(), converter=_ptc)
-    mode: str = attrs.field(default="thread", validator=_mode)
+    mode: str = attrs.field(default="thread", converter=_mode_name, validator=_mode)
     max_snapshot_bytes: int | None = attrs.field(
         default=None, validator=_number(int, least=1, optional=True)
     )
     snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
     durable: bool = attrs.field(default=True, validator=_flag)
+    tool_events: bool = attrs.field(default=True, validator=_flag)
 
     def limits(self) -> Limits:
         """What each eval may use."""

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import BaseMessage
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.utils.pydantic import get_fields, model_json_schema
 from langgraph.types import Command
 from pydantic import TypeAdapter
@@ -35,6 +35,8 @@ _returned: WeakKeyDictionary[Any, dict[str, Mapping[str, Any] | None]] = WeakKey
 
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     """Schema of the fields that callers pass; injected ones are left out."""
+    if _takes_text(tool):
+        return {"type": "object", "properties": tool.args, "required": list(tool.args)}
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         return schema
@@ -88,11 +90,18 @@ def injected_fields(tool: BaseTool) -> frozenset[str]:
 
 def visible_fields(tool: BaseTool) -> tuple[str, ...]:
     """Names of the fields that callers may pass."""
+    if _takes_text(tool):
+        return tuple(tool.args)
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         injected = _in_signature(tool)
         return tuple(name for name in schema.get("properties", ()) if name not in injected)
     return tuple(get_fields(schema))
+
+
+def _takes_text(tool: BaseTool) -> bool:
+    """Whether it is a tool of the old kind: without a schema, for one text under any name."""
+    return isinstance(tool, Tool) and tool.args_schema is None
 
 
 def _in_signature(tool: BaseTool) -> frozenset[str]:

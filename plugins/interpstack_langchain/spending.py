@@ -22,7 +22,6 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, C
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.config import get_config
 from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
@@ -111,7 +110,7 @@ class Spending:
 
         It is stopped by no budget but that of the code which dispatched the agent.
         """
-        config, account = get_config(), self.account(turn, state)
+        config, account = var_child_runnable_config.get() or {}, self.account(turn, state)
         stops = None if running_eval.get(None) is None else account.parent
         with account.use():
             callbacks = Reports(account, self.cost_of, stops).among(config.get("callbacks"))

@@ -92,7 +92,7 @@ class Outbox:
         if not bridge.awaited:
             self._calls.append(Call(name, wire))
             return {"return_value": None}
-        self._made += 1
+        self._made += bridge.counted
         most_requests = self._limits.requests
         if most_requests is not None and self._made > most_requests + _SPARE_REQUESTS:
             message = f"the cell may make {most_requests} calls; this was one more"

@@ -56,7 +56,7 @@ _DEPTH: Final = 640
 def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
     """Names of bridges and guest sources; handlers stay in the host."""
     return {
-        "bridges": [[b.name, b.awaited, b.hidden] for b in bridges],
+        "bridges": [[b.name, b.awaited, b.hidden, b.listed, b.counted] for b in bridges],
         "sources": [[s.language, s.name, s.source, s.owner] for s in bridges.sources],
     }
 
@@ -64,9 +64,17 @@ def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
 def read_bridges(told: Mapping[str, Any]) -> BridgeSet:
     """Bridges of the same names, which no worker can call."""
     registry = BridgeRegistry()
-    for name, awaited, hidden in told["bridges"]:
+    for name, awaited, hidden, listed, counted in told["bridges"]:
         registry.bridge(
-            Bridge(name=name, handler=_in_the_host, raw=True, awaited=awaited, hidden=hidden)
+            Bridge(
+                name=name,
+                handler=_in_the_host,
+                raw=True,
+                awaited=awaited,
+                hidden=hidden,
+                listed=listed,
+                counted=counted,
+            )
         )
     for source in told["sources"]:
         registry.source(GuestSource(*source))

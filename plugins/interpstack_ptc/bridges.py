@@ -18,7 +18,11 @@ _FOUND = 20
 
 
 def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
-    """Bridges for tools, as the guest's language calls them; none if there are no tools."""
+    """Bridges for tools, as the guest's language calls them.
+
+    The two helpers are there even without a tool, so `tools` is; code that lists the names of
+    `tools` finds only tools.
+    """
     spoken = languages.find(language)
     named = guest_names(tools, spoken.name)
     for name, tool in named.items():
@@ -33,11 +37,11 @@ def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
             tool=tool.name,
             passes=tool.passes,
         )
-    if named:
-        search = f"tools.{spoken.search}"
-        yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True)
-        look_up = _describe(named, spoken, search)
-        yield Bridge(name=f"tools.{spoken.look_up}", handler=look_up, owner=_OWNER, raw=True)
+    search = f"tools.{spoken.search}"
+    yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
+    look_up = _describe(named, spoken, search)
+    look_up_name = f"tools.{spoken.look_up}"
+    yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
 
 
 def _handler(takes: str, name: str, tool: HostTool) -> Any:

@@ -73,6 +73,7 @@ def task_bridge(options: Mapping[str, Any], language: str) -> Bridge | None:
         raw=True,
         concurrency=options.get("max_subagent_concurrency", 32),
         budget=options.get("max_subagent_dispatches"),
+        counted=False,
         passes=options.get("dispatch_passes", ()),
         dispatches=True,
         declaration=_DECLARATION if python else "",

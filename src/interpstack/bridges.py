@@ -71,6 +71,8 @@ class Bridge:
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
+        listed: Code that lists the names of its namespace finds it; if not, code has to know it.
+        counted: Its requests count in `Limits.requests`.
         repeats: A call that wants no answer is delivered again when its cell is replayed: it
             only adds to the outcome, as console output does.
         tool: Name of the tool behind it, if that is another: budgets know it by both.
@@ -91,6 +93,8 @@ class Bridge:
     budget: int | None = attrs.field(default=None, validator=_count)
     passes: tuple[type[BaseException], ...] = attrs.field(default=(), validator=_exceptions)
     hidden: bool = attrs.field(default=False, validator=_flag)
+    listed: bool = attrs.field(default=True, validator=_flag)
+    counted: bool = attrs.field(default=True, validator=_flag)
     repeats: bool = attrs.field(default=False, validator=_flag)
     tool: str = attrs.field(default="", validator=_text)
     dispatches: bool = attrs.field(default=False, validator=_flag)

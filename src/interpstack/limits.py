@@ -55,7 +55,8 @@ class Limits:
         cpu_seconds: Time the guest itself may compute, waiting for the host not counted.
         wall_seconds: Time from the start of a cell to its answer, everything counted.
         memory_bytes: Bytes of guest memory, at least 4 MiB.
-        requests: Awaited bridge calls one cell may make; timers and imports are not counted.
+        requests: Awaited bridge calls one cell may make; timers, imports and bridges that are
+            not `counted` are left out.
         timers: Timers that may be open at once.
         concurrency: Requests of one cell that may run at once; the rest wait in order.
         result_chars: Characters of the result that are shown.

@@ -68,6 +68,7 @@ class Requests:
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         meter: Draws on the account the cell runs under, if there is one.
         count: Requests made so far, without timers and imports.
+        counted: Those among them that `Limits.requests` counts.
         open: Those that were started and are not answered yet.
         held: Those that are not started: what they asked for may be recorded.
         paused: Those that cannot be answered now, and what their handlers raised.
@@ -81,6 +82,7 @@ class Requests:
     resolve_module: Callable[[str], ModuleLoader | None]
     meter: Meter | None = None
     count: int = 0
+    counted: int = 0
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
     held: dict[int, Request] = attrs.field(factory=dict)
     paused: list[tuple[Request, BaseException]] = attrs.field(factory=list)
@@ -194,6 +196,7 @@ class Requests:
             made: Requests made before these, by bridge.
         """
         self._bridge_counts, self.count = dict(made), sum(made.values())
+        self.counted = sum(number for name, number in made.items() if self._counts(name))
         if self.meter is not None:
             self.meter.made(self.bridges, made)
         for request in unanswered:
@@ -359,7 +362,13 @@ class Requests:
         of_bridge = self._bridge_counts[request.bridge] = (
             self._bridge_counts.get(request.bridge, 0) + 1
         )
-        self._numbers[request.id] = (self.count, of_bridge)
+        counts = self._counts(request.bridge)
+        self.counted += counts
+        self._numbers[request.id] = (self.counted if counts else 0, of_bridge)
+
+    def _counts(self, name: str) -> bool:
+        bridge = self.bridges.get(name)
+        return bridge is None or bridge.counted
 
     async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         args, kwargs = bridge.arguments(given)

@@ -30,9 +30,16 @@ def test_bind_offers_what_guests_may_see():
     registry = BridgeRegistry()
     registry.bridge(Bridge(name="tools.add", handler=_nothing))
     registry.bridge(Bridge(name="log", handler=_nothing, awaited=False))
+    registry.bridge(Bridge(name="tools.$find", handler=_nothing, listed=False))
+    registry.bridge(Bridge(name="task", handler=_nothing, counted=False))
     registry.bridge(Bridge(name="secret", handler=_nothing, hidden=True))
     offered, given = bind_arguments(registry.freeze(), Limits(requests=7, timers=3))
-    assert sorted(offered) == [["log", False], ["tools.add", True]]
+    assert sorted(offered) == [
+        ["log", False],
+        ["task", True, True, False],
+        ["tools.$find", True, False, True],
+        ["tools.add", True],
+    ]
     assert (given["requests"], given["timers"]) == (7, 3)
 
 

@@ -258,10 +258,7 @@ async def test_sync_and_async_tools(talk: Any) -> None:
     chat = talk(ptc=[slow, quick])
     told = await chat.run("await tools.slow()", CAUGHT % "quick()")
     assert told[0] == "<result>sync</result>"
-    if chat.use_async:
-        assert told[1] == "<result>async</result>"
-    else:  # as for a call by the model
-        assert "does not support sync invocation" in told[1]
+    assert told[1] == "<result>async</result>"
 
 
 # -- injection -----------------------------------------------------------------------------

@@ -217,7 +217,7 @@ def test_the_text_before_the_list_is_short(stack: InterpreterStack, many: Turn) 
 
 def test_without_tools_there_is_nothing_to_say(stack: InterpreterStack) -> None:
     assert stack.prompt(Turn()) == ""
-    assert not list(stack.bridge_set(Turn()))
+    assert not [bridge for bridge in stack.bridge_set(Turn()) if bridge.listed]
 
 
 def test_the_prompt_names_the_tool_that_takes_the_code(stack: InterpreterStack, many: Turn) -> None:

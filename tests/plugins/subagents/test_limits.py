@@ -117,6 +117,13 @@ async def test_the_dispatch_budget(stack: InterpreterStack, counter: Counter) ->
         assert counter.all == 8  # each cell has its own
 
 
-async def test_dispatches_count_as_calls(stack: InterpreterStack, crews: Any) -> None:
+async def test_dispatches_are_no_calls_of_tools(crews: Any) -> None:
     answer = await crews(max_ptc_calls=5).run(ALL)
-    assert answer.startswith('<error type="PTCCallBudgetExceeded">')
+    assert answer.startswith("<result>")
+
+
+async def test_calls_of_tools_beside_dispatches_are_counted(crews: Any) -> None:
+    code = f"const all = {ALL}; let made = 0, name = '';"
+    code += "try { for (;;) { await tools.$search('x'); made++ } } catch (e) { name = e.name }"
+    answer = await crews(max_ptc_calls=5).run(f"{code} made + name")
+    assert answer == "<result>5PTCCallBudgetExceeded</result>"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpstack.bridges import BridgeSet
+from interpstack.bridges import Bridge, BridgeSet
 from interpstack.engine import Call, Completion, Progress, Request, Settlement
 from interpstack.limits import Limits
 
@@ -21,8 +21,8 @@ __all__ = [
 
 
 def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
-    """What the kernel's `bind` takes: bridges with whether they are awaited, and limits."""
-    offered = [[bridge.name, bridge.awaited] for bridge in bridges if not bridge.hidden]
+    """What the kernel's `bind` takes: what it is told of each bridge, and limits."""
+    offered = [_offered(bridge) for bridge in bridges if not bridge.hidden]
     given = {
         "consoleChars": limits.console_chars,
         "valueChars": limits.value_bytes,
@@ -31,6 +31,12 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
         "requests": limits.requests,
     }
     return [offered, given]
+
+
+def _offered(bridge: Bridge) -> list[Any]:
+    usual = bridge.listed and bridge.counted
+    rest = [] if usual else [bridge.listed, bridge.counted]
+    return [bridge.name, bridge.awaited, *rest]
 
 
 def answer_text(settlement: Settlement) -> str:

@@ -99,7 +99,7 @@
   let nextId = 1;
   let pending = table();      // request id -> {resolve, reject, site} or {callback}
   let openTimers = 0;
-  let requested = 0, called = 0, imported = 0; // by the running cell
+  let requested = 0, uncounted = 0, called = 0, imported = 0; // by the running cell
   let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
   let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
@@ -739,6 +739,7 @@
     return new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
       // The host counts and refuses; what is far beyond the limit need not trouble it.
+      if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
       if (counts && limits.requests !== null && ++requested > limits.requests + 64)
         throw makeError(new ErrorClass(), "PTCCallBudgetExceeded", "the cell may make " + limits.requests
           + " calls; this was one more", { __proto__: null, tool: name });
@@ -900,9 +901,9 @@
 
   // -- what the guest sees of bridges ------------------------------------------------------
 
-  function stub(name, last, awaited) {
+  function stub(name, last, awaited, counts) {
     const quoted = stringify(name);
-    const made = awaited ? { [last](input) { return request(name, input, quoted); } }[last]
+    const made = awaited ? { [last](input) { return request(name, input, quoted, counts); } }[last]
       : { [last](input) { call(name, input); } }[last];
     return freeze(made);
   }
@@ -917,7 +918,7 @@
         from = dot + 1;
       }
       const last = slice(name, from);
-      at[last] = stub(name, last, offered[i][1]);
+      define(at, last, stub(name, last, offered[i][1], offered[i][3] !== false), offered[i][2] !== false);
     }
     const old = keys(roots), names = keys(fresh);
     for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;
@@ -1119,7 +1120,7 @@
 
   const commands = {
     __proto__: null,
-    // What is offered, and how much of it may be used: [["tools.x", awaited], …], {limits}
+    // What is offered, and how much of it may be used: [["tools.x", awaited, listed?, counted?], …], {limits}
     bind(offered, given) {
       const names = keys(given);
       for (let i = 0; i < names.length; i++) limits[names[i]] = given[names[i]];
@@ -1131,7 +1132,7 @@
       forget();
       calls = list(); completion = "";
       clearConsole();
-      requested = called = imported = importing = 0;
+      requested = uncounted = called = imported = importing = 0;
       cell++;
       active = true;
       clock = hostTime = origin = told.now;

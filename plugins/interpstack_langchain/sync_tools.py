@@ -1,0 +1,66 @@
+"""Tools that have only an async form, in a graph that runs synchronously."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+
+from interpstack import run_sync
+
+__all__ = ["run_blocking"]
+
+
+def run_blocking(tool: BaseTool, cls: type[BaseTool], args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """Run a tool for a synchronous caller, by its async form where that is the only one.
+
+    All coroutines run on one loop of the process, so that what a tool keeps open from call to call
+    belongs to one loop.
+
+    Args:
+        tool: The tool.
+        cls: Its class; its methods are called.
+        args: Positional arguments of `_run`.
+        kwargs: Its keyword arguments.
+    """
+    if isinstance(tool, (StructuredTool, Tool)):
+        alone = tool.func is None and tool.coroutine is not None
+        run: Callable[..., Any] = _awaiting(cls) if alone else cls._run
+        return run(tool, *args, **kwargs)
+    try:
+        return cls._run(tool, *args, **kwargs)
+    except NotImplementedError as error:
+        if cls._arun is BaseTool._arun or not _is_a_refusal(error):  # noqa: SLF001 - no other name
+            raise
+    return _awaiting(cls)(tool, *args, **kwargs)
+
+
+def _awaiting(cls: type[BaseTool]) -> Callable[..., Any]:
+    def run(tool: BaseTool, *args: Any, **kwargs: Any) -> Any:
+        manager = kwargs.get("run_manager")
+        if isinstance(manager, CallbackManagerForToolRun):
+            kwargs["run_manager"] = _async_manager(manager)
+        return run_sync(cls._arun(tool, *args, **kwargs))
+
+    return run
+
+
+def _is_a_refusal(error: NotImplementedError) -> bool:
+    """Whether `_run` itself raised: below it, something may have been done already."""
+    trace = error.__traceback__  # the frame that caught it, then that of `_run`
+    return trace is not None and trace.tb_next is not None and trace.tb_next.tb_next is None
+
+
+def _async_manager(manager: CallbackManagerForToolRun) -> AsyncCallbackManagerForToolRun:
+    return AsyncCallbackManagerForToolRun(
+        run_id=manager.run_id,
+        handlers=manager.handlers,
+        inheritable_handlers=manager.inheritable_handlers,
+        parent_run_id=manager.parent_run_id,
+        tags=manager.tags,
+        inheritable_tags=manager.inheritable_tags,
+        metadata=manager.metadata,
+        inheritable_metadata=manager.inheritable_metadata,
+    )
