@@ -212,6 +212,7 @@ class QuickJSRealm(Realm):
         guest = Guest(self.limits.memory_bytes, spares.take(heap.size))
         guest.resolve_module = self.modules.resolve
         guest.load_module = self.modules.load
+        self.modules.clock = guest
         guest.load(heap)
         return guest
 

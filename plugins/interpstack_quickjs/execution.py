@@ -19,7 +19,7 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack.guests.javascript.cells import TypeScriptError, prepare
+from interpstack.guests.javascript.cells import TypeScriptError, load, prepare
 from interpstack.guests.javascript.exchange import (
     answer_text,
     drained_progress,
@@ -31,8 +31,8 @@ from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
     Heap,
-    JobsPending,
     OutOfRoom,
+    OutOfTime,
     Trapped,
 )
 from interpstack_quickjs.printed import read_printed
@@ -68,7 +68,6 @@ class QuickJSExecution(Execution):
         self._cell = cell
         self._before = before
         self._started = started
-        self._source: str | TypeScriptError = ""
         self._ended = False
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
@@ -80,7 +79,7 @@ class QuickJSExecution(Execution):
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
         guest = self._realm.guest
         if not self._started:
-            self._source = _prepared(self._cell)  # not in guest time: it may load a parser first
+            load(self._cell.language)
         begun = time.thread_time()
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds)
@@ -88,7 +87,7 @@ class QuickJSExecution(Execution):
                 guest.interrupt()
             try:
                 self._run(now * 1000)
-            except JobsPending:
+            except OutOfTime:
                 pass  # told by guest.interrupted below
             except Trapped as trap:
                 return self._recover(trap, time.thread_time() - begun)
@@ -127,7 +126,7 @@ class QuickJSExecution(Execution):
                 guest.run_jobs()
                 if not guest.interrupted and guest.has_room() and not self._importing:
                     return progress
-            except (Trapped, JobsPending, EngineFailure) as error:
+            except (Trapped, OutOfTime, EngineFailure) as error:
                 why = str(error)
                 if not progress.calls:
                     progress = Progress(calls=self._output())
@@ -150,24 +149,27 @@ class QuickJSExecution(Execution):
 
     def _run(self, now_ms: float) -> None:
         if not self._started:
+            source = self._prepared()
             self._started = True
             self._realm.running = self._cell.name
-            self._begin(now_ms)
+            self._begin(now_ms, source)
         else:
             answers, self._answers = self._answers, []
             self._resume(now_ms, answers)
         self._realm.guest.run_jobs()
 
-    def _begin(self, now_ms: float) -> None:
+    def _prepared(self) -> str:
+        try:
+            return prepare(self._cell.source, self._cell.language, self._realm.guest)
+        except TypeScriptError as error:
+            return f"throw new SyntaxError({json.dumps(str(error))})"
+
+    def _begin(self, now_ms: float, source: str) -> None:
         guest, base = self._realm.guest, self._realm.base
         words = seed_words(self._cell.seed)
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name}
         self._realm.dispatch("begin", words, told)
-        if isinstance(self._source, TypeScriptError):
-            message = json.dumps(str(self._source))
-            status, handle = guest.evaluate(f"throw new SyntaxError({message})")
-        else:
-            status, handle = guest.evaluate(self._source, "eval_async")
+        status, handle = guest.evaluate(source, "eval_async")
         function = base.track if status == STATUS_OK else base.reject
         _, ignored = guest.invoke(function, handle)
         guest.free(ignored)
@@ -256,10 +258,3 @@ class QuickJSExecution(Execution):
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
         return Progress(calls=output, failure=failure, cpu_seconds=spent)
-
-
-def _prepared(cell: Cell) -> str | TypeScriptError:
-    try:
-        return prepare(cell.source, cell.language)
-    except TypeScriptError as error:
-        return error

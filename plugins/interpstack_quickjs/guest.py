@@ -20,11 +20,12 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
+from interpstack.guests.javascript.cells import Clock
 from interpstack.guests.javascript.wasm import TICK_SECONDS
 from interpstack_quickjs.instance import Instance
 from interpstack_quickjs.runtime import current, guest_runtime
 
-__all__ = ["Guest", "Heap", "JobsPending", "OutOfRoom", "Trapped", "Workspace"]
+__all__ = ["Guest", "Heap", "OutOfRoom", "OutOfTime", "Trapped", "Workspace"]
 
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
@@ -66,8 +67,8 @@ class Trapped(Exception):
         return self.code is wasmtime.TrapCode.INTERRUPT
 
 
-class JobsPending(Exception):
-    """The CPU limit was reached between two promise jobs; more of them are waiting."""
+class OutOfTime(Exception):
+    """The CPU limit was reached where no guest code runs: between two jobs, or before the first."""
 
 
 class OutOfRoom(EngineFailure):
@@ -106,7 +107,7 @@ class Heap:
     differences: tuple[tuple[int, bytes], ...] = attrs.field(default=(), repr=False)
 
 
-class Guest:
+class Guest(Clock):
     """One instance: a QuickJS runtime with one context in its own linear memory.
 
     Args:
@@ -251,6 +252,19 @@ class Guest:
             self.interrupted = True
         return self.interrupted
 
+    def pause(self) -> None:
+        """Called by the host while it computes for the guest.
+
+        Raises:
+            OutOfTime: The time is up.
+        """
+        if self.poll_interrupt():
+            raise OutOfTime
+
+    def left(self) -> float | None:
+        """Seconds that guest code may still compute in this thread; `None` for no limit."""
+        return None if self._deadline is None else self._deadline - time.thread_time()
+
     # -- calls -----------------------------------------------------------------------------
 
     def call(self, name: str, *args: int) -> int:
@@ -307,11 +321,10 @@ class Guest:
         """Run promise jobs until none is left.
 
         Raises:
-            JobsPending: The time is up.
+            OutOfTime: The time is up; more of them are waiting.
         """
         while done := self.call("execute_pending_jobs"):
-            if self.poll_interrupt():
-                raise JobsPending
+            self.pause()
             if done < _JOBS_PER_CALL:
                 return
 

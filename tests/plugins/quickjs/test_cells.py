@@ -40,7 +40,7 @@ async def session() -> AsyncIterator[Session]:
         ("#!sh\nlet a = 1", "#!sh\nvar a = 1"),
         ("let a = 1 /* let */ + 2; // let", "var a = 1 /* let */ + 2; // let"),
         ("let a = `\n${1}\n`; class A {}", "var a = `\n${1}\n`; var A = class A {};"),
-        ("let a = 1; }", "var a = 1; }"),
+        ("let a = 1; }", "let a = 1; }"),
         ("'\ud800'", "'\\ud800'"),
         ("'\0'", "'\\u0000'"),
     ],

@@ -22,7 +22,7 @@ from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
     Guest,
-    JobsPending,
+    OutOfTime,
     Trapped,
 )
 from interpstack_quickjs.printed import find_printed, read_printed
@@ -282,7 +282,7 @@ def test_jobs_run_in_batches(guest: Guest) -> None:
 def test_endless_jobs_stop_at_the_deadline(guest: Guest) -> None:
     guest.evaluate("(async () => { for (;;) await null; })()")
     guest.set_time(0.1)
-    with pytest.raises(JobsPending):
+    with pytest.raises(OutOfTime):
         guest.run_jobs()
     assert guest.interrupted
 
@@ -302,7 +302,7 @@ def test_code_is_interrupted(guest: Guest, source: str) -> None:
 def test_continuations_are_interrupted(guest: Guest) -> None:
     guest.evaluate("Promise.resolve().then(() => { for (;;); })")
     guest.set_time(0.05)
-    with pytest.raises(JobsPending):
+    with pytest.raises(OutOfTime):
         guest.run_jobs()
     assert guest.interrupted
 

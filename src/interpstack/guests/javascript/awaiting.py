@@ -9,13 +9,14 @@ is kept, as a script would keep it. `cells.prepare` goes first: it leaves no `le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import threading
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final, TypeAlias
 
 import attrs
 import tree_sitter
-
-from interpstack.guests.javascript.rewrite import Edit, apply, parse, text_of
+import tree_sitter_javascript
 
 __all__ = ["wrap_awaiting"]
 
@@ -35,6 +36,12 @@ _INNER: Final = frozenset(
 _FUNCTIONS: Final = ("function_declaration", "generator_function_declaration")
 #: Variable of the wrapper that keeps the value of the cell.
 _VALUE: Final = b"$cellValue"
+
+
+#: Start and end of what is replaced, in bytes, and what replaces it.
+Edit: TypeAlias = tuple[int, int, bytes]
+
+_parsers = threading.local()
 
 
 @attrs.define
@@ -163,3 +170,30 @@ def _directive(root: tree_sitter.Node) -> bytes:
     first = next((node for node in root.named_children if node.type != "comment"), None)
     strict = first is not None and text_of(first).rstrip(b";") in (b'"use strict"', b"'use strict'")
     return b'"use strict"; ' if strict else b""
+
+
+@cache
+def _language() -> tree_sitter.Language:
+    return tree_sitter.Language(tree_sitter_javascript.language())
+
+
+def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """Source with edits, which do not overlap, made in it."""
+    parts, at = [], 0
+    for start, end, text in sorted(edits):
+        parts += [data[at:start], text]
+        at = end
+    return b"".join([*parts, data[at:]])
+
+
+def parse(data: bytes) -> tree_sitter.Tree:
+    """The syntax tree of JavaScript source as UTF-8."""
+    parser: tree_sitter.Parser | None = getattr(_parsers, "parser", None)
+    if parser is None:
+        parser = _parsers.parser = tree_sitter.Parser(_language())
+    return parser.parse(data)
+
+
+def text_of(node: tree_sitter.Node | None) -> bytes:
+    """The source of a node."""
+    return b"" if node is None else node.text or b""

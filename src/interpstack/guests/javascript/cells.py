@@ -2,8 +2,10 @@
 
 Engines keep top-level `let`, `const` and `class` across scripts but refuses to declare them
 again. So the keywords at the top level become `var` in place: same lines, same columns but for
-classes. Imports become calls of the kernel, which asks the host for the module first. A
-maintained parser finds them; what it cannot parse is left for the engine to report.
+classes. Imports become calls of the kernel, which asks the host for the module first. One pass
+over the tokens finds them; what it cannot make sense of is left for the engine to report.
+
+All of this takes time in proportion to the source, and the cell's clock can end it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["TypeScriptError", "escape", "prepare", "strip_types"]
+from interpstack.guests.javascript.rewrite import rewrite
 
-#: Nothing to do for cells without one of these words; behind a bracket no declaration begins.
-_WORDS: Final = re.compile(r"(?<!\()\b(?:let|const|class)\b|\bimport\b")
+__all__ = ["ENDLESS", "Clock", "TypeScriptError", "escape", "load", "prepare", "strip_types"]
+
+#: Nothing to do for cells without one of these words.
+_WORDS: Final = ("let", "const", "class", "import")
 _ESCAPED: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -22,8 +26,30 @@ class TypeScriptError(Exception):
     """The source is no TypeScript; the message tells why."""
 
 
-def prepare(source: str, language: str | None = None) -> str:
+class Clock:
+    """How long preparation may take; this one has no end.
+
+    It takes time in proportion to the source: a second for a few MiB.
+    """
+
+    def pause(self) -> None:
+        """Called every few milliseconds; what an engine's own clock raises ends the work."""
+
+    def left(self) -> float | None:
+        """Seconds that are left; `None` for no limit."""
+        return None
+
+
+ENDLESS: Final = Clock()
+
+
+def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) -> str:
     """A cell's source as an engine is to run it.
+
+    Args:
+        source: Of the cell.
+        language: Of the source.
+        clock: Of the cell: preparation is part of what it computes.
 
     Raises:
         TypeScriptError: It is no TypeScript, although `language` says so.
@@ -31,8 +57,13 @@ def prepare(source: str, language: str | None = None) -> str:
     source = escape(source)
     if language == "typescript":
         # Imports first: TypeScript drops those that nothing in the same cell uses.
-        source = strip_types(_rewrite(source, types=True))
-    return _rewrite(source)
+        source = _rewrite(source, clock, types=True)
+        try:
+            source = strip_types(source, seconds=clock.left())
+        except TypeScriptError:
+            clock.pause()  # it may have been too slow
+            raise
+    return _rewrite(source, clock)
 
 
 def escape(source: str) -> str:
@@ -43,7 +74,7 @@ def escape(source: str) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", source)
 
 
-def strip_types(source: str, name: str = "cell.ts") -> str:
+def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None) -> str:
     """TypeScript as JavaScript.
 
     Raises:
@@ -51,12 +82,21 @@ def strip_types(source: str, name: str = "cell.ts") -> str:
     """
     from interpstack.guests.javascript import typescript  # loads WebAssembly
 
-    return typescript.strip_types(source, name)
+    return typescript.strip_types(source, name, seconds)
 
 
-def _rewrite(source: str, *, types: bool = False) -> str:
-    if not _WORDS.search(source):
+def load(language: str | None) -> None:
+    """Load what preparing a language needs, which can take seconds when nothing is cached.
+
+    An engine calls it first: that is not the cell's time.
+    """
+    if language == "typescript":
+        from interpstack.guests.javascript import typescript
+
+        typescript.load()
+
+
+def _rewrite(source: str, clock: Clock, *, types: bool = False) -> str:
+    if not any(word in source for word in _WORDS):
         return source
-    from interpstack.guests.javascript.rewrite import rewrite  # loads the parser
-
-    return rewrite(source, types=types)
+    return rewrite(source, clock.pause, types=types)

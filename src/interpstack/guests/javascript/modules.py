@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from interpstack.guests.javascript import KERNEL_NAME
-from interpstack.guests.javascript.cells import TypeScriptError, escape, strip_types
+from interpstack.guests.javascript.cells import ENDLESS, TypeScriptError, escape, strip_types
 
 __all__ = ["ModuleTable"]
 
@@ -46,6 +46,8 @@ class ModuleTable:
         self._bundles: dict[str, dict[str, str | None]] = {}
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
+        #: Set by the realm: the clock of the cell that is running.
+        self.clock = ENDLESS
         for bundle in _parse(stored) if stored else ():
             self._bundles.update(dict.fromkeys(bundle, bundle))
 
@@ -95,7 +97,9 @@ class ModuleTable:
         if source is None or name in self._ready:
             return name
         try:
-            bundle[name] = escape(strip_types(source, name) if name.endswith(_TYPED) else source)
+            if name.endswith(_TYPED):
+                source = strip_types(source, name, self.clock.left())
+            bundle[name] = escape(source)
         except TypeScriptError as error:
             return f"{name}: {error}"
         self._ready.add(name)

@@ -13,9 +13,9 @@ import wasmtime
 
 from interpstack.guests.javascript.cells import TypeScriptError
 from interpstack.guests.javascript.compiled import Compiled, load_module
-from interpstack.guests.javascript.wasm import guest_path, wasm_host
+from interpstack.guests.javascript.wasm import TICK_SECONDS, guest_path, wasm_host
 
-__all__ = ["strip_types"]
+__all__ = ["load", "strip_types"]
 
 _SOURCE_TS: Final = 1 << 0
 _STRIP: Final = 1 << 8
@@ -27,8 +27,13 @@ _lock = threading.Lock()
 _compiled: Compiled | None = None
 
 
-def strip_types(source: str, name: str = "cell.ts") -> str:
+def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None) -> str:
     """TypeScript as JavaScript.
+
+    Args:
+        source: TypeScript.
+        name: Of its file, for messages.
+        seconds: How long it may take on an idle machine; 5 at most.
 
     Raises:
         TypeScriptError: It does not parse, or takes too much time or memory.
@@ -37,7 +42,7 @@ def strip_types(source: str, name: str = "cell.ts") -> str:
     module = _module().module  # compiling it is not the source's time
     store = wasmtime.Store(host.engine)
     store.set_limits(memory_size=_MEMORY_BYTES)
-    store.set_epoch_deadline(_TICKS)
+    store.set_epoch_deadline(_ticks(seconds))
     store.set_wasi(wasmtime.WasiConfig())
     linker = wasmtime.Linker(host.engine)
     linker.define_wasi()
@@ -52,6 +57,16 @@ def strip_types(source: str, name: str = "cell.ts") -> str:
         ) from error
     finally:
         store.close()
+
+
+def load() -> None:
+    """Compile the transform, or load it from the cache."""
+    _module()
+
+
+def _ticks(seconds: float | None) -> int:
+    """The clock goes on while other work has the processor, so it gets twice the time."""
+    return _TICKS if seconds is None else min(_TICKS, int(2 * max(0.0, seconds) / TICK_SECONDS) + 1)
 
 
 def _module() -> Compiled:

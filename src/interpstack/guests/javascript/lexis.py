@@ -1,0 +1,138 @@
+"""What the scan of JavaScript source knows of the language: its tokens, and what may follow them.
+
+Each pattern takes time in proportion to what it reads: none of them can read a character in two
+ways, and possessive quantifiers keep `re` from trying. They begin with one of few characters,
+because `re` skips other text fastest then.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = [
+    "ARROW",
+    "BLOCK",
+    "BREAK",
+    "COLON",
+    "CONTROL",
+    "DO",
+    "EVENT",
+    "HEAD",
+    "KEYWORD",
+    "NAME",
+    "OPEN",
+    "OPEN_CURLY",
+    "OPERAND",
+    "OPERATOR",
+    "REGEX",
+    "SEMICOLON",
+    "SPACE",
+    "START",
+    "STRING",
+    "TEMPLATE",
+    "WHITE",
+    "classify",
+]
+
+# -- kinds of what stands before a token -------------------------------------------------------
+
+START: Final = "start of the source"
+SEMICOLON: Final = "end of a statement"
+OPERATOR: Final = "operator"
+ARROW: Final = "arrow of a function"
+COLON: Final = "colon"
+OPERAND: Final = "end of an operand"
+KEYWORD: Final = "keyword that an expression follows"
+HEAD: Final = "keyword that a condition follows"
+DO: Final = "keyword or body of a do loop"
+CONTROL: Final = "keyword or condition that a statement follows"
+BLOCK: Final = "end of a block"
+OPEN: Final = "opening bracket"
+OPEN_CURLY: Final = "opening curly bracket"
+
+_KINDS: Final = {
+    "await": KEYWORD,
+    "case": KEYWORD,
+    "default": KEYWORD,
+    "delete": KEYWORD,
+    "export": KEYWORD,
+    "extends": KEYWORD,
+    "in": KEYWORD,
+    "instanceof": KEYWORD,
+    "new": KEYWORD,
+    "of": KEYWORD,
+    "return": KEYWORD,
+    "throw": KEYWORD,
+    "typeof": KEYWORD,
+    "void": KEYWORD,
+    "yield": KEYWORD,
+    "catch": HEAD,
+    "for": HEAD,
+    "if": HEAD,
+    "switch": HEAD,
+    "while": HEAD,
+    "with": HEAD,
+    "do": DO,
+    "else": CONTROL,
+    "finally": CONTROL,
+    "try": CONTROL,
+}
+
+# -- tokens ------------------------------------------------------------------------------------
+
+#: Characters between tokens, for `str.rstrip`.
+WHITE: Final = " \t\n\r\v\f\u00a0\ufeff\u2028\u2029"
+BREAK: Final = re.compile(r"[\n\r\u2028\u2029]")
+_COMMENT: Final = r"//[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/"
+
+
+def _quoted(quote: str) -> str:
+    """A string literal: text, escapes, and lines that go on in the next one."""
+    text = rf"[^{quote}\\\n\r]*+"
+    escapes = rf"(?:\\[^\r]{text})*+"
+    return rf"{quote}{text}{escapes}(?:\\\r\n?+{text}{escapes})*+{quote}"
+
+
+_STRINGS: Final = f"{_quoted(chr(34))}|{_quoted(chr(39))}"
+STRING: Final = re.compile(_STRINGS)
+_WORDS: Final = "|".join(rf"{word}(?![\w$\\])" for word in ("let", "const", "class", "import"))
+#: What changes the state of a scan; a quote or slash alone begins something that has no end.
+EVENT: Final = re.compile(
+    "|".join((_STRINGS, _COMMENT, r"[()\[\]{}`/'\"]", _WORDS, r"\\u\{[\da-fA-F]*+\}"))
+)
+_TEXT: Final = r"[^`\\$]*+(?:\\[\s\S][^`\\$]*+)*+"
+#: The rest of a template up to its end, or up to the code in it.
+TEMPLATE: Final = re.compile(rf"{_TEXT}(?:\$(?!\{{){_TEXT})*+(?:`|\$\{{)")
+_PLAIN: Final = r"[^/\\\[\n\r\u2028\u2029]*+(?:\\[^\n\r][^/\\\[\n\r\u2028\u2029]*+)*+"
+_LISTED: Final = r"[^\]\\\n\r\u2028\u2029]*+(?:\\[^\n\r][^\]\\\n\r\u2028\u2029]*+)*+"
+REGEX: Final = re.compile(rf"/(?![*/]){_PLAIN}(?:\[{_LISTED}\]{_PLAIN})*+/[\w$]*+")
+#: White space and comments, or nothing.
+SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
+NAME: Final = re.compile(r"(?!\d)(?:[\w$\u200c\u200d]|\\u[{\da-fA-F}]+)+")
+#: A word at the end, longer than any keyword if it is none; the dot before it.
+_LAST_WORD: Final = re.compile(r"(\.{0,3})([\w$]+)\Z")
+_LONGEST: Final = 10 + 4
+
+
+def classify(text: str) -> str:
+    """The kind of the last token.
+
+    Args:
+        text: Source without strings, brackets and comments, with no white space at its end.
+    """
+    last = text[-1]
+    if last.isalnum() or last in "_$" or last > "\x7f":
+        word = _LAST_WORD.search(text[-_LONGEST:])
+        if word is None or word[1] in (".", ".."):
+            return OPERAND
+        return _KINDS.get(word[2], OPERAND)
+    if last == ";":
+        return SEMICOLON
+    if last == ":":
+        return COLON
+    if last == "}":  # of an escape in a name
+        return OPERAND
+    if text.endswith(("++", "--")) or (last == "." and text[-2:-1].isdigit()):
+        return OPERAND
+    return ARROW if text.endswith("=>") else OPERATOR

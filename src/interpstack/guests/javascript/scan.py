@@ -1,0 +1,328 @@
+"""One pass over JavaScript source that finds what must be rewritten.
+
+It reads strings, templates, comments, regular expressions and brackets, and looks at a few words
+between them. It takes time in proportion to the source, uses no recursion, and asks a caller
+every few thousand tokens whether to go on. What it cannot make sense of is left for the engine
+to report, and so is what nests deeper than any engine takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import attrs
+
+from interpstack.guests.javascript.imports import StaticImport, static_import
+from interpstack.guests.javascript.lexis import (
+    BLOCK,
+    BREAK,
+    COLON,
+    CONTROL,
+    DO,
+    EVENT,
+    HEAD,
+    KEYWORD,
+    NAME,
+    OPEN,
+    OPEN_CURLY,
+    OPERAND,
+    OPERATOR,
+    REGEX,
+    SEMICOLON,
+    SPACE,
+    START,
+    TEMPLATE,
+    WHITE,
+    classify,
+)
+
+__all__ = ["Found", "scan"]
+
+#: Open brackets at which a scan ends: engines take a few thousand.
+_MAX_DEPTH: Final = 20_000
+#: Tokens between two questions to the caller.
+_PER_PAUSE: Final = 2048
+#: Slashes that may turn out to begin no regular expression; each costs a look at its line.
+_MAX_DOUBTS: Final = 10
+#: Kinds before a curly bracket that make it one of an object.
+_BEFORE_OBJECT: Final = frozenset({OPERATOR, KEYWORD, OPEN, COLON})
+#: Kinds after which a statement of the top level may begin on the same line.
+_BEFORE_STATEMENT: Final = frozenset({START, SEMICOLON, BLOCK, DO})
+
+#: Start of a class at the top level and, if it is a declaration, its name.
+_Class: TypeAlias = tuple[int, str]
+#: What closes a bracket, the kind it then is, and what to do: end a class, a template or a call.
+_Bracket: TypeAlias = tuple[str, str, _Class | int | None]
+
+_SQUARE: Final[_Bracket] = ("]", OPERAND, None)
+_OBJECT: Final[_Bracket] = ("}", OPERAND, None)
+_BLOCK: Final[_Bracket] = ("}", BLOCK, None)
+_DO_BLOCK: Final[_Bracket] = ("}", DO, None)
+_ROUND: Final[_Bracket] = (")", OPERAND, None)
+_CONDITION: Final[_Bracket] = (")", CONTROL, None)
+_DO_CONDITION: Final[_Bracket] = (")", SEMICOLON, None)
+_IN_TEMPLATE: Final = -1
+_CODE: Final[_Bracket] = ("}", OPERAND, _IN_TEMPLATE)
+
+
+@attrs.frozen
+class Found:
+    """What a scan found; positions are indexes of characters.
+
+    Attributes:
+        keywords: Start and end of each `let` and `const` that declares at the top level.
+        classes: Start, end and name of each class declared there.
+        imports: Import statements.
+        calls: Where `import` is called like a function, anywhere.
+    """
+
+    keywords: list[tuple[int, int]] = attrs.Factory(list)
+    classes: list[tuple[int, int, str]] = attrs.Factory(list)
+    imports: list[StaticImport] = attrs.Factory(list)
+    calls: list[int] = attrs.Factory(list)
+
+
+def scan(source: str, pause: Callable[[], None]) -> Found | None:
+    """Find what must be rewritten; `None` if the source is left to the engine as it is.
+
+    Args:
+        source: JavaScript, or TypeScript of which only imports are looked at.
+        pause: Called now and then; what it raises ends the scan.
+    """
+    try:
+        return _Scan(source).run(pause)
+    except _Unclear:
+        return None
+
+
+class _Unclear(Exception):
+    """The source has an error, or nests too deep."""
+
+
+class _Scan:
+    """The state of one scan.
+
+    Attributes:
+        _end: End of the last token that was looked at.
+        _last: Its kind, for the next token.
+        _broke: Whether comments between it and `_end` have line breaks.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._found = Found()
+        self._brackets: list[_Bracket] = []
+        self._classes: list[_Class] = []  # at the top level, their bodies yet to come
+        self._end = 0
+        self._last = START
+        self._broke = False
+        self._doubts = 0
+
+    def run(self, pause: Callable[[], None]) -> Found:
+        source, left = self._source, 0
+        take: dict[str, Callable[[int, int], int | None]] = {
+            "'": self._string,
+            '"': self._string,
+            "`": self._template,
+            "/": self._slash,
+            "(": self._open_round,
+            "[": self._open_square,
+            "{": self._open_curly,
+            **dict.fromkeys(")]}", self._close),
+            "l": self._declaration,
+            "c": self._declaration,
+            "i": self._import,
+            "\\": lambda start, end: None,
+        }
+        events = EVENT.finditer(source, _after_first_line(source))
+        while True:
+            elsewhere = None
+            for event in events:
+                if not left:
+                    pause()
+                    left = _PER_PAUSE
+                left -= 1
+                start = event.start()
+                elsewhere = take[source[start]](start, event.end())
+                if elsewhere is not None:
+                    break
+            if elsewhere is None:
+                break
+            events = EVENT.finditer(source, elsewhere)
+        if self._brackets:
+            raise _Unclear
+        return self._found
+
+    # -- tokens: each returns where to go on, if that is not at its end --------------------------
+
+    def _string(self, start: int, end: int) -> None:
+        if end == start + 1:
+            raise _Unclear
+        self._after(end, OPERAND)
+
+    def _template(self, start: int, end: int) -> int:
+        return self._template_text(end)
+
+    def _template_text(self, at: int) -> int:
+        text = TEMPLATE.match(self._source, at)
+        if text is None:
+            raise _Unclear
+        if text[0][-1] == "`":
+            self._after(text.end(), OPERAND)
+        else:
+            self._open(_CODE, text.end(), OPEN)
+        return text.end()
+
+    def _slash(self, start: int, end: int) -> int | None:
+        if end > start + 1:
+            self._comment(start, end)
+            return None
+        if self._source.startswith("/*", start):
+            raise _Unclear
+        regex = None
+        if self._before(start)[0] != OPERAND:
+            regex = REGEX.match(self._source, start)
+            self._doubts += regex is None
+            if self._doubts > _MAX_DOUBTS:
+                raise _Unclear
+        if regex is None:
+            self._after(end, OPERATOR)
+            return None
+        self._after(regex.end(), OPERAND)
+        return regex.end()
+
+    def _comment(self, start: int, end: int) -> None:
+        """Go on behind it as if it were not there."""
+        self._last, broke = self._before(start)
+        self._broke = broke or BREAK.search(self._source, start, end) is not None
+        self._end = end
+
+    def _open_round(self, start: int, end: int) -> None:
+        before = self._before(start)[0]
+        bracket = _ROUND
+        if before == HEAD:
+            ends_do = self._last == DO and self._source[self._end : start].strip(WHITE) == "while"
+            bracket = _DO_CONDITION if ends_do else _CONDITION
+        self._open(bracket, end, OPEN)
+
+    def _open_square(self, start: int, end: int) -> None:
+        self._open(_SQUARE, end, OPEN)
+
+    def _open_curly(self, start: int, end: int) -> None:
+        before = self._before(start)[0]
+        if before == OPERAND and self._classes and not self._brackets:
+            declared = self._classes.pop()
+            bracket: _Bracket = ("}", BLOCK, declared) if declared[1] else _OBJECT
+        elif before in _BEFORE_OBJECT:
+            bracket = _OBJECT
+        else:
+            bracket = _DO_BLOCK if before == DO else _BLOCK
+        self._open(bracket, end, OPEN_CURLY)
+
+    def _close(self, start: int, end: int) -> int | None:
+        if not self._brackets:
+            raise _Unclear
+        closer, kind, action = self._brackets.pop()
+        if self._source[start] != closer:
+            raise _Unclear
+        self._after(end, kind)
+        if action is None:
+            return None
+        if action == _IN_TEMPLATE:
+            return self._template_text(end)
+        if isinstance(action, int):
+            self._end_call(action, end)
+        else:
+            self._found.classes.append((action[0], end, action[1]))
+        return None
+
+    # -- words -----------------------------------------------------------------------------------
+
+    def _declaration(self, start: int, end: int) -> None:
+        """`let`, `const` or `class`, of which only those at the top level matter."""
+        if self._brackets or self._is_part(start):
+            return
+        before, broke = self._before(start)
+        begins = before in _BEFORE_STATEMENT or (before == OPERAND and broke)
+        following = SPACE.match(self._source, end)
+        assert following is not None  # noqa: S101 - it matches nothing, too
+        name = NAME.match(self._source, following.end())
+        first = self._source[following.end() : following.end() + 1]
+        keyword = self._source[start:end]
+        if keyword == "class":
+            if name or first == "{":
+                named = name is not None and name[0] != "extends"
+                self._classes.append((start, name[0] if begins and named and name else ""))
+            self._after(end, OPERAND)
+            return
+        binds = (name is not None and name[0] not in ("in", "instanceof", "of")) or first in (
+            "[",
+            "{",
+        )
+        if begins and (binds or keyword == "const"):
+            self._found.keywords.append((start, end))
+        self._after(end, OPERATOR)
+
+    def _import(self, start: int, end: int) -> int | None:
+        if self._is_part(start):
+            return None
+        following = SPACE.match(self._source, end)
+        assert following is not None  # noqa: S101 - it matches nothing, too
+        if self._source.startswith("(", following.end()):
+            self._open((")", OPERAND, start), following.end() + 1, OPEN)
+            return following.end() + 1
+        if self._brackets:
+            return None
+        before, broke = self._before(start)
+        statement = None
+        if before in _BEFORE_STATEMENT or (before == OPERAND and broke):
+            statement = static_import(self._source, start)
+        if statement is None:
+            self._after(end, OPERATOR)
+            return None
+        self._found.imports.append(statement)
+        self._after(statement.end, SEMICOLON)
+        return statement.end
+
+    def _end_call(self, start: int, end: int) -> None:
+        """Take a call of `import`, unless it is the head of a method of that name."""
+        following = self._source[end : end + 64].lstrip(" \t")
+        if not following.startswith("{"):
+            self._found.calls.append(start)
+
+    # -- where the scan is -----------------------------------------------------------------------
+
+    def _after(self, end: int, kind: str) -> None:
+        self._end, self._last, self._broke = end, kind, False
+
+    def _open(self, bracket: _Bracket, end: int, kind: str) -> None:
+        self._brackets.append(bracket)
+        if len(self._brackets) > _MAX_DEPTH:
+            raise _Unclear
+        self._end, self._last, self._broke = end, kind, False
+
+    def _before(self, start: int) -> tuple[str, bool]:
+        """The kind of the token before, and whether a line break is between."""
+        gap = self._source[self._end : start]
+        if not gap:
+            return self._last, self._broke
+        text = gap.rstrip(WHITE)
+        if not text:
+            return self._last, self._broke or BREAK.search(gap) is not None
+        return classify(text), BREAK.search(gap, len(text)) is not None
+
+    def _is_part(self, start: int) -> bool:
+        """Whether a word is the end of a longer one, or the name of a property."""
+        before = self._source[start - 1 : start] if start else ""
+        if before == ".":
+            return not self._source.endswith("...", 0, start)
+        return before.isalnum() or before in ("_", "$", "#")
+
+
+def _after_first_line(source: str) -> int:
+    """Where code begins: behind a first line that is for a shell."""
+    if not source.startswith("#!"):
+        return 0
+    line = BREAK.search(source)
+    return len(source) if line is None else line.start()

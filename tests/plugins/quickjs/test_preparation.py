@@ -1,0 +1,216 @@
+"""Preparing a source costs linear time, counts as the cell's own, and can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpstack import Cell, InterpreterStack, Limits
+from interpstack.guests.javascript import cells
+from interpstack.guests.javascript.cells import Clock, prepare
+from interpstack.guests.javascript.scan import scan
+
+MIB = 2**20
+
+
+class Counter(Clock):
+    """Counts how often it was asked, and ends the work at a number."""
+
+    def __init__(self, last: int | None = None) -> None:
+        self.asked = 0
+        self._last = last
+
+    def pause(self) -> None:
+        self.asked += 1
+        if self.asked == self._last:
+            raise TimeoutError
+
+
+#: What froze the host when a parser read it, and what might.
+SHAPES = {
+    "brackets": "[",
+    "parentheses": "(",
+    "calls": "()",
+    "templates": "`${",
+    "whole templates": "`${1}`",
+    "classes": "class A{};",
+    "classes without end": "class extends ",
+    "declarations": "let a=1\n",
+    "imports": 'import a from "a"\n',
+    "imports without end": "import {",
+    "calls of import": "import(",
+    "comments": "/**/",
+    "comments without end": "/*",
+    "regular expressions": "a=/[/]/;",
+    "regular expressions without end": "=/[",
+    "divisions": "a/",
+    "strings": '"\\"";',
+    "escapes": "\\",
+    "keywords": "let ",
+    "loops": "do{}while(1)",
+    "spaces": " " * 40 + "const",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_grows_with_the_source_and_no_faster(shape: str) -> None:
+    asked, seconds = [], []
+    for size in (MIB // 8, MIB):
+        source = "let a;" + SHAPES[shape] * (size // len(SHAPES[shape]))
+        clock = Counter()
+        began = time.process_time()
+        prepare(source, clock=clock)
+        seconds.append(time.process_time() - began)
+        asked.append(clock.asked)
+    assert asked[1] <= 9 * asked[0]
+    assert seconds[1] < 10  # it takes half a second; a quadratic one took minutes
+
+
+def test_a_clock_ends_the_work() -> None:
+    clock = Counter(last=5)
+    with pytest.raises(TimeoutError):
+        prepare("let a;" * 100_000, clock=clock)
+    assert clock.asked == 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("language", [None, "typescript"])
+async def test_no_source_stops_the_host(shape: str, language: str | None) -> None:
+    limits = Limits(cpu_seconds=2, wall_seconds=20)
+    with InterpreterStack(limits=limits) as stack:
+        session = stack.session("s")
+        source = "let a=" + SHAPES[shape] * (300_000 // len(SHAPES[shape]))
+        outcome = await session.eval(Cell(source=source, language=language))
+        assert outcome.usage.wall_seconds < 20
+        assert (await session.eval("1 + 1")).text == "2"
+
+
+async def test_preparation_counts_as_the_cells_own_time() -> None:
+    source = "let a = 1;" * 100_000
+    with InterpreterStack(limits=Limits(cpu_seconds=0.01)) as stack:
+        session = stack.session("s")
+        outcome = await session.eval(source)
+        assert outcome.error is not None
+        assert outcome.error.name == "Timeout"
+        assert outcome.usage.cpu_seconds >= 0.01
+        assert (await session.eval("typeof a")).text == "undefined"
+
+
+async def test_preparation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    rewrite = cells.rewrite
+
+    def endless(source: str, pause: object, *, types: bool = False) -> str:
+        loop.call_soon_threadsafe(begun.set)
+        while "endless" in source:
+            rewrite("let a;" * 2000, pause, types=types)  # type: ignore[arg-type]
+        return source
+
+    monkeypatch.setattr(cells, "rewrite", endless)
+    with InterpreterStack(limits=Limits(cpu_seconds=60)) as stack:
+        session = stack.session("s")
+        task = asyncio.create_task(session.eval("let endless"))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await session.eval("let a = 1; a")).text == "1"
+
+
+# -- what the scan makes of valid source ---------------------------------------------------------
+
+#: Statements that are whole in themselves, whatever stands around them.
+BITS = [
+    "a = b / c / d",
+    "a = /[/'\"`]/g.test(b)",
+    "if (a) /'/.test(b)",
+    "a = (b) / 2 / '1'",
+    "a = b[0] / 2; a = 1. / 2",
+    "a = `${`${{}}` + '}'} let x = 1`",
+    "a = {class: 1, let: 2, import: 3, const: [/}/]}.class",
+    "f(function () { let x; class A {} return /[{]/ })",
+    "do { a++ } while (a / 2 > 1)",
+    "a = b++ / 2; /* let ' */ // const `",
+    "x = class { static #p = 1; import() {} get const() { return 1 / 2 } }",
+    "switch (a) { case 'let': { const x = 1 } default: { let y } }",
+    "label: { const z = 1 }",
+    "a = b ? {c} : /[:]/",
+    "for (let i = 0; i < 2; i++) { const x = i / 2 }",
+    "x = async () => { for await (const y of z) {} }",
+    "a = 'it\\'s' + \"\\\n\"; a = '\\u2028'",
+    "\\u{61} = a ? . 5 : 1",
+    "if (a) {} else /re'/.exec(b)",
+    "x = () => {}\n/'/.exec(y)",
+]
+DECLARED = ["let x = 1", "const y = 2", "class Z extends f({}) { m() { return `}` } }"]
+
+
+@given(
+    st.lists(st.sampled_from(BITS + DECLARED), max_size=12),
+    st.sampled_from([";\n", "\n;", "\n\n;"]),
+)
+def test_declarations_are_found_between_anything(parts: list[str], between: str) -> None:
+    found = scan(between.join(parts), lambda: None)
+    assert found is not None
+    assert len(found.keywords) == parts.count(DECLARED[0]) + parts.count(DECLARED[1])
+    assert len(found.classes) == parts.count(DECLARED[2])
+    assert (found.imports, found.calls) == ([], [])
+
+
+@given(st.lists(st.sampled_from([*BITS, "a = 1", "b()", "c = [1]", "d = `e`"]), max_size=8))
+def test_a_line_break_ends_a_statement(parts: list[str]) -> None:
+    source = "".join(f"{part}\nlet x = 1\n" for part in parts)
+    found = scan(source, lambda: None)
+    assert found is not None
+    assert len(found.keywords) == len(parts)
+
+
+@pytest.mark.parametrize(
+    ("source", "prepared"),
+    [
+        ("import('x')", "$mport('x')"),
+        ("f(import /* a */ ('x'))", "f($mport /* a */ ('x'))"),
+        ("[...import('x')]", "[...$mport('x')]"),
+        ("`${import('x')}`", "`${$mport('x')}`"),
+        ("({import(x) { return 1 }})", "({import(x) { return 1 }})"),
+        ("a.import('x'); import.meta; reimport('x')", "a.import('x'); import.meta; reimport('x')"),
+        ("import 'x'", "await $mport('x');"),
+        ("import 'x' with {type: 'json'}; 1", "await $mport('x'); 1"),
+        ("import a from 'x'", "var {default: a} = (await $mport('x', [\"default\"]));"),
+        (
+            "import a, * as b from 'x'; let c",
+            "var {default: a} = (await $mport('x', [\"default\"])); "
+            "var b = (await $mport('x', [\"default\"])); var c",
+        ),
+        (
+            "import {\n  a as b, // why\n  'c d' as e,\n} from 'x'\nb",
+            "var {a: b, 'c d': e} = (await $mport('x', [\"a\", 'c d']));\n\n\n\nb",
+        ),
+        ("import {} from 'x'", "await $mport('x');"),
+        ("import from from 'x'", "var {default: from} = (await $mport('x', [\"default\"]));"),
+        ("import type {A} from 'x'", "import type {A} from 'x'"),
+        ("import a 'x'", "import a 'x'"),
+        ("import 'x' let a", "import 'x' let a"),
+        ("if (1) import 'x'", "if (1) import 'x'"),
+        ("export const a = 1", "export const a = 1"),
+        ("export default class A {}", "export default class A {}"),
+        ("let\nhost = 1", "var\nhost = 1"),
+        ("let = 5; let in a; a = let", "let = 5; let in a; a = let"),
+        ("do {} while (1) let a = 1", "do {} while (1) var a = 1"),
+        ("if (1)\nclass A {}", "if (1)\nclass A {}"),
+        ("class A extends class {} {}", "var A = class A extends class {} {};"),
+        ("class A extends {B: class {}}.B {}", "var A = class A extends {B: class {}}.B {};"),
+        ("class \\u{41}b {}", "var \\u{41}b = class \\u{41}b {};"),
+        ("let a = '", "let a = '"),
+        ("let a = `", "let a = `"),
+        ("let a = 1 /*", "let a = 1 /*"),
+        ("let a = (]", "let a = (]"),
+    ],
+)
+def test_what_is_rewritten(source: str, prepared: str) -> None:
+    assert prepare(source) == prepared
