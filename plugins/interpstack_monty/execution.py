@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -149,6 +149,9 @@ class MontyExecution(Execution):
 
     def undo(self) -> None:
         self._realm.saved = self._before
+
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._outbox.hear = hear
 
     def interrupt(self) -> None:
         self._stopped = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -39,10 +39,12 @@ class Outbox:
 
     Attributes:
         open: Monty's ids of calls that are not answered, by the ids of their requests.
+        hear: Takes output as it comes; set by who listens.
     """
 
     def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
         self.open: dict[int, int] = {}
+        self.hear: Callable[[str], None] | None = None
         self._limits = limits
         self._bridges = bridges
         self._calls: list[Call] = []
@@ -64,6 +66,8 @@ class Outbox:
         self._omitted += len(text) - len(kept)
         if kept:
             self._text.append(kept)
+            if self.hear is not None:
+                self.hear(kept)
 
     def note(self, line: str) -> None:
         """Add a line of the engine's own to the output."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -70,6 +70,7 @@ class ProcessExecution(Execution):
         self._failed = False
         self._late_failure: GuestError | None = None
         self._carried = False  # its worker died, and it went on in another one
+        self._hear: Callable[[str], None] | None = None
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -114,6 +115,9 @@ class ProcessExecution(Execution):
             return
         realm.kept = before
         realm.detach()
+
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
 
     def interrupt(self) -> None:
         self._interrupted = True  # whoever waits for the worker looks at it often
@@ -164,6 +168,7 @@ class ProcessExecution(Execution):
                 settle=pack_settlements(self._settlements),
                 now=now,
                 cpu=cpu_seconds,
+                listen=self._hear is not None,
             )
             realm.fresh = False
             try:
@@ -172,6 +177,7 @@ class ProcessExecution(Execution):
                     b"" if before is None else before.data,
                     seconds=seconds,
                     interrupted=lambda: self._interrupted,
+                    hear=self._hear or _ignore,
                 )
             except WorkerDied as death:
                 if not death.unread:
@@ -227,3 +233,7 @@ class ProcessExecution(Execution):
         failure = GuestError("EngineFailure", f"{what}; {fate}")
         self._late_failure = failure if self._completed else None
         return Progress(failure=failure, cpu_seconds=seconds)
+
+
+def _ignore(part: str) -> None:
+    """What nobody listens to comes with the cell's calls."""

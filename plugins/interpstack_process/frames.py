@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ class Channel:
     def __init__(self, connection: socket.socket, max_bytes: int) -> None:
         self._socket = connection
         self._max_bytes = max_bytes
+        self._sending = threading.Lock()  # what a guest prints may come from a thread of its own
 
     def send(
         self, message: Any, attached: bytes = b"", check: Callable[[], None] | None = None
@@ -64,9 +66,10 @@ class Channel:
             Closed: The other side is gone.
         """
         text = json.dumps(message, separators=(",", ":")).encode("ascii")
-        self._socket.settimeout(None if check is None else _SLICE_SECONDS)
-        for part in (_HEAD.pack(len(text), len(attached)) + text, attached):
-            self._send(memoryview(part), check)
+        with self._sending:
+            self._socket.settimeout(None if check is None else _SLICE_SECONDS)
+            for part in (_HEAD.pack(len(text), len(attached)) + text, attached):
+                self._send(memoryview(part), check)
 
     def _send(self, data: memoryview, check: Callable[[], None] | None) -> None:
         while data:

@@ -28,6 +28,7 @@ from interpstack import (
 from interpstack_process.frames import Malformed
 
 __all__ = [
+    "PRINTED_CHARS",
     "pack_bridges",
     "pack_progress",
     "pack_settlements",
@@ -41,6 +42,8 @@ __all__ = [
     "read_values",
 ]
 
+#: Characters of console output in one message, at most, while its cell runs.
+PRINTED_CHARS: Final = 1_000_000
 #: Characters of a name: of a bridge, an error, an engine.
 _NAME_CHARS: Final = 1000
 #: Notices of one progress, and characters of each.

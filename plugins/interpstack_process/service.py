@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from interpstack import (
@@ -19,6 +20,7 @@ from interpstack import (
     Realm,
 )
 from interpstack_process.messages import (
+    PRINTED_CHARS,
     pack_progress,
     read_bridges,
     read_cell,
@@ -87,6 +89,8 @@ class Service:
         self._bind(realm, told)
         if told["cell"] is not None:
             self._executions[number] = realm.start(read_cell(told["cell"]))
+            if told.get("listen"):
+                self._executions[number].listen(partial(self._printed, self._executions[number]))
         elif told["resume"]:
             before = _image(told["before"], attached)
             self._executions[number] = realm.resume(before) if before else realm.resume()
@@ -123,6 +127,15 @@ class Service:
         realm = self._bound(told)
         realm.load(json.loads(attached))
         return self._with_state(realm, None)
+
+    def _printed(self, execution: Execution, part: str) -> None:
+        """Tell what a guest prints, as long as its command runs; may come from any thread."""
+        running = self.running
+        if running is None or running[1] is not execution:
+            return  # it comes with the calls
+        for at in range(0, len(part), PRINTED_CHARS):
+            piece = part[at : at + PRINTED_CHARS]
+            self._tell({"printed": piece, "number": running[0]}, b"")
 
     # -- inside ----------------------------------------------------------------------------
 

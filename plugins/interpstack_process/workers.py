@@ -17,7 +17,7 @@ import attrs
 from interpstack import ConfigurationError, EngineFailure, Image, ImageError
 from interpstack_process.frames import Channel, Closed, Malformed
 from interpstack_process.launch import WorkerConfig, launch, told_end
-from interpstack_process.messages import read_image, read_text
+from interpstack_process.messages import PRINTED_CHARS, read_image, read_text
 from interpstack_process.patience import Patience
 from interpstack_process.worker import INTERRUPT
 
@@ -116,6 +116,7 @@ class WorkerProcess:
         *,
         seconds: float | None,
         interrupted: Callable[[], bool] = lambda: False,
+        hear: Callable[[str], None] = lambda part: None,
     ) -> Answer | None:
         """Have a command carried out, after those of other threads.
 
@@ -124,6 +125,7 @@ class WorkerProcess:
             attached: Bytes that go with it.
             seconds: What it may take once its turn has come; `None` for no limit.
             interrupted: Becomes true when the guest is to be stopped.
+            hear: Takes what the guest prints meanwhile.
 
         Returns:
             The answer; `None` if it was interrupted before its turn had come.
@@ -139,7 +141,7 @@ class WorkerProcess:
         try:
             if self.ended:
                 raise WorkerDied(self.reason, unread=True)
-            return self._ask(command, attached, seconds, interrupted)
+            return self._ask(command, attached, seconds, interrupted, hear)
         except Closed as error:
             self.end(None)
             raise WorkerDied(self.reason, unread=error.unread) from error
@@ -155,6 +157,7 @@ class WorkerProcess:
         attached: bytes,
         seconds: float | None,
         interrupted: Callable[[], bool],
+        hear: Callable[[str], None],
     ) -> Answer:
         if not self.ready:
             self._greet()
@@ -167,9 +170,13 @@ class WorkerProcess:
             told, data = self._channel.receive(watch)
             if not isinstance(told, dict):
                 raise Malformed("an answer that is no object")
-            if "saved" not in told:
+            if "printed" in told:
+                part = read_text(told["printed"], PRINTED_CHARS)
+                if told.get("number") == self._number:  # else of a command that has ended
+                    hear(part)
+            elif "saved" not in told:
                 return _checked(told, data)
-            if told["saved"] in self.realms:
+            elif told["saved"] in self.realms:
                 self.paused[told["saved"]] = read_image(told.get("image"), data)
             watch()  # it might go on like that for ever
 

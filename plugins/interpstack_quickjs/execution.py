@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -35,7 +35,7 @@ from interpstack_quickjs.guest import (
     OutOfTime,
     Trapped,
 )
-from interpstack_quickjs.printed import read_printed
+from interpstack_quickjs.printed import Ear, read_printed
 
 if TYPE_CHECKING:
     from interpstack_quickjs.engine import QuickJSRealm
@@ -73,6 +73,7 @@ class QuickJSExecution(Execution):
         self._idle = False  # nothing is open that could wake the guest
         self._importing = False
         self._answers: list[str] = []
+        self._ear: Ear | None = None
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -85,6 +86,9 @@ class QuickJSExecution(Execution):
             guest.set_time(cpu_seconds)
             if self._interrupted:  # before the clock was set
                 guest.interrupt()
+            if self._ear is not None:
+                self._ear.begin()
+                guest.on_step = self._ear.look
             try:
                 self._run(now * 1000)
             except OutOfTime:
@@ -94,6 +98,8 @@ class QuickJSExecution(Execution):
             except OutOfRoom:
                 if not guest.interrupted:
                     return self._overfull(time.thread_time() - begun)
+            finally:
+                guest.on_step = None
             spent = time.thread_time() - begun
             if guest.interrupted:
                 self._ended = True
@@ -141,6 +147,9 @@ class QuickJSExecution(Execution):
     def undo(self) -> None:
         self._realm.restore(self._before)
 
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._ear = Ear(hear, self._realm.base.printed)
+
     def interrupt(self) -> None:
         self._interrupted = True
         self._realm.guest.interrupt()
@@ -167,7 +176,8 @@ class QuickJSExecution(Execution):
     def _begin(self, now_ms: float, source: str) -> None:
         guest, base = self._realm.guest, self._realm.base
         words = seed_words(self._cell.seed)
-        told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name}
+        live = self._ear is not None
+        told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name, "live": live}
         self._realm.dispatch("begin", words, told)
         status, handle = guest.evaluate(source, "eval_async")
         function = base.track if status == STATUS_OK else base.reject

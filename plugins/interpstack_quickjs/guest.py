@@ -124,6 +124,8 @@ class Guest(Clock):
         #: Set by the realm: names and sources of modules, as look-ups.
         self.resolve_module: Callable[[str, str], str | None] = lambda base, specifier: None
         self.load_module: Callable[[str], str | None] = lambda name: None
+        #: Called now and then while guest code runs.
+        self.on_step: Callable[[Guest], None] | None = None
         self._deadline: float | None = None
         self._interrupt = False
         self.interrupted = False
@@ -248,6 +250,8 @@ class Guest(Clock):
 
     def poll_interrupt(self) -> bool:
         """Called by the guest every ten thousand steps or so."""
+        if self.on_step is not None:
+            self.on_step(self)
         if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
             self.interrupted = True
         return self.interrupted

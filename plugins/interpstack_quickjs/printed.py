@@ -10,18 +10,25 @@ whether it takes two bytes a character in the second word, what kind of text it 
 from __future__ import annotations
 
 import struct
+import time
+from collections.abc import Callable
 from typing import Final
+
+import attrs
 
 from interpstack import EngineFailure
 from interpstack_quickjs.guest import Guest, Heap
 
-__all__ = ["find_printed", "read_printed"]
+__all__ = ["Ear", "find_printed", "read_printed"]
 
 #: As in `kernel.js`.
 _PIECES: Final = 32
 _PIECE_CHARS: Final = 500
 _SLOTS: Final = 2 + _PIECES
 _FIRST_NUMBER: Final = 1592590336
+
+#: Seconds between two looks at the output of a guest that computes.
+_LOOK_SECONDS: Final = 0.05
 
 _VALUE: Final = struct.Struct("<Ii")
 _INTEGER: Final = 0
@@ -52,6 +59,36 @@ def read_printed(guest: Guest, address: int) -> tuple[str, int]:
     (omitted, _), (surplus, _), *pieces = _VALUE.iter_unpack(memory)
     text = "".join(_piece(guest, at) for at, tag in pieces if tag == _STRING)
     return text[1:], omitted + surplus  # each line begins with its line break
+
+
+@attrs.define(eq=False)
+class Ear:
+    """Passes on what a guest prints while it computes: what its memory shows of the output.
+
+    Args:
+        hear: Takes each new part.
+        address: Of the output.
+    """
+
+    _hear: Callable[[str], None]
+    _address: int
+    _heard: int = attrs.field(default=0, init=False)
+    _next: float = attrs.field(default=0.0, init=False)
+
+    def begin(self) -> None:
+        """The host has been told of all output so far."""
+        self._heard = 0
+
+    def look(self, guest: Guest) -> None:
+        """Called by the guest now and then, while it computes."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _LOOK_SECONDS
+        text, _ = read_printed(guest, self._address)
+        if len(text) > self._heard:
+            self._hear(text[self._heard :])
+            self._heard = len(text)
 
 
 def _piece(guest: Guest, address: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -68,6 +68,8 @@ class V8Execution(Execution):
         self._completed = False
         self._importing = False
         self._answers: list[str] = []
+        self._hear: Callable[[str], None] | None = None
+        self._room = realm.limits.console_chars  # for what is heard
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -79,6 +81,7 @@ class V8Execution(Execution):
         if self._isolate is None:
             self._isolate = self._realm.isolate
             self._isolate.recorded.clear()
+            self._isolate.on_record = None if self._hear is None else self._heard
         try:
             progress = self._run(self._isolate, command, cpu_seconds)
         except IsolateLost as error:
@@ -116,6 +119,9 @@ class V8Execution(Execution):
             why = str(error)
         self._realm.reopen()
         return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
+
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
 
     def interrupt(self) -> None:
         """Keep a poll from beginning; jsrun cannot stop one that runs before its time is up."""
@@ -169,11 +175,24 @@ class V8Execution(Execution):
     def _resume(self, now_ms: float) -> list[Any]:
         answers, self._answers = self._answers, []
         self._realm.changes()
-        return ["resume", resume_text(now_ms, answers)]
+        command: list[Any] = ["resume", resume_text(now_ms, answers)]
+        if self._hear is not None and self._isolate is not None:
+            self._isolate.recorded.clear()  # delivered
+            command.append(True)
+        return command
+
+    def _heard(self, line: str) -> None:
+        """Called in the isolate's thread, with a line that is recorded already."""
+        if self._hear is None or self._isolate is None or self._room <= 0:
+            return
+        kept = line[: self._room]  # as the kernel counts
+        self._room -= len(kept) + 1
+        self._hear(kept if len(self._isolate.recorded) == 1 else f"\n{kept}")
 
     def _begin(self, now_ms: float) -> list[Any]:
         words = seed_words(self._cell.seed)
-        told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name}
+        live = self._hear is not None
+        told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name, "live": live}
         try:
             script = prepare(self._cell.source, self._cell.language)
         except TypeScriptError as error:

@@ -70,7 +70,8 @@
     }
     late = kind === "begin" ? 0 : clock() + 1; // what begins a cell comes to a cold processor
     if (kind === "say") return answer(dispatch(text));
-    if (kind === "begin") room = RECORDED;
+    // Of a cell that somebody listens to, the host takes what it printed with every answer.
+    if (kind === "begin" || (kind === "resume" && source === true)) room = RECORDED;
     if (kind !== "look") dispatch(text);
     if (kind === "begin") run(source, awaits);
     return answer(undefined);

@@ -143,6 +143,8 @@ class Isolate:
         self._hung = False
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
+        #: Takes each line when it is recorded, in the isolate's thread.
+        self.on_record: Callable[[str], None] | None = None
         self._owner.call(self._open(setup, memory_bytes, resolve, load))
 
     @property
@@ -203,7 +205,7 @@ class Isolate:
         buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
         ops: dict[str, Callable[..., Any]] = {
             "park": self._park,
-            "record": self.recorded.append,
+            "record": self._record,
             "tell": self._tell,
         }
         numbers = {name: self._runtime.register_op(name, op) for name, op in ops.items()}
@@ -225,6 +227,12 @@ class Isolate:
         if self._clock is None and hasattr(time, "pthread_getcpuclockid"):
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
         self._bell.get()
+
+    def _record(self, line: str) -> None:
+        """Called in the isolate's thread, with a line of console output."""
+        self.recorded.append(line)
+        if self.on_record is not None:
+            self.on_record(line)
 
     def _tell(self, text: str, heap: float, buffers: float) -> None:
         """Called in the isolate's thread, with the answer of a command that took long."""

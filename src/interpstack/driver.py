@@ -159,6 +159,8 @@ class _Run:
     notices: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
+        if self.context.listener is not None:
+            self.execution.listen(self.context.listener.hear)
         self.ledger = None if self.recording is None else self.recording.ledger
         self.step = Step(time.time() if self.recording is None else self.recording.began)
         self.replaying = self.ledger is not None
@@ -199,19 +201,23 @@ class _Run:
         """End the cell early: stop the guest and the requests, and keep the answers so far."""
         self.ended = True
         try:
-            await run_guest(lambda: self._stop_guest(error), lambda: None)
+            progress = await run_guest(lambda: self._stop_guest(error), lambda: None)
+            if self.context.listener is not None:  # nobody else reads what it printed
+                self.calls += progress.calls
+                await self._deliver_aside()
         finally:
             await self.requests.close(finish=self._records)
             await self._keep_rest(error)
 
-    def _stop_guest(self, error: BaseException) -> None:
-        self.execution.abort("cancelled")
+    def _stop_guest(self, error: BaseException) -> Progress:
+        progress = self.execution.abort("cancelled")
         if (
             self.recording is not None
             and self.recording.undo
             and not isinstance(error, EngineFailure)
         ):
             self.execution.undo()
+        return progress
 
     async def _keep_rest(self, error: BaseException) -> None:
         """Keep the answers that the guest was not told: their calls have been made."""

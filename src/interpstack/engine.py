@@ -12,7 +12,7 @@ methods means that the engine itself is broken (`EngineFailure`) or was used wro
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -264,6 +264,17 @@ class Execution(abc.ABC):
         Called once the run was aborted; the cell will be run again.
         """
         raise NotImplementedError(f"{type(self).__name__} cannot take back what a cell did")
+
+    def listen(self, hear: Callable[[str], None]) -> None:  # noqa: B027 - optional
+        """Pass console output on as it comes. Called once, before the first poll.
+
+        Effectively nothing by default: output then comes with calls alone.
+
+        Args:
+            hear: Takes parts of the text that the next call of the bridge `console` will deliver,
+                in order, from its beginning on. It returns at once, and may be called from any
+                thread, by one at a time.
+        """
 
     def interrupt(self) -> None:  # noqa: B027 - optional
         """Make a poll in another thread return soon, as if out of CPU time.

@@ -11,6 +11,7 @@ from interpstack.engine import GuestError
 if TYPE_CHECKING:
     from interpstack.engine import Cell
     from interpstack.ledger import Ledger
+    from interpstack.listening import Listener
 
 __all__ = ["CellContext", "Outcome", "Usage"]
 
@@ -88,6 +89,7 @@ class CellContext:
             every other call of the session. Tools can use it as an idempotency key.
         plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
         ledger: The cell's ledger, if it has one.
+        listener: Gets console output while the cell runs, if anybody listens.
     """
 
     session_key: str
@@ -96,6 +98,7 @@ class CellContext:
     call_key: str = ""
     plain_input: bool = False
     ledger: Ledger | None = None
+    listener: Listener | None = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
 
@@ -108,6 +111,7 @@ class CellContext:
             call_key,
             plain_input,
             self.ledger,
+            self.listener,
             self._console,
             self._attachments,
         )
@@ -115,6 +119,8 @@ class CellContext:
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
         """Add lines to the cell's console output, or note that some were dropped."""
         self._console.append((text, omitted_chars))
+        if self.listener is not None and (text or not omitted_chars):
+            self.listener.delivered(text)
 
     @property
     def console(self) -> tuple[tuple[str, int], ...] | None:
@@ -127,7 +133,7 @@ class CellContext:
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
         """The outcome with what was collected here."""
-        console = "\n".join(text for text, _ in self._console if text)
+        console = "\n".join(text for text, count in self._console if text or not count)
         omitted = sum(count for _, count in self._console) + max(0, len(console) - limit_chars)
         return Outcome(
             console=console[:limit_chars],

@@ -19,6 +19,7 @@ from interpstack.driver import Recording, run_cell
 from interpstack.engine import Capability, Cell, GuestError, Image, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
+from interpstack.listening import Listener
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
@@ -69,11 +70,16 @@ class Session:
 
     # -- running code ----------------------------------------------------------------------
 
-    async def eval(self, cell: str | Cell) -> Outcome:
+    async def eval(
+        self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None
+    ) -> Outcome:
         """Run a cell to its end.
 
         Args:
             cell: Source text, or a `Cell`.
+            on_console: Takes the console output, part by part, while the cell runs: all that the
+                outcome has, and of a cell that is cancelled what it printed until then. It must
+                return at once, and may be called from any thread.
 
         Returns:
             How it ended; what the guest does wrong is the outcome's `error`.
@@ -83,8 +89,11 @@ class Session:
             SessionClosed: The session was closed.
         """
         cell = self._check(cell)
+        listener = None
+        if on_console is not None:
+            listener = Listener(on_console, self._stack.limits.console_chars)
         async with self._exclusive():
-            return await self._eval(cell)
+            return await self._eval(cell, listener)
 
     async def eval_with_state(
         self, cell: str | Cell, *, wants_values: Callable[[Image], bool] = lambda image: True
@@ -113,7 +122,7 @@ class Session:
                 why = f"Variables could not be kept: {error}."
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
-    async def _eval(self, cell: Cell) -> Outcome:
+    async def _eval(self, cell: Cell, listener: Listener | None = None) -> Outcome:
         self._cells += 1
         ledger: Ledger | None = self._stack.hook.interpstack_open_ledger(session=self, cell=cell)
         if cell.seed is None:
@@ -122,9 +131,9 @@ class Session:
         try:
             realm, bridges = await self._ready()
             if ledger is None:
-                outcome = await self._run(realm, cell, bridges)
+                outcome = await self._run(realm, cell, bridges, None, listener)
             else:
-                outcome = await self._run_again(realm, cell, bridges, ledger)
+                outcome = await self._run_again(realm, cell, bridges, ledger, listener)
         except EngineFailure as error:
             outcome = self._failed(error)
         notices, self._notices = self._notices, []
@@ -387,7 +396,12 @@ class Session:
         return realm
 
     async def _run_again(
-        self, realm: Realm, cell: Cell, bridges: BridgeSet, ledger: Ledger
+        self,
+        realm: Realm,
+        cell: Cell,
+        bridges: BridgeSet,
+        ledger: Ledger,
+        listener: Listener | None,
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it is left early."""
         capabilities = self._stack.engine.capabilities
@@ -398,7 +412,8 @@ class Session:
         )
         middle = await self._suspended(recording, bridges)
         if middle is None and Capability.UNDO in capabilities:
-            return await self._run(realm, cell, bridges, attrs.evolve(recording, undo=True))
+            recording = attrs.evolve(recording, undo=True)
+            return await self._run(realm, cell, bridges, recording, listener)
         before = await _off_loop(partial(take_state, realm, self._stack.engine))
         if middle is not None:
             await self._drop_realm()
@@ -407,7 +422,7 @@ class Session:
             ledger.skip(suspended.steps)
             self._realm, self._bound = realm, bridges
         try:
-            return await self._run(realm, cell, bridges, recording)
+            return await self._run(realm, cell, bridges, recording, listener)
         except EngineFailure:
             raise
         except BaseException:
@@ -434,7 +449,8 @@ class Session:
         realm: Realm,
         cell: Cell,
         bridges: BridgeSet,
-        recording: Recording | None = None,
+        recording: Recording | None,
+        listener: Listener | None,
     ) -> Outcome:
         ledger = None if recording is None else recording.ledger
         suspended = recording is not None and recording.suspended is not None
@@ -442,7 +458,7 @@ class Session:
             meter = Meter.begin(ledger, suspended=suspended)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
-        context = CellContext(self.key, cell, ledger=ledger)
+        context = CellContext(self.key, cell, ledger=ledger, listener=listener)
         token = _running.set((*_running.get(), self))
         try:
             with nullcontext() if meter is None else meter.account.running():

@@ -103,12 +103,11 @@ def _error_text(error: GuestError) -> str:
 
 
 def show_outcome(outcome: Outcome) -> None:
-    """Console output and value to standard output; notices and the error to standard error.
+    """The value to standard output; notices and the error to standard error.
 
-    A mere statement has the value `undefined`, which is not shown.
+    Console output was written while the cell ran. A mere statement has the value `undefined`,
+    which is not shown.
     """
-    if outcome.console:
-        write(outcome.console)
     if outcome.ok and not outcome.undefined:
         write(outcome.text)
     show_remarks(outcome)

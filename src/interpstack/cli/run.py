@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from interpstack.cli.live import eval_live, interruptible
 from interpstack.cli.options import check_language, open_stack, stack_options
 from interpstack.cli.printing import show_outcome, write
 from interpstack.cli.sources import read_file, read_stdin
@@ -44,14 +45,14 @@ def command(
 ) -> None:
     """Run a file, standard input or code.
 
-    Console output and the value of the last expression go to standard output, errors to
-    standard error. Exit status 1 means that the code failed.
+    Console output, as it comes, and the value of the last expression go to standard output, errors
+    to standard error. Exit status 1 means that the code failed.
     """
     cell = _cell(file, code, language)
     stack, turn = open_stack(engine, tools, skills, timeout, memory, plugins)
     check_language(stack, cell)
     with stack:
-        outcome = asyncio.run(_run(stack, turn, cell))
+        outcome = asyncio.run(_run(stack, turn, cell, live=not as_json))
     if as_json:
         write(json.dumps(outcome.to_dict(), indent=2))
     else:
@@ -60,10 +61,12 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-async def _run(stack: InterpreterStack, turn: Turn, cell: Cell) -> Outcome:
+async def _run(stack: InterpreterStack, turn: Turn, cell: Cell, *, live: bool) -> Outcome:
     async with stack.session() as session:
         session.bind(turn)
-        return await session.eval(cell)
+        if live:
+            return await eval_live(session, cell)
+        return await interruptible(session.eval(cell))
 
 
 def _cell(file: str | None, code: tuple[str, ...], language: str | None) -> Cell:

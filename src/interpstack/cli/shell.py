@@ -10,6 +10,7 @@ from typing import Final
 
 from interpstack.bridges import Bridge
 from interpstack.cli import languages
+from interpstack.cli.live import eval_live
 from interpstack.cli.names import guest_name
 from interpstack.cli.options import check_language
 from interpstack.cli.printing import show_outcome, show_remarks, write
@@ -79,7 +80,7 @@ class Shell:
             return False
 
     def _run(self, cell: Cell) -> bool:
-        outcome = self._runner.run(self._session.eval(cell))
+        outcome = self._runner.run(eval_live(self._session, cell))
         self._show(outcome)
         if outcome.ok:
             self._succeeded.append(cell)
@@ -91,8 +92,6 @@ class Shell:
             return
         from interpstack.cli.editor import coloured
 
-        if outcome.console:
-            write(outcome.console)
         if outcome.ok and not (outcome.undefined and self.language.quiet):
             coloured(outcome.text, self.language.name)
         show_remarks(outcome)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import builtins
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -141,6 +141,7 @@ class FakeExecution(Execution):
         self._calls: list[Call] = []
         self._requests: list[Request] = []
         self._lines: list[str] = []
+        self._hear: Callable[[str], None] | None = None
         self._answered = False
 
     # -- the protocol ----------------------------------------------------------------------
@@ -178,6 +179,9 @@ class FakeExecution(Execution):
         self.scheduler.close()
         return Progress(calls=self._drain_calls())
 
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._hear = hear
+
     def interrupt(self) -> None:
         self.scheduler.interrupt()
 
@@ -205,6 +209,8 @@ class FakeExecution(Execution):
         return promise
 
     def write(self, line: str) -> None:
+        if self._hear is not None:
+            self._hear(f"\n{line}" if self._lines else line)
         self._lines.append(line)
 
     # -- inside ----------------------------------------------------------------------------

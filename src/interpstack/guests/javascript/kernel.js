@@ -786,13 +786,15 @@
   let surplus = list();       // what comes after the last piece
   let left = 0, beyond = 0;   // characters there is room for: at once, and after that
   let taken = true;           // the host has it all
+  let live = false;           // somebody reads it while the cell runs
+  let delivered = 0;          // characters that the host took before, in this cell
   function clearConsole() {
     for (let i = FIRST; i <= LAST; i++) printed[i] = "";
     printed[0] = printed[1] = 0;
     piece = FIRST;
     surplus = list();
     taken = false;
-    allot(limits.consoleChars);
+    allot(delivered < limits.consoleChars ? limits.consoleChars - delivered : 0);
   }
   function allot(room) {
     const free = surplus.length > 0 ? 0 : PIECE_CHARS - printed[piece].length;
@@ -843,6 +845,7 @@
       calls[calls.length] = '["console",{"text":' + stringify(slice(text, 1)) + ',"omitted":' + printed[0] + "}]";
     // It stays where it is until the host has it for sure: telling it may take too much memory.
     taken = true;
+    delivered += text.length;
     left = beyond = 0;
   }
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
@@ -1022,7 +1025,7 @@
   }
   function drain(flush) {
     drains++;
-    if (flush || completion !== "") takeConsole();
+    if (flush || live || completion !== "") takeConsole();
     const text = '{"calls":[' + joined(calls) + '],"requests":[' + joined(requests) + '],"cancelled":['
       + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     completion = "";
@@ -1131,6 +1134,8 @@
     begin(words, told) {
       forget();
       calls = list(); completion = "";
+      live = told.live === true;
+      delivered = 0;
       clearConsole();
       requested = uncounted = called = imported = importing = 0;
       cell++;

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from interpstack.engine import Capability
 from interpstack.limits import Limits
+from interpstack.sessions import Session
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import EngineKit, hanging
+from interpstack.testing.conformance.kit import PATIENCE, EngineKit, hanging
+from interpstack.workers import run_sync
 
 __all__ = ["ConsoleTests"]
 
@@ -49,6 +54,38 @@ class ConsoleTests(EngineKit, area=Area.CONSOLE):
         assert outcome.error is not None
         assert outcome.error.name == "Timeout"
         assert outcome.console == "heard 7"
+
+    def test_who_listens_gets_the_same_output_in_order(self) -> None:
+        printed, waits = self.guest.print, self.guest.request
+        for source in (
+            printed,
+            f"{printed}\n{waits}\n{printed}\n{waits}\n{printed}",
+            f"{printed}\n{self.guest.error}",
+            self.guest.print_much,
+        ):
+            parts: list[str] = []
+            with self.session(limits=Limits(console_chars=5000)) as session:
+                outcome = run_sync(session.eval(source, on_console=parts.append))
+            assert "".join(parts).removesuffix("\n") == outcome.console.removesuffix("\n")
+
+    def test_who_listens_gets_the_output_of_a_cancelled_cell(self) -> None:
+        parts: list[str] = []
+        begun = asyncio.Event()
+
+        async def echo(value: Any) -> None:
+            begun.set()
+            await asyncio.sleep(PATIENCE)
+
+        async def leave(session: Session) -> None:
+            source = f"{self.guest.print}\n{self.guest.request}"
+            running = asyncio.ensure_future(session.eval(source, on_console=parts.append))
+            await asyncio.wait_for(begun.wait(), PATIENCE)
+            running.cancel()
+            await asyncio.wait({running}, timeout=PATIENCE)
+
+        with self.session(echo=echo) as session:
+            run_sync(leave(session))
+        assert "".join(parts).removesuffix("\n") == "heard 7"
 
     def test_output_of_sessions_is_not_mixed(self) -> None:
         with self.session() as one, self.session() as other:

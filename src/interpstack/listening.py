@@ -1,0 +1,58 @@
+"""Passes console output on while its cell runs, each part once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import attrs
+
+__all__ = ["Listener"]
+
+
+@attrs.define(eq=False)
+class Listener:
+    """Console output of one cell, on its way to who listens.
+
+    Engines may pass on parts of a delivery before it comes (`Execution.listen`); the delivery
+    itself, the call of the bridge `console`, then brings what is missing.
+
+    Args:
+        tell: Takes each part of the text, in order; called from any thread, one at a time.
+        room: Characters that are passed on at most.
+    """
+
+    _tell: Callable[[str], None]
+    _room: int
+    _ahead: str = attrs.field(default="", init=False)  # heard of the next delivery
+    _inside: bool = attrs.field(default=False, init=False)  # a part of it was passed on
+    _separate: bool = attrs.field(default=False, init=False)  # a line is to be ended first
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    def hear(self, part: str) -> None:
+        """Take a part of the next delivery, ahead of it."""
+        with self._lock:
+            part = part[: max(0, self._room)]
+            if part:
+                self._ahead += part
+                self._pass(part)
+
+    def delivered(self, text: str) -> None:
+        """Take a whole delivery; its parts that were heard are not passed on again."""
+        with self._lock:
+            ahead, self._ahead = self._ahead, ""
+            if text.startswith(ahead):
+                self._pass(text[len(ahead) :])
+            elif not ahead.startswith(text):  # it only lacks a line break at its end
+                self._inside, self._separate = False, True
+                self._pass(text)
+            self._inside, self._separate = False, not ahead[len(text) :].endswith("\n")
+
+    def _pass(self, part: str) -> None:
+        if self._separate and not self._inside:
+            part = "\n" + part
+        self._inside = True
+        part = part[: max(0, self._room)]
+        self._room -= len(part)
+        if part:
+            self._tell(part)

@@ -1,0 +1,108 @@
+"""Console output on its way to who listens."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from interpstack import Bridge, CellContext, InterpreterStack, Limits, hookimpl
+from interpstack.listening import Listener
+from interpstack.testing import FakeEngine
+
+
+class Console:
+    """What the plugin `console` does, for the fake engine."""
+
+    @hookimpl
+    def interpstack_register_bridges(self, register) -> None:
+        async def take(value, context: CellContext) -> None:
+            context.write_console(value["text"], value["omitted"])
+
+        register.bridge(
+            Bridge(name="console", handler=take, raw=True, awaited=False, hidden=True, repeats=True)
+        )
+
+
+@pytest.mark.parametrize(
+    ("steps", "passed"),
+    [
+        (["=a"], ["a"]),
+        (["=a", "=b"], ["a", "\nb"]),
+        (["a", "\nb", "=a\nb"], ["a", "\nb"]),
+        (["a", "=a\nb", "c", "=c\nd"], ["a", "\nb", "\nc", "\nd"]),
+        (["a\n", "=a", "b\n", "=b"], ["a\n", "b\n"]),
+        (["=a", "=", "=b"], ["a", "\n", "\nb"]),
+        (["=", "=a"], ["\na"]),
+        (["other", "=a"], ["other", "\na"]),
+        (["=" + "x" * 9, "yy"], ["xxxxxxxxx", "\n"]),
+        (["12345678", "9abc", "=123456789abcdef", "z"], ["12345678", "9a"]),
+    ],
+)
+def test_each_part_is_passed_on_once(steps, passed) -> None:
+    heard: list[str] = []
+    listener = Listener(heard.append, 10)
+    for step in steps:
+        if step.startswith("="):
+            listener.delivered(step[1:])
+        else:
+            listener.hear(step)
+    assert [part for part in heard if part] == passed
+
+
+async def test_output_comes_while_the_cell_runs() -> None:
+    heard: list[str] = []
+    goes_on = asyncio.Event()
+
+    async def wait() -> None:
+        assert heard == ["one"]
+        goes_on.set()
+
+    stack = InterpreterStack(FakeEngine(), [Console()], bridges=[Bridge(name="wait", handler=wait)])
+    with stack:
+        async with stack.session() as session:
+            source = "print('one')\nawait wait()\nprint('two')"
+            outcome = await session.eval(source, on_console=heard.append)
+    assert goes_on.is_set()
+    assert outcome.console == "one\ntwo"
+    assert heard == ["one", "\ntwo"]
+
+
+async def test_it_is_bounded_as_the_outcome_is() -> None:
+    heard: list[str] = []
+    stack = InterpreterStack(FakeEngine(), [Console()], limits=Limits(console_chars=5))
+    with stack:
+        async with stack.session() as session:
+            outcome = await session.eval("print('1234')\nprint('56789')", on_console=heard.append)
+    assert outcome.console == "".join(heard) == "1234\n"
+
+
+async def test_a_blank_line_between_deliveries_is_kept() -> None:
+    context = CellContext("key", None)  # type: ignore[arg-type]
+    for text in ("a", "", "b"):
+        context.write_console(text)
+    context.write_console("", 7)
+    outcome = context.outcome(100)
+    assert (outcome.console, outcome.console_omitted_chars) == ("a\n\nb", 7)
+
+
+def test_parts_come_from_any_thread_one_at_a_time() -> None:
+    inside, most, heard = 0, 0, []
+
+    def tell(part: str) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        heard.append(part)
+        inside -= 1
+
+    listener = Listener(tell, 10_000)
+    threads = [
+        threading.Thread(target=lambda: [listener.hear("x") for _ in range(500)]) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(heard), most) == (2000, 1)
