@@ -30,10 +30,12 @@ class LedgerStore(Protocol):
     Attributes:
         key: Identifies the cell among all cells, the same in every run of it.
         suspends: See `Ledger.suspends`.
+        pause_grace: See `Ledger.pause_grace`.
     """
 
     key: str
     suspends: bool
+    pause_grace: float
 
     async def load(self) -> Sequence[Entry]:
         """The entries that were appended, in order."""
@@ -51,7 +53,10 @@ class LedgerStore(Protocol):
         """See `Ledger.resume`."""
 
     async def pause(
-        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+        self,
+        ledger: Ledger,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
     ) -> BaseException:
         """See `Ledger.pause`."""
 
@@ -67,6 +72,7 @@ class CellLedger(Ledger):
     def __init__(self, store: LedgerStore, cell: Cell) -> None:
         self.seed = int.from_bytes(blake2b(store.key.encode(), digest_size=16).digest(), "big")
         self.suspends = store.suspends
+        self.pause_grace = store.pause_grace
         self._store = store
         self._cell = cell
         self._steps: list[Entry] = []
@@ -120,9 +126,10 @@ class CellLedger(Ledger):
         asked: Sequence[Request],
         step: Step,
         paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request] = (),
     ) -> BaseException:
         self._unwritten = step_entry(asked, step)  # goes with what the store notes of the pause
-        error = await self._store.pause(self, paused)
+        error = await self._store.pause(self, paused, running)
         if self._unwritten:
             await self._append({})
         return error

@@ -28,14 +28,25 @@ from interpstack import (
     Ledger,
     MapValue,
     ReplayDivergence,
+    Request,
     SetValue,
 )
 from interpstack_langchain.scopes import entered, scope
 
-__all__ = ["ApprovalNeeded", "Approvals", "UnfitAnswer", "decided", "decisions", "payload"]
+__all__ = [
+    "ApprovalNeeded",
+    "Approvals",
+    "UnfitAnswer",
+    "decided",
+    "decisions",
+    "payload",
+    "shown",
+]
 
 #: Python takes long to write longer integers as decimals, and refuses to.
 _LONG_BITS: Final = 8192
+#: Characters of an input that are shown of a call that runs.
+_SHOWN_CHARS: Final = 200
 _KINDS: Final = ("approve", "edit", "reject", "respond")
 
 
@@ -157,12 +168,26 @@ def decided(call: ToolCall, ledger: Ledger | None, request_id: int) -> ToolCall 
     return _apply(decision, call)
 
 
-def payload(questions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """One request for several decisions."""
-    return {
+def payload(
+    questions: Mapping[str, Mapping[str, Any]], running: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """One request for several decisions.
+
+    Args:
+        questions: What is asked, by request.
+        running: Calls that are still at work, as `shown` tells them.
+    """
+    asked: dict[str, Any] = {
         key: [item for question in questions.values() for item in question["payload"][key]]
         for key in ("action_requests", "review_configs")
     }
+    return {**asked, "still_running": list(running)} if running else asked
+
+
+def shown(request: Request) -> dict[str, Any]:
+    """A call that is still at work, as the person sees it who decides on others."""
+    text = json.dumps(request.wire, ensure_ascii=False, default=repr)
+    return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
 
 
 def decisions(

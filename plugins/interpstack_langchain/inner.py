@@ -108,6 +108,13 @@ class EvalCall:
             return {}
         return self.store.scope_of(context.ledger, context.request_id).configurable
 
+    def returned(self, context: CellContext, command: Command[Any]) -> None:
+        """Note a state update that an inner call returned."""
+        if self.store is not None:
+            self.store.returned(context.request_id, command)
+        else:
+            self.commands.append((context.request_id, command))
+
     def call_for(
         self, tool: BaseTool, given: dict[str, Any], context: CellContext
     ) -> tuple[BaseTool, dict[str, Any]] | str:
@@ -291,7 +298,7 @@ def _value(
         elif isinstance(item, Command):
             own, command = _split(item, running.call_id(context))
             message = own or message
-            running.commands.append((context.request_id, command))
+            running.returned(context, command)
     if message is not None and message.status == "error":
         raise GuestException(str(message.text) or "the tool failed")
     if message is None:

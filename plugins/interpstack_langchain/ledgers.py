@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import threading
 import time
 import uuid
@@ -26,7 +27,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt
 
 from interpstack import Ledger, Request, Slots, call_blocking
-from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload
+from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload, shown
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.paused_runs import PausedRuns, Sweep
 from interpstack_langchain.scopes import (
@@ -40,6 +41,8 @@ from interpstack_langchain.scopes import (
 )
 
 __all__ = ["LEDGER", "EvalLedger", "Ledgers", "eval_key", "recorded_entries"]
+
+_log = logging.getLogger(__name__)
 
 #: The channel that entries are written to; no graph has it.
 LEDGER: Final = "interpreter_ledger"
@@ -82,14 +85,17 @@ class Ledgers:
 
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
+        pause_grace: Seconds that a pause waits for calls that are at work.
         sweep: When suspended evals were looked for last that nobody went on with.
     """
 
     signing_key: bytes | None = None
+    pause_grace: float = 5.0
     sweep: Sweep = attrs.field(factory=Sweep, init=False)
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
+    _left: dict[str, EvalLedger] = attrs.field(factory=dict, init=False)
     _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
@@ -122,6 +128,26 @@ class Ledgers:
     def forget(self, key: str) -> None:
         """Forget an eval that has ended."""
         self._remembered.pop(key, None)
+        self._left.pop(key, None)
+
+    def leave(self, ledger: EvalLedger) -> None:
+        """Note a run of an eval whose pause did not wait for all its calls."""
+        self._left[ledger.key] = ledger
+        while len(self._left) > _MAX_REMEMBERED:
+            del self._left[next(iter(self._left))]
+
+    def follow(self, ledger: EvalLedger) -> list[tuple[int, Command[Any]]]:
+        """Let what calls of the run before return go to the next run of an eval.
+
+        Returns:
+            What they have returned so far.
+        """
+        before = self._left.pop(ledger.key, None)
+        if before is None:
+            return []
+        before.heir = ledger
+        self.leave(ledger)
+        return before.commands
 
     @asynccontextmanager
     async def alone(self, ledger: EvalLedger | None) -> AsyncIterator[None]:
@@ -157,6 +183,7 @@ class EvalLedger:
         offered: Names that the eval's code may call, kept for a replay that has no agent.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Of the entries that were loaded, if there were some.
+        heir: The next run of the eval, where this one's calls are still at work.
     """
 
     key: str
@@ -169,6 +196,7 @@ class EvalLedger:
     offered: Sequence[str] = ()
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
+    heir: EvalLedger | None = attrs.field(default=None, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -195,6 +223,8 @@ class EvalLedger:
         for entry in entries:
             self.commands += [(n, command) for n, command in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
+        late = [one for one in self.ledgers.follow(self) if one[0] not in self._ended]
+        self.commands += late
         self.form = entries[0].get("version") if entries else None
         return entries
 
@@ -207,6 +237,13 @@ class EvalLedger:
         # First, since it has happened, whether it can be kept or not.
         self.ledgers.remember(self.key, index, entry)
         await self._keep(index, entry)
+
+    def returned(self, request_id: int, command: Command[Any]) -> None:
+        """Note a state update that an inner call returned, for the run that is told its answer."""
+        if self.heir is not None:
+            self.heir.returned(request_id, command)
+        else:
+            self.commands.append((request_id, command))
 
     async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
         await self._put(self.checkpoint.config, [(LEDGER, dict(entry))], self._task(index))
@@ -248,6 +285,11 @@ class EvalLedger:
         return await (on_loop() if self.is_async else call_blocking(blocking))
 
     # -- runs in the middle ----------------------------------------------------------------
+
+    @property
+    def pause_grace(self) -> float:
+        """Seconds that a pause waits for calls that are at work."""
+        return self.ledgers.pause_grace
 
     @property
     def suspends(self) -> bool:
@@ -302,7 +344,10 @@ class EvalLedger:
         return found
 
     async def pause(
-        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+        self,
+        ledger: Ledger,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
     ) -> BaseException:
         """Record what the eval waits for, and make one interrupt of it."""
         other = next(
@@ -315,14 +360,27 @@ class EvalLedger:
         raised = [(r.id, one) for r, e in paused for one in _interrupts(e)]
         owners = {one.id: request_id for request_id, one in raised}
         others = [one for _, one in raised]
+        pause: dict[str, Any] = {"questions": questions, "others": others, "owners": owners}
+        if running:
+            pause["running"] = self._leave(running)
         notes = {
             "pauses": number,
-            f"pause {number}": {"questions": questions, "others": others, "owners": owners},
+            f"pause {number}": pause,
             "given": {},  # what was given before has come to where it was waited for
             **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
         }
         await ledger.note(notes)
         return GraphInterrupt(self._waiting(ledger, number))
+
+    def _leave(self, running: Sequence[Request]) -> list[dict[str, Any]]:
+        """Leave calls alone that are at work; what the person is told of them who decides."""
+        self.ledgers.leave(self)
+        told = [shown(request) for request in running]
+        named = ", ".join(f"{one['name']}({one['input']})" for one in told)
+        _log.warning(
+            "eval %s pauses, and %d of its calls still run: %s", self.key, len(told), named
+        )
+        return told
 
     async def resume(self, ledger: Ledger) -> None:
         """Take the answers to what the last pause asked for; see `Ledger.resume`."""
@@ -383,7 +441,8 @@ class EvalLedger:
         given = ledger.noted("given") or {}
         asked: list[Interrupt] = []
         if pause["questions"]:
-            asked.append(Interrupt(payload(pause["questions"]), self._question_id(number)))
+            question = payload(pause["questions"], pause.get("running", ()))
+            asked.append(Interrupt(question, self._question_id(number)))
         return (*asked, *(one for one in pause["others"] if one.id not in given))
 
     def _question_id(self, number: int) -> str:

@@ -89,6 +89,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             Without it, an eval that was interrupted runs again from its start, calls included.
         tool_events: Whether start and end of calls of tools are told on the graph's custom
             stream; those of subagents always are.
+        pause_grace: Seconds that an eval which must wait for somebody waits for its other calls
+            first; what still runs then is left alone.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -121,6 +123,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         cost_of: CostOf | None = None,
         durable: bool = True,
         tool_events: bool = True,
+        pause_grace: float = 5.0,
     ) -> None:
         super().__init__()
         self.options = Options(
@@ -139,6 +142,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             snapshot_signing_key=snapshot_signing_key,
             durable=durable,
             tool_events=tool_events,
+            pause_grace=pause_grace,
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
@@ -147,7 +151,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 "interrupt_on needs durable=True: without a record, calls that were approved "
                 "would be made again"
             )
-        self._ledgers = Ledgers(_as_bytes(snapshot_signing_key))
+        self._ledgers = Ledgers(_as_bytes(snapshot_signing_key), pause_grace)
         own = [
             plugin,
             "persistence",

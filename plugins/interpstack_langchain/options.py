@@ -49,6 +49,16 @@ def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None
         raise WrongType(f"{attribute.name} takes True or False; got {value!r}")
 
 
+def _grace(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """A number of seconds, where 0 is to wait for nothing."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise WrongType(f"pause_grace takes a number of seconds from 0; got {value!r:.60}")
+    if not 0 <= value <= _MOST[float]:
+        raise ConfigurationError(
+            f"pause_grace takes a number of seconds from 0 to {_MOST[float]}; got {value!r:.60}"
+        )
+
+
 def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
         raise WrongType(f"tool_name takes a string; got {value!r}")
@@ -134,6 +144,7 @@ class Options:
     snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
     durable: bool = attrs.field(default=True, validator=_flag)
     tool_events: bool = attrs.field(default=True, validator=_flag)
+    pause_grace: float = attrs.field(default=5.0, validator=_grace)
 
     def limits(self) -> Limits:
         """What each eval may use."""

@@ -52,6 +52,7 @@ class ReadOnlyStore:
     key: str
     entries: Sequence[Mapping[str, Any]]
     suspends: bool = False
+    pause_grace: float = 0.0
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
         return self.entries
@@ -69,7 +70,10 @@ class ReadOnlyStore:
         """Nothing goes on after the record: `_ReadOnlyLedger` sees to it."""
 
     async def pause(
-        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+        self,
+        ledger: Ledger,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
     ) -> BaseException:
         return RecordEnds([request for request, _ in paused])
 
@@ -160,6 +164,7 @@ class _ReadOnlyLedger(Ledger):
         asked: Sequence[Request],
         step: Step,
         paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request] = (),
     ) -> BaseException:
         return RecordEnds([request for request, _ in paused])
 

@@ -41,9 +41,14 @@ class CellClock:
         if self.meter is not None:
             self.meter.account.spend({"cpu_seconds": seconds})
 
-    def left(self) -> float | None:
-        """Seconds the guest may compute now; `None` for no limit."""
-        known = [seconds for seconds in (self._cpu_left(), self.wall_left()) if seconds is not None]
+    def left(self, *, wall: bool = True) -> float | None:
+        """Seconds the guest may compute now; `None` for no limit.
+
+        Args:
+            wall: Count the seconds until the cell must end, too.
+        """
+        both = (self._cpu_left(), self.wall_left() if wall else None)
+        known = [seconds for seconds in both if seconds is not None]
         return max(0.0, min(known)) if known else None
 
     def wall_left(self, *, shared: bool = True) -> float | None:

@@ -31,6 +31,7 @@ from interpstack.engine import (
     Settlement,
 )
 from interpstack.errors import EngineFailure
+from interpstack.flights import Flights
 from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
@@ -76,7 +77,8 @@ async def run_cell(
         recording: How the cell is recorded, and perhaps run again.
         meter: Draws on the account the cell runs under.
     """
-    requests = Requests(cell, bridges, limits, context, resolve_module, meter)
+    flights = Flights() if recording is None else recording.flights
+    requests = Requests(cell, bridges, limits, context, resolve_module, meter, flights)
     execution = await _begin(realm, cell, recording)
     run = _Run(realm, execution, requests, limits, context, unawaited, recording)
     if recording is not None and recording.suspended is not None:
@@ -124,6 +126,7 @@ class Recording:
         suspends: Keep the run in the middle when it is paused.
         suspended: Go on with this run; the realm is in the middle of it.
         before: What the realm held before that.
+        flights: Calls that earlier runs left alone.
     """
 
     ledger: Ledger
@@ -132,6 +135,7 @@ class Recording:
     suspends: bool = False
     suspended: Suspension | None = None
     before: Image | None = None
+    flights: Flights = attrs.field(factory=Flights)
 
 
 @attrs.define(eq=False)
@@ -263,7 +267,8 @@ class _Run:
         Raises:
             BaseException: What a bridge declared to be the host's own (`Bridge.passes`).
         """
-        if not await self.requests.wait(self.clock.wall_left()):
+        in_time = await self.requests.wait(self.clock.wall_left())
+        if not in_time and not self.requests.paused:  # a pause that is due comes before the limit
             return False
         if self.requests.paused or self.pausing:
             return await self._pause()
@@ -273,32 +278,39 @@ class _Run:
     async def _pause(self) -> bool:
         """Leave the cell, once what runs has come to its end and is recorded.
 
-        The guest is told nothing meanwhile, so it can start nothing more.
+        The guest is told nothing meanwhile, so it can start nothing more. What runs for longer is
+        left alone.
         """
         if self.recording is None or self.ledger is None:
             raise self.requests.paused[0][1]
-        if not await self._quiesce(self.ledger):
-            return False
+        await self._quiesce(self.ledger)
         if not self.requests.paused:  # an earlier run would have, this one need not
+            wall = self.clock.wall_left()
+            if wall is not None and wall <= 0:
+                return False
             self.pausing = False
             await self._record()
             return True
+        running = self.requests.leave_running()
         suspension = await self._suspension() if self.recording.suspends else None
         if suspension is not None:
             await self.ledger.suspend(suspension)
-        raise await self.ledger.pause(self.asked, self._next_step(), self.requests.paused)
+        paused = self.requests.paused
+        raise await self.ledger.pause(self.asked, self._next_step(), paused, running)
 
-    async def _quiesce(self, ledger: Ledger) -> bool:
-        """Wait until nothing is at work; False when the time is up first.
+    async def _quiesce(self, ledger: Ledger) -> None:
+        """Wait until nothing is at work, for as long as the ledger and the limits allow.
 
         What ends meanwhile is kept at once: the last may take long.
         """
+        until = time.monotonic() + ledger.pause_grace
         while not self.requests.quiet:
             if await self._keep(ledger, self.asked):
                 continue
-            if not await self.requests.quieter(self.clock.wall_left()):
-                return False
-        return True
+            wall, left = self.clock.wall_left(), until - time.monotonic()
+            left = left if wall is None else min(wall, left)
+            if left <= 0 or not await self.requests.quieter(left):
+                return
 
     async def _keep(self, ledger: Ledger, asked: Sequence[Request] | None) -> bool:
         """Keep the answers that were not; False if there are none."""
@@ -360,7 +372,7 @@ class _Run:
         self.requests.check_cancelled()
         now, settled = self.step.now, self._of_engine(self.step.settlements)
         self.step = attrs.evolve(self.step, settlements=())
-        budget = self.clock.left()
+        budget = self.clock.left(wall=not self.requests.paused)
 
         def step() -> Progress:
             if settled:

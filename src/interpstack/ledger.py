@@ -82,11 +82,13 @@ class Ledger(abc.ABC):
             faster than to run again what was run.
         first_request: The number of the cell's first request; another than 1 where an earlier
             release recorded the cell.
+        pause_grace: Seconds that a pause waits for calls that are at work.
     """
 
     seed: int
     suspends: bool = False
     first_request: int = 1
+    pause_grace: float = 5.0
 
     @abc.abstractmethod
     async def begin(self, now: float) -> float:
@@ -163,16 +165,19 @@ class Ledger(abc.ABC):
         asked: Sequence[Request],
         step: Step,
         paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request] = (),
     ) -> BaseException:
         """Record a last step, and that the run cannot go on now.
 
-        Nothing else of the cell runs any more. Both are recorded at once or not at all: a run
-        that knew of the step alone would go on with the guest before anybody has decided.
+        Both are recorded at once or not at all: a run that knew of the step alone would go on
+        with the guest before anybody has decided.
 
         Args:
             asked: What the guest asked for since the last step, in order.
             step: What it will be told when the run goes on.
             paused: Requests that cannot be answered now, and what their handlers raised.
+            running: Calls that are still at work. They end on their own; the next run of the cell
+                takes their answers if it is in this process, else makes them again.
 
         Returns:
             What to raise out of `Session.eval`.

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from interpstack.errors import ConfigurationError, SessionClosed
+from interpstack.flights import Flights
 from interpstack.sessions import Session
 
 if TYPE_CHECKING:
@@ -17,10 +18,16 @@ __all__ = ["SessionPool"]
 
 
 class SessionPool:
-    """All sessions of a stack: a bounded number live, the rest hibernated."""
+    """All sessions of a stack: a bounded number live, the rest hibernated.
+
+    Attributes:
+        stack: Whose sessions they are.
+        flights: Calls of their cells that pauses left alone.
+    """
 
     def __init__(self, stack: InterpreterStack, max_live: int) -> None:
         self.stack = stack
+        self.flights = Flights()
         self._max_live = max_live
         self._sessions: dict[str, Session] = {}
         self._used: OrderedDict[str, Session] = OrderedDict()

@@ -18,6 +18,7 @@ import attrs
 from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.engine import Cell, GuestError, Request, Settlement
 from interpstack.errors import UnsupportedValue
+from interpstack.flights import Flight, Flights
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext
@@ -67,6 +68,7 @@ class Requests:
         context: Passed to handlers that want it.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         meter: Draws on the account the cell runs under, if there is one.
+        flights: Calls that earlier runs of cells left alone.
         count: Requests made so far, without timers and imports.
         counted: Those among them that `Limits.requests` counts.
         open: Those that were started and are not answered yet.
@@ -81,6 +83,7 @@ class Requests:
     context: CellContext
     resolve_module: Callable[[str], ModuleLoader | None]
     meter: Meter | None = None
+    flights: Flights = attrs.field(factory=Flights)
     count: int = 0
     counted: int = 0
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
@@ -94,6 +97,8 @@ class Requests:
     _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     _untold: dict[int, Request] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
+    _begun: set[int] = attrs.field(factory=set)
+    _left: dict[int, Flight] = attrs.field(factory=dict)
     _finishing: bool = False
     #: How often the cell's task had been asked to end before the cell began.
     _cancels: int = attrs.field(init=False)
@@ -218,6 +223,35 @@ class Requests:
             task = self.open.pop(request_id)[1]
             task.cancel()
             self._dropped.append(task)
+            self._drop_flight(request_id)
+
+    def leave_running(self) -> list[Request]:
+        """Leave the calls alone whose handlers are at work; the rest is not begun any more.
+
+        Returns:
+            These calls, in order. `close` does not cancel them.
+        """
+        left: list[Request] = []
+        for request, task in list(self.open.values()):
+            if task.done() or request.id not in self._begun:
+                continue
+            left.append(request)
+            if self.flights.get(self._key(request.id)) is None:  # else it was left before
+                self._left[request.id] = Flight(task)
+                self.flights.add(self._key(request.id), self._left[request.id])
+                del self.open[request.id]
+        return left
+
+    def _drop_flight(self, request_id: int) -> None:
+        """Stop a call that an earlier run left alone, if this is one."""
+        flight = self.flights.get(self._key(request_id))
+        if flight is not None:
+            flight.cancel()
+            self.flights.drop(self._key(request_id))
+
+    def _key(self, request_id: int) -> str:
+        """Identifies a request, the same in every run of the cell."""
+        return f"{self.cell.seed:x}:{request_id}"
 
     async def close(self, *, finish: bool = False) -> None:
         """Cancel what is still open, and wait a moment for handlers to clean up.
@@ -268,16 +302,41 @@ class Requests:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - the driver raises it
+            if request.id in self._left:
+                self._left[request.id].fail(error)
+                return
             self.paused.append((request, error))
             self._wake.set()
             return
         if _cancels() and settlement.error is not None:
             return  # it tells of the cancellation
-        if self.open.pop(request.id, None) is not None:
+        if request.id in self._left:
+            self._left[request.id].answer(settlement)
+        elif self.open.pop(request.id, None) is not None:
             self.settled.append(settlement)
             self._wake.set()
 
+    async def _landed(self, request: Request) -> Settlement | None:
+        """The answer of a call that an earlier run left alone; `None` if this is none."""
+        flight = self.flights.get(self._key(request.id))
+        if flight is None:
+            return None
+        self._begun.add(request.id)
+        try:
+            settlement = await flight.wait()
+        except asyncio.CancelledError:
+            raise  # the call goes on
+        except BaseException:
+            self.flights.drop(self._key(request.id))
+            raise
+        self.flights.drop(self._key(request.id))
+        return settlement
+
     async def _settlement(self, request: Request) -> Settlement:
+        settlement = await self._landed(request)
+        return await self._made(request) if settlement is None else settlement
+
+    async def _made(self, request: Request) -> Settlement:
         if request.bridge == TIMER:
             await asyncio.sleep(_milliseconds(request.wire) / 1000)
             return Settlement(request.id, "null")
@@ -325,7 +384,8 @@ class Requests:
             own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
             self._bridge_slots[bridge.name] = own
         async with own, self._slots:
-            key = f"{self.cell.seed:x}:{request.id}"
+            self._begun.add(request.id)
+            key = self._key(request.id)
             context = self.context.for_request(request.id, key, request.plain)
             given = request.wire if request.plain else decode(request.wire)
             value = await self._invoke(bridge, given, context)

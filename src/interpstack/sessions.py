@@ -409,6 +409,7 @@ class Session:
             ledger=ledger,
             began=await ledger.begin(time.time()),
             suspends=ledger.suspends and Capability.SUSPENSION in capabilities,
+            flights=self._pool.flights,
         )
         middle = await self._suspended(recording, bridges)
         if middle is None and Capability.UNDO in capabilities:

@@ -54,6 +54,7 @@ class Store:
 
     crashes: Mapping[int, bool] = attrs.field(factory=dict)
     suspends: bool = False
+    pause_grace: float = 60.0
     lost: bool = False
     key: str = "cell"
     entries: list[Any] = attrs.field(factory=list)
@@ -85,8 +86,12 @@ class Store:
             await ledger.note({"granted": asked})
 
     async def pause(
-        self, ledger: Ledger, paused: Sequence[tuple[Request, BaseException]]
+        self,
+        ledger: Ledger,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
     ) -> BaseException:
+        assert not running, "the conductor ends all calls"
         asked = [*(ledger.noted("asked") or []), *(request.id for request, _ in paused)]
         await ledger.note({"asked": asked})
         return paused[0][1]

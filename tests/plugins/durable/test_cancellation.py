@@ -30,6 +30,7 @@ class SlowStore:
     """A ledger's store that takes some turns of the loop for everything."""
 
     suspends: bool = False
+    pause_grace: float = 60.0
     key: str = "cell"
     entries: dict[int, Any] = attrs.field(factory=dict)
 

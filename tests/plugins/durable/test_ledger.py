@@ -40,7 +40,9 @@ class Memory:
     """
 
     suspends: bool = False
+    pause_grace: float = 60.0
     key: str = "cell"
+    running: Sequence[str] = ()
     entries: list[Any] = attrs.field(factory=list)
     text: str | None = None
     dies_after: int | None = None
@@ -65,7 +67,8 @@ class Memory:
         if ledger.noted("paused") and not self.decided:
             raise Waits
 
-    async def pause(self, ledger: Any, paused: Any) -> BaseException:
+    async def pause(self, ledger: Any, paused: Any, running: Any) -> BaseException:
+        self.running = [request.bridge for request in running]
         await ledger.note({"paused": True})
         return Waits()
 

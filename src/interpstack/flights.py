@@ -1,0 +1,102 @@
+"""Calls that outlast the run of their cell.
+
+A pause waits for calls at work, but not for ever. A call that still runs then is left alone; when
+the cell is run again in this process, the call's answer is taken instead of making it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import Any, Final
+
+import attrs
+
+from interpstack.engine import Settlement
+
+__all__ = ["Flight", "Flights"]
+
+#: Calls that are known at once; the answers of the oldest ones are forgotten first.
+_MAX_FLIGHTS: Final = 1024
+
+
+@attrs.define(eq=False)
+class Flight:
+    """One call, on the event loop that it was begun on.
+
+    Attributes:
+        task: Runs it.
+        end: Its answer, or what its handler raised for the host; cancelled if it has no end.
+        pid: The process that it is in.
+    """
+
+    task: asyncio.Task[Any]
+    end: Future[Settlement] = attrs.field(factory=Future)
+    pid: int = attrs.field(factory=os.getpid)
+
+    def __attrs_post_init__(self) -> None:
+        self.task.add_done_callback(lambda task: self.end.cancel())  # nothing, if it has ended
+
+    def answer(self, settlement: Settlement) -> None:
+        """Note the answer."""
+        if not self.end.done():
+            self.end.set_result(settlement)
+
+    def fail(self, error: BaseException) -> None:
+        """Note what the handler raised for the host."""
+        if not self.end.done():
+            self.end.set_exception(error)
+
+    def cancel(self) -> None:
+        """Stop the call: nobody wants its answer any more."""
+        if not self.lost:
+            self.task.get_loop().call_soon_threadsafe(self.task.cancel)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the call cannot come to an end any more."""
+        if self.end.done():
+            return self.end.cancelled()
+        return self.pid != os.getpid() or self.task.get_loop().is_closed()
+
+    async def wait(self) -> Settlement | None:
+        """The answer; `None` if there is none, so that the call is to be made again.
+
+        Raises:
+            BaseException: What the handler raised for the host.
+        """
+        if not self.end.done() and not self.task.get_loop().is_running():
+            self.cancel()  # of a loop that stopped: nothing in it goes on
+            return None
+        if self.lost:
+            return None
+        waiting = asyncio.wrap_future(self.end)
+        await asyncio.wait({waiting})  # does not end the call where its caller is cancelled
+        return None if waiting.cancelled() else waiting.result()
+
+
+class Flights:
+    """The calls of all sessions of a stack that were left alone, by their keys."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Flight] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Flight | None:
+        """The call of this key, if it was left alone."""
+        return self._known.get(key)
+
+    def add(self, key: str, flight: Flight) -> None:
+        """Leave a call alone."""
+        with self._lock:
+            self._known[key] = flight
+            while len(self._known) > _MAX_FLIGHTS:
+                self._known.popitem(last=False)
+
+    def drop(self, key: str) -> None:
+        """Forget a call: its answer was taken, or is not wanted."""
+        with self._lock:
+            self._known.pop(key, None)

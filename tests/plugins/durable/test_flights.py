@@ -1,0 +1,241 @@
+"""Pauses that do not wait for ever: what still runs is left alone, and its answer taken later."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import (
+    Account,
+    Bridge,
+    Budget,
+    CellContext,
+    InterpreterStack,
+    Limits,
+    Outcome,
+    Turn,
+)
+
+
+class Waits(Exception):
+    """A call waits for somebody."""
+
+
+@attrs.define(eq=False)
+class Memory:
+    """A ledger's store.
+
+    Attributes:
+        running: What the last pause did not wait for.
+        decided: Whether calls of `gated` may be made.
+    """
+
+    pause_grace: float = 0.05
+    suspends: bool = False
+    key: str = "cell"
+    entries: list[Any] = attrs.field(factory=list)
+    text: str | None = None
+    running: list[str] = attrs.field(factory=list)
+    decided: bool = False
+
+    async def load(self) -> list[Any]:
+        return list(self.entries)
+
+    async def append(self, index: int, entry: Any) -> None:
+        assert index == len(self.entries)
+        self.entries.append(entry)
+
+    async def keep_suspended(self, text: str) -> None:
+        self.text = text
+
+    async def suspended(self) -> str | None:
+        return self.text
+
+    async def resume(self, ledger: Any) -> None:
+        """Whether a call may be made is asked when it is made."""
+
+    async def pause(self, ledger: Any, paused: Any, running: Any) -> BaseException:
+        self.running = [request.bridge for request in running]
+        await ledger.note({"paused": True})
+        return Waits()
+
+
+BOTH = "(await Promise.all([kit.slow({n: 1}), kit.gated({n: 2})])).join()"
+
+
+@attrs.define(eq=False)
+class Host:
+    """Offers a call that takes as long as the test says, and one that needs a decision.
+
+    Attributes:
+        begun: Keys of calls of `slow`, as often as they were begun.
+        go: Lets them end.
+        asks: Whether the next one to end asks somebody.
+    """
+
+    memory: Memory = attrs.field(factory=Memory)
+    begun: list[str] = attrs.field(factory=list)
+    ended: list[int] = attrs.field(factory=list)
+    go: asyncio.Event = attrs.field(factory=asyncio.Event)
+    asks: bool = False
+
+    async def slow(self, n: int, context: CellContext) -> int:
+        self.begun.append(context.call_key)
+        await self.go.wait()
+        if self.asks:
+            self.asks = False
+            raise Waits
+        self.ended.append(n)
+        return n
+
+    async def gated(self, n: int) -> int:
+        if not self.memory.decided:
+            raise Waits
+        return n
+
+    def stack(self, limits: Limits | None = None, concurrency: int | None = None) -> Any:
+        """A stack, which stands for a process."""
+        bridges = [
+            Bridge(name="kit.slow", handler=self.slow, passes=(Waits,), concurrency=concurrency),
+            Bridge(name="kit.gated", handler=self.gated, passes=(Waits,)),
+        ]
+        return InterpreterStack("quickjs", ["durable"], bridges=bridges, limits=limits)
+
+    async def run(self, stack: Any, source: str = BOTH) -> Outcome:
+        async with stack.session() as session:
+            session.bind(Turn(options={"ledger_store": lambda: self.memory}))
+            outcome: Outcome = await session.eval(source)
+            return outcome
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    host = Host()
+    yield host
+    host.go.set()
+
+
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+@pytest.mark.parametrize("first", ["ends first", "is decided first"])
+async def test_an_answer_is_taken_where_the_process_lives_on(
+    host: Host, first: str, suspends: bool
+) -> None:
+    host.memory.suspends = suspends
+    with host.stack() as stack:
+        begun = time.monotonic()
+        with pytest.raises(Waits):
+            await host.run(stack)
+        assert time.monotonic() - begun < 30
+        assert host.memory.running == ["kit.slow"]
+        host.memory.decided = True
+        if first == "ends first":
+            host.go.set()
+            while not host.ended:  # noqa: ASYNC110 - it is left alone
+                await asyncio.sleep(0.01)
+        going_on = asyncio.ensure_future(host.run(stack))
+        await asyncio.sleep(0.1)
+        host.go.set()
+        assert (await going_on).text == "1,2"
+        assert (len(host.begun), host.ended) == (1, [1])
+        # It is recorded by now, so another process does not make it again, either.
+    with host.stack() as other:
+        assert (await host.run(other)).text == "1,2"
+    assert (len(host.begun), host.ended) == (1, [1])
+
+
+async def test_it_is_made_again_with_its_key_in_another_process(host: Host) -> None:
+    with host.stack() as stack, pytest.raises(Waits):
+        await host.run(stack)
+    host.memory.decided = True
+    with host.stack() as other:
+        going_on = asyncio.ensure_future(host.run(other))
+        while len(host.begun) < 2:  # noqa: ASYNC110 - of a bridge
+            await asyncio.sleep(0.01)
+        host.go.set()
+        assert (await going_on).text == "1,2"
+    assert len(set(host.begun)) == 1
+
+
+async def test_a_pause_can_come_again_while_the_call_still_runs(host: Host) -> None:
+    with host.stack() as stack:
+        for _ in range(3):
+            with pytest.raises(Waits):
+                await host.run(stack)
+        host.memory.decided = True
+        going_on = asyncio.ensure_future(host.run(stack))
+        await asyncio.sleep(0.05)
+        going_on.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await going_on
+        host.go.set()
+        assert (await host.run(stack)).text == "1,2"
+    assert (len(host.begun), host.ended) == (1, [1])
+
+
+async def test_a_call_that_was_left_alone_can_ask_itself(host: Host) -> None:
+    with host.stack() as stack:
+        with pytest.raises(Waits):
+            await host.run(stack)
+        host.memory.decided = host.asks = True
+        host.go.set()
+        await asyncio.sleep(0.05)
+        with pytest.raises(Waits):
+            await host.run(stack)
+        assert (await host.run(stack)).text == "1,2"
+    assert (len(host.begun), host.ended) == (2, [1])
+
+
+async def test_a_call_that_waits_for_room_is_not_begun_after_the_pause(host: Host) -> None:
+    source = "(await Promise.all([1, 2].map(n => kit.slow({n})).concat(kit.gated({n: 3})))).join()"
+    with host.stack(concurrency=1) as stack:
+        with pytest.raises(Waits):
+            await host.run(stack, source)
+        assert len(host.begun) == 1
+        host.go.set()
+        await asyncio.sleep(0.1)
+        assert (len(host.begun), host.ended) == (1, [1])
+        host.memory.decided = True
+        assert (await host.run(stack, source)).text == "1,2,3"
+    assert (len(set(host.begun)), host.ended) == (2, [1, 2])
+
+
+async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(host: Host) -> None:
+    host.memory.pause_grace = 60.0
+    with host.stack(Limits(wall_seconds=0.3)) as stack:
+        with pytest.raises(Waits):
+            await host.run(stack)
+        assert host.memory.running == ["kit.slow"]
+        host.memory.decided = True
+        host.go.set()
+        assert (await host.run(stack)).text == "1,2"
+
+
+async def test_a_call_that_was_left_alone_is_drawn_once(host: Host) -> None:
+    account = Account(Budget(requests=2))
+    with host.stack() as stack, account.use():
+        with pytest.raises(Waits):
+            await host.run(stack)
+        host.memory.decided = True
+        host.go.set()
+        assert (await host.run(stack)).text == "1,2"
+    assert account.used("requests") == 2
+
+
+def test_a_call_of_a_loop_that_is_gone_is_made_again() -> None:
+    host = Host()
+    with host.stack() as stack:
+        with pytest.raises(Waits):
+            asyncio.run(host.run(stack))
+        host.memory.decided, host.go = True, asyncio.Event()
+
+        async def go_on() -> Any:
+            host.go.set()
+            return await host.run(stack)
+
+        assert asyncio.run(go_on()).text == "1,2"
+    assert (len(host.begun), len(set(host.begun)), host.ended) == (2, 1, [1])

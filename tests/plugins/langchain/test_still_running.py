@@ -1,0 +1,169 @@
+"""Approvals and questions that wait while other calls of the code run for long."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import threading
+from typing import Annotated, Any
+
+import pytest
+from langchain.agents import AgentState
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+PAYS = """
+let tries = 0
+const got = await Promise.all([tools.slow({n: 1}), tools.pay({}), tools.note({text: 'a'})])
+tries++
+got.join() + tries
+"""
+ASKS = "(await Promise.all([tools.slow({n: 1}), tools.ask({}), tools.note({text: 'a'})])).join()"
+
+
+class Noting(AgentState[Any]):
+    notes: Annotated[list[str], operator.add]
+
+
+class Bank:
+    """Tools, one of which takes as long as the test says.
+
+    Attributes:
+        begun: Ids of calls of `slow`, as often as they were begun.
+        go: Lets them end.
+    """
+
+    def __init__(self, use_async: bool) -> None:
+        self.begun: list[str] = []
+        self.paid = 0
+        self.go = threading.Event()
+
+        def update(text: str, call_id: str) -> Command[Any]:
+            told = [ToolMessage(f"noted {text}", tool_call_id=call_id)]
+            return Command(update={"notes": [text], "messages": told})
+
+        @tool
+        def slow(n: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+            """Take long."""
+            self.begun.append(tool_call_id)
+            assert self.go.wait(60)
+            return update("slow", tool_call_id)
+
+        @tool("slow")
+        async def slow_on_loop(n: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+            """Take long."""
+            self.begun.append(tool_call_id)
+            while not self.go.is_set():  # noqa: ASYNC110 - set from anywhere
+                await asyncio.sleep(0.01)
+            return update("slow", tool_call_id)
+
+        @tool
+        def pay() -> str:
+            """Pay."""
+            self.paid += 1
+            return "paid"
+
+        @tool
+        def ask() -> str:
+            """Ask."""
+            return str(interrupt("sure?"))
+
+        @tool
+        def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+            """Note."""
+            return update(text, tool_call_id)
+
+        self.tools = [slow_on_loop if use_async else slow, pay, ask, note]
+        self.saver = InMemorySaver()
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        return {
+            "tools": self.tools,
+            "ptc": [one.name for one in self.tools],
+            "interrupt_on": {"pay": True},
+            "checkpointer": self.saver,
+            "pause_grace": 0.1,
+            "agent_options": {"state_schema": Noting},
+            **more,
+        }
+
+
+@pytest.fixture
+def bank(use_async: bool) -> Any:
+    bank = Bank(use_async)
+    yield bank
+    bank.go.set()
+
+
+async def send(chat: Any, given: Any) -> Any:
+    if chat.use_async:
+        return await chat.agent.ainvoke(given, CONFIG)
+    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
+
+
+def last(result: Any) -> str:
+    return str(next(m.text for m in reversed(result["messages"]) if m.name == "eval"))
+
+
+@both
+@pytest.mark.parametrize("ends", ["before", "after"])
+async def test_an_approval_names_what_still_runs_and_takes_its_answer_later(
+    talk: Any, bank: Bank, ends: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    chat = talk(**bank.options())
+    (asked,) = (await chat.turn(PAYS))["__interrupt__"]
+    assert [one["name"] for one in asked.value["action_requests"]] == ["pay"]
+    assert asked.value["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
+    assert '1 of its calls still run: tools.slow({"n": 1})' in caplog.text
+    assert (await send(chat, None))["__interrupt__"] == [asked], "the question stays the same"
+    assert (len(bank.begun), bank.paid) == (1, 0)
+    if ends == "before":
+        bank.go.set()
+        await asyncio.sleep(0.2)
+    else:
+        asyncio.get_running_loop().call_later(0.3, bank.go.set)
+    result = await send(chat, APPROVE)
+    assert last(result) == "<result>noted slow,paid,noted a1</result>"
+    assert sorted(result["notes"]) == ["a", "slow"], "what it returned reaches the state, once"
+    assert (len(bank.begun), bank.paid) == (1, 1)
+
+
+@both
+async def test_it_is_made_again_with_its_id_in_another_process(talk: Any, bank: Bank) -> None:
+    assert (await talk(**bank.options()).turn(PAYS))["__interrupt__"]
+    bank.go.set()
+    other = talk(**bank.options())
+    other.say([])
+    result = await send(other, APPROVE)
+    assert last(result) == "<result>noted slow,paid,noted a1</result>"
+    assert sorted(result["notes"]) == ["a", "slow"]
+    assert (len(bank.begun), len(set(bank.begun)), bank.paid) == (2, 1, 1)
+
+
+@both
+async def test_a_question_of_a_tool_does_not_wait_for_ever_either(
+    talk: Any, bank: Bank, caplog: pytest.LogCaptureFixture
+) -> None:
+    chat = talk(**bank.options())
+    (asked,) = (await chat.turn(ASKS))["__interrupt__"]
+    assert asked.value == "sure?"
+    assert "tools.slow" in caplog.text
+    bank.go.set()
+    result = await send(chat, Command(resume="yes"))
+    assert last(result) == "<result>noted slow,yes,noted a</result>"
+    assert len(bank.begun) == 1
+
+
+@both
+async def test_the_wall_limit_does_not_take_a_pause(talk: Any, bank: Bank) -> None:
+    chat = talk(**bank.options(pause_grace=60, wall_timeout=0.5))
+    assert (await chat.turn(PAYS))["__interrupt__"]
+    bank.go.set()
+    assert last(await send(chat, APPROVE)) == "<result>noted slow,paid,noted a1</result>"
+    assert (len(bank.begun), bank.paid) == (1, 1)
