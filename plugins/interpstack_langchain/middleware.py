@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import attrs
 from langchain.agents.middleware.types import (
@@ -176,6 +176,32 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         language = self.stack.engine.language
         described = tool_description(self._mode.scope, language)
         self.tools = [EvalTool.make(tool_name, described, self._evaluate, language)]
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def aclose(self) -> None:
+        """Close the interpreter: its sessions, after the evals that run, and its engine."""
+        await self.stack.aclose()
+
+    def close(self) -> None:
+        """`aclose` for synchronous callers.
+
+        Raises:
+            ConfigurationError: An eval runs on the event loop of this very thread.
+        """
+        self.stack.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
 
     # -- the model's side ------------------------------------------------------------------
 

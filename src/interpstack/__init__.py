@@ -44,11 +44,12 @@ from interpstack.plugins import PluginInfo, installed
 from interpstack.render import render
 from interpstack.requests import GuestException
 from interpstack.sessions import Session
+from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
-from interpstack.workers import Slots, call_blocking, run_sync
+from interpstack.workers import call_blocking, run_sync
 
 __all__ = [
     "UNDEFINED",

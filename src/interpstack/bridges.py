@@ -23,6 +23,10 @@ MODULE = "module"
 #: Names a guest language owns; a bridge rooted there would break the guest.
 _TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
 
+#: Names that a language looks up by itself in whatever it is given: `await weather` would call
+#: `weather.then`, and to print `weather` its `toString`.
+_LOOKED_UP = frozenset({"then", "toJSON", "toLocaleString", "toString", "valueOf"})
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -112,6 +116,12 @@ class Bridge:
             raise BridgeError(f"bridge name {self.name!r} is reserved; put it in a namespace")
         if self.name.partition(".")[0] in _TAKEN:
             raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
+        for part in self.name.split("."):
+            if part in _LOOKED_UP or (part.startswith("__") and part.endswith("__")):
+                raise BridgeError(
+                    f"bridge name {self.name!r} has the part {part!r}, which guest languages call "
+                    "by themselves; use another word, as in 'weather.next'"
+                )
         if not callable(self.handler):
             raise BridgeError(f"bridge {self.name!r}: the handler {self.handler!r} is no function")
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)

@@ -62,6 +62,7 @@ async def run_cell(
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     recording: Recording | None = None,
     meter: Meter | None = None,
+    began: Callable[[Execution], None] = lambda execution: None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
 
@@ -76,10 +77,12 @@ async def run_cell(
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         recording: How the cell is recorded, and perhaps run again.
         meter: Draws on the account the cell runs under.
+        began: Called with the execution before any code runs.
     """
     flights = Flights() if recording is None else recording.flights
     requests = Requests(cell, bridges, limits, context, resolve_module, meter, flights)
     execution = await _begin(realm, cell, recording)
+    began(execution)
     run = _Run(realm, execution, requests, limits, context, unawaited, recording)
     if recording is not None and recording.suspended is not None:
         run.go_on(recording.suspended)
@@ -87,6 +90,8 @@ async def run_cell(
         outcome = await run.drive()
         await requests.close()
         requests.check_cancelled()
+    except GeneratorExit:
+        raise  # the event loop was closed: nothing can be awaited any more
     except BaseException as error:
         await to_end(run.leave(error))
         raise
@@ -402,6 +407,8 @@ class _Run:
                     await asyncio.wait({guest, woken}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     woken.cancel()
+        except GeneratorExit:
+            raise
         except BaseException:
             guest.cancel()
             await to_end(asyncio.wait({guest}))  # nobody may touch the realm before it has stopped

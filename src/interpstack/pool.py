@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from interpstack.errors import ConfigurationError, SessionClosed
+from interpstack.errors import ConfigurationError, EngineFailure, SessionClosed
 from interpstack.flights import Flights
 from interpstack.sessions import Session
 
@@ -62,17 +64,29 @@ class SessionPool:
     async def trim(self) -> None:
         """Hibernate the live sessions idle longest, down to the bound."""
         with self._lock:
-            surplus = len(self._used) - self._max_live
-            idle = [s for s in self._used.values() if not s.in_use][: max(0, surplus)]
+            if len(self._used) <= self._max_live:
+                return
+            for key in [key for key, session in self._used.items() if not session.live]:
+                del self._used[key]
+            surplus = max(0, len(self._used) - self._max_live)
+            idle = [s for s in self._used.values() if not s.in_use][:surplus]
         for session in idle:
-            if await session.hibernate():
-                with self._lock:
-                    if not session.live:
-                        self._used.pop(session.key, None)
+            # What is wrong with it, its own next cell tells; it need not concern this one.
+            with suppress(EngineFailure):
+                await session.hibernate()
+            with self._lock:
+                if not session.live:
+                    self._used.pop(session.key, None)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
+        """Close all sessions, each after the cells that wait in it.
+
+        Raises:
+            ConfigurationError: Some cannot be closed from here; the others are.
+        """
         with self._lock:
             self._closed = True
             sessions = list(self._sessions.values())
-        for session in sessions:
-            session.close()
+        ends = await asyncio.gather(*(s.aclose() for s in sessions), return_exceptions=True)
+        for error in filter(None, ends):
+            raise error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -16,7 +16,7 @@ import attrs
 from interpstack.arguments import expect
 from interpstack.bridges import BridgeSet
 from interpstack.driver import Recording, run_cell
-from interpstack.engine import Capability, Cell, GuestError, Image, Realm
+from interpstack.engine import Capability, Cell, Execution, GuestError, Image, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
@@ -25,6 +25,7 @@ from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
 from interpstack.requests import GuestException
+from interpstack.slots import Slots, WaitGraph
 from interpstack.states import (
     SessionState,
     check_portable,
@@ -34,7 +35,7 @@ from interpstack.states import (
     take_state,
 )
 from interpstack.turns import Turn
-from interpstack.workers import Slots, run_guest, run_sync, to_end
+from interpstack.workers import run_guest, run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
@@ -44,6 +45,8 @@ __all__ = ["Session"]
 _T = TypeVar("_T")
 #: Sessions whose cells the current code runs in; bridge handlers inherit it.
 _running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
+#: Sessions whose cells wait for other sessions.
+_waits = WaitGraph()
 
 
 class Session:
@@ -67,6 +70,8 @@ class Session:
         self._closed = False
         self._notices: list[str] = []
         self._cells = 0
+        self._entered = False
+        self._execution: Execution | None = None
 
     # -- running code ----------------------------------------------------------------------
 
@@ -207,11 +212,7 @@ class Session:
         """
         expect(image, Image, "restore takes an Image, as image() gives it")
         async with self._exclusive():
-            bridges = self._stack.bridge_set(self._turn)
-            engine, limits = self._stack.engine, self._stack.limits
-            realm = await _off_loop(lambda: engine.open(limits, bridges, image))
-            await self._drop_realm()
-            self._realm, self._image, self._bound = realm, None, bridges
+            await self._replace(image, None)
 
     async def restore_state(self, state: SessionState) -> tuple[str, ...]:
         """Replace the state by one taken earlier, by this engine or another.
@@ -228,20 +229,57 @@ class Session:
             UnsupportedValue: Its values are not portable. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
-        if state.image is not None:
-            try:
-                await self.restore(state.image)
-            except (ImageError, EngineFailure) as error:
-                if state.values is None:
-                    raise ImageError(str(error)) from error
-            else:
-                return ()
-        if state.values is None:
-            raise ImageError("nothing of the state was stored")
-        await _off_loop(partial(check_portable, state.values))
-        await self.reset()
-        await self._load(state.values)
+        async with self._exclusive():
+            if state.image is not None:
+                try:
+                    await self._replace(state.image, None)
+                except (ImageError, EngineFailure) as error:
+                    if state.values is None:
+                        raise ImageError(str(error)) from error
+                else:
+                    return ()
+            if state.values is None:
+                raise ImageError("nothing of the state was stored")
+            await _off_loop(partial(check_portable, state.values))
+            await self._replace(None, state.values)
         return (notice_of_values(state.values),)
+
+    async def _replace(self, image: Image | None, values: Mapping[str, Any] | None) -> None:
+        """Go on in another realm; in the old one if the new one cannot be made.
+
+        Args:
+            image: What it is opened from; `None` for a new one.
+            values: What is defined in it; `None` for nothing.
+        """
+        bridges = self._stack.bridge_set(self._turn)
+        realm = await self._opened(bridges, image, values)
+        old, self._realm, self._image, self._bound = self._realm, realm, None, bridges
+        self._pool.touch(self)
+        if old is not None:
+            await _off_loop(old.close)
+
+    async def _opened(
+        self,
+        bridges: BridgeSet,
+        image: Image | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> Realm:
+        """A realm; it is closed again if it cannot be used."""
+        engine, limits = self._stack.engine, self._stack.limits
+        opened: list[Realm] = []
+
+        def open_realm() -> None:
+            opened.append(engine.open(limits, bridges, image))
+            if values is not None:
+                opened[0].load(values)
+
+        try:
+            await _off_loop(open_realm)
+        except BaseException:
+            if opened:
+                await to_end(_off_loop(opened[0].close))
+            raise
+        return opened[0]
 
     async def names(self) -> Sequence[str]:
         """Names of the globals that cells have defined."""
@@ -263,9 +301,6 @@ class Session:
             UnsupportedValue: One of them is not portable.
         """
         await _off_loop(partial(check_portable, values))
-        await self._load(values)
-
-    async def _load(self, values: Mapping[str, Any]) -> None:
         async with self._exclusive():
             realm, _ = await self._ready()
             await _off_loop(lambda: realm.load(values))
@@ -278,7 +313,8 @@ class Session:
 
     async def aclose(self) -> None:
         """Close for good, after the cells that are waiting. Closing twice is allowed."""
-        async with self._queue.slot():
+        async with self._slot():
+            self._abandon()
             self._closed = True
             await self._drop_realm()
             self._image = None
@@ -334,9 +370,9 @@ class Session:
             return False
         if self.in_use or self._realm is None:
             return False
-        async with self._exclusive():
+        async with self._queue.slot():
             realm = self._realm
-            if realm is None:
+            if realm is None or self._users:
                 return False
             self._image = await _off_loop(lambda: squeezed(realm.image()))
             await self._drop_realm()
@@ -385,13 +421,12 @@ class Session:
             await _off_loop(partial(realm.load, state.values))
 
     async def _open(self, bridges: BridgeSet) -> Realm:
-        engine, limits = self._stack.engine, self._stack.limits
         image = None if self._image is None else expanded(self._image)
         try:
-            realm = await _off_loop(lambda: engine.open(limits, bridges, image))
+            realm = await self._opened(bridges, image)
         except ImageError as error:
             self._notices.append(f"The state of earlier cells could not be restored: {error}")
-            realm = await _off_loop(lambda: engine.open(limits, bridges))
+            realm = await self._opened(bridges)
         self._image = None
         return realm
 
@@ -426,6 +461,8 @@ class Session:
             return await self._run(realm, cell, bridges, recording, listener)
         except EngineFailure:
             raise
+        except GeneratorExit:
+            raise  # there is no loop any more
         except BaseException:
             await to_end(self._put_back(before))
             raise
@@ -434,14 +471,11 @@ class Session:
         self, recording: Recording, bridges: BridgeSet
     ) -> tuple[Suspension, Realm] | None:
         """A realm in the middle of the cell, if one was kept and can be opened."""
-        engine, limits = self._stack.engine, self._stack.limits
         suspension = await recording.ledger.suspended() if recording.suspends else None
         if suspension is None:
             return None
         try:
-            return suspension, await _off_loop(
-                lambda: engine.open(limits, bridges, suspension.image)
-            )
+            return suspension, await self._opened(bridges, suspension.image)
         except ImageError:
             return None  # of another build: the cell is run again instead
 
@@ -473,6 +507,7 @@ class Session:
                     self._resolve_module,
                     recording,
                     meter,
+                    self._note,
                 )
             return outcome if meter is None else meter.output(outcome, self._stack.limits)
         except EngineFailure:
@@ -495,17 +530,48 @@ class Session:
         if realm is not None:
             await _off_loop(realm.close)
 
-    @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
-        if self in _running.get():
+    def _slot(self) -> AbstractAsyncContextManager[None]:
+        running = _running.get()
+        if self in running:
             raise ConfigurationError(
                 f"session {self.key!r} is asked for something by a bridge of its own running "
                 "cell, which would wait for itself; use another session"
             )
-        async with self._queue.slot():
+        return self._queue.slot(_waits.waiting(running, self))
+
+    @asynccontextmanager
+    async def _exclusive(self) -> AsyncIterator[None]:
+        async with self._slot():
             if self._closed:
                 raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
-            yield
+            self._abandon()
+            self._entered = True
+            try:
+                yield
+            except GeneratorExit:
+                raise  # the event loop is gone: what runs in the realm runs on
+            except BaseException:
+                self._entered = False
+                raise
+            self._entered = False
+        if not self._users:  # used without a block
+            await self._pool.trim()
+
+    def _abandon(self) -> None:
+        """Let go of a realm whose user is gone, with the event loop that it ran on."""
+        if not self._entered:
+            return
+        if self._execution is not None:
+            self._execution.interrupt()  # it may still compute; its thread ends by itself
+        if self._realm is not None:
+            self._realm = self._bound = None
+            self.notify(
+                "Variables of earlier cells are lost: the event loop of a cell was closed, or its "
+                "process was forked, while it ran."
+            )
+
+    def _note(self, execution: Execution | None) -> None:
+        self._execution = execution
 
 
 async def _off_loop(function: Callable[[], _T]) -> _T:

@@ -15,6 +15,7 @@ from interpstack.plugins import PluginInfo, PluginManager, find_engine
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
 from interpstack.turns import Turn
+from interpstack.workers import call_blocking, run_sync
 
 __all__ = ["InterpreterStack"]
 
@@ -142,10 +143,29 @@ class InterpreterStack:
         """The plugins of this stack with versions and hooks."""
         return self._manager.describe()
 
+    async def aclose(self) -> None:
+        """Close all sessions and the engine. Waits for running cells; closing twice is allowed."""
+        await self._pool.aclose()
+        await call_blocking(self._engine.close)
+
     def close(self) -> None:
-        """Close all sessions and the engine. Waits for running cells."""
-        self._pool.close()
-        self._engine.close()
+        """`aclose` for synchronous callers.
+
+        Raises:
+            ConfigurationError: A cell runs on the event loop of this very thread.
+        """
+        run_sync(self.aclose())
+
+    async def __aenter__(self) -> InterpreterStack:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     def __enter__(self) -> InterpreterStack:
         return self

@@ -10,15 +10,20 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-__all__ = ["Slots", "call_blocking", "outlasted", "run_guest", "run_sync", "to_end"]
+__all__ = ["blocked_loops", "call_blocking", "outlasted", "run_guest", "run_sync", "to_end"]
 
 _T = TypeVar("_T")
+
+#: Event loops that the current code keeps from running: a synchronous caller waits on them.
+blocked_loops: ContextVar[frozenset[asyncio.AbstractEventLoop]] = ContextVar(
+    "interpstack_blocked", default=frozenset()
+)
 
 #: Stack of a thread that runs guest code.
 GUEST_STACK_BYTES = 16 * 2**20
@@ -73,57 +78,6 @@ def _get() -> _Threads:
                 _threads = _Threads()
             threads = _threads
     return threads
-
-
-class Slots:
-    """A number of slots, handed out strictly in order, to any thread and any event loop.
-
-    Args:
-        count: Slots that may be held at once.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._lock = threading.Lock()
-        self._waiting: deque[Future[None]] = deque()
-        self._held = 0
-
-    @property
-    def busy(self) -> bool:
-        """Whether somebody holds a slot."""
-        return self._held > 0
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold a slot; waits for those who came earlier."""
-        ticket = self._ask()
-        try:
-            if not ticket.done():
-                await asyncio.shield(asyncio.wrap_future(ticket))
-            yield
-        finally:
-            self._leave(ticket)
-
-    def _ask(self) -> Future[None]:
-        ticket: Future[None] = Future()
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                self._held += 1
-                ticket.set_result(None)
-            else:
-                self._waiting.append(ticket)
-        return ticket
-
-    def _leave(self, ticket: Future[None]) -> None:
-        with self._lock:
-            if not ticket.done():
-                self._waiting.remove(ticket)
-            elif self._waiting:
-                self._waiting.popleft().set_result(None)
-            else:
-                self._free += 1
-                self._held -= 1
 
 
 async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
@@ -247,6 +201,9 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
         coroutine.close()
         raise RuntimeError("a synchronous eval inside an async bridge would wait for itself; await")
     context = contextvars.copy_context()
+    with suppress(RuntimeError):  # no loop runs in this thread
+        own = asyncio.get_running_loop()
+        context.run(lambda: blocked_loops.set(blocked_loops.get() | {own}))
     result: Future[_T] = Future()
 
     def start() -> None:

@@ -50,6 +50,16 @@ def test_names_that_the_guest_owns_are_refused(name: str) -> None:
         _bridge(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["ns.then", "then", "ns.then.more", "ns.toJSON", "a.b.toString", "ns.__proto__"]
+)
+def test_names_that_languages_look_up_by_themselves_are_refused(name: str) -> None:
+    """`await ns` would call `ns.then`, for one, and never come to an end."""
+    with pytest.raises(BridgeError, match="which guest languages call by themselves"):
+        _bridge(name)
+    assert _bridge("ns.next.thenable").name == "ns.next.thenable"
+
+
 @pytest.mark.parametrize("name", ["timer", "module"])
 def test_names_of_requests_without_a_bridge_are_refused(name: str) -> None:
     with pytest.raises(BridgeError, match=f"'{name}' is reserved"):

@@ -285,6 +285,38 @@ async def test_a_state_is_restored_from_its_image_or_else_from_its_values(
     assert (await stack.session("c").eval("x")).text == "1"
 
 
+async def test_no_cell_runs_between_the_old_state_and_the_restored_one(make_stack: Make) -> None:
+    session = make_stack().session("k")
+    await session.eval("x = 1")
+    restoring = asyncio.ensure_future(session.restore_state(SessionState(values={"x": 2})))
+    await asyncio.sleep(0)  # it has its place in the queue
+    assert (await session.eval("x")).text == "2"
+    assert len(await restoring) == 1
+
+
+async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: Make) -> None:
+    class Refusing(FakeEngine):
+        def open(self, *args: Any) -> Any:
+            realm = super().open(*args)
+            realm.load = self.refuse
+            close = realm.close
+            realm.close = lambda: (closed.append(realm), close())
+            return realm
+
+        def refuse(self, values: Any) -> None:
+            raise EngineFailure("there is no room")
+
+    closed: list[Any] = []
+    session = make_stack(engine=Refusing()).session("k")
+    await session.eval("x = 1")
+    with pytest.raises(EngineFailure, match="no room"):
+        await session.restore_state(SessionState(values={"x": 2}))
+    with pytest.raises(UnsupportedValue):
+        await session.restore_state(SessionState(values={"x": object()}))
+    assert (await session.eval("x")).text == "1"
+    assert len(closed) == 1
+
+
 @pytest.mark.parametrize(
     ("method", "value", "told"),
     [

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge
-from interpstack.workers import Slots, call_blocking, run_guest, run_sync
+from interpstack.slots import Slots
+from interpstack.workers import call_blocking, run_guest, run_sync
 
 _WHO: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 

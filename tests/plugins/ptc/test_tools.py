@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import (
+    BridgeError,
     BridgeNameClash,
     CellContext,
     ConfigurationError,
@@ -76,12 +77,21 @@ async def run(stack: InterpreterStack, turn: Turn, code: str) -> str:
 
 
 @pytest.mark.engines("javascript")
-@pytest.mark.parametrize("name", ["then", "constructor", "delete", "toString", "hasOwnProperty"])
+@pytest.mark.parametrize("name", ["constructor", "delete", "hasOwnProperty"])
 async def test_names_with_a_meaning_in_javascript_are_callable(
     stack: InterpreterStack, make_tool: Make, name: str
 ) -> None:
     code = f"(await tools.{name}({{a: 1}})).a"
     assert await run(stack, Turn(tools=[make_tool(name)]), code) == "<result>1</result>"
+
+
+@pytest.mark.parametrize("name", ["then", "toString"])
+def test_names_that_javascript_calls_by_itself_are_refused(
+    stack: InterpreterStack, make_tool: Make, name: str
+) -> None:
+    """To await or to print `tools` would call the tool."""
+    with pytest.raises(BridgeError, match=f"'tools.{name}' has the part '{name}'"):
+        stack.bridge_set(Turn(tools=[make_tool(name)]))
 
 
 @pytest.mark.engines("javascript")
