@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack import GuestError
+from interpstack import GuestError, Place
 
 __all__ = [
     "describe",
     "exception_for",
+    "fault",
     "is_memory_limit",
     "is_time_limit",
     "syntax_error",
@@ -106,6 +107,28 @@ def describe(
         if name == "RuntimeError" and message == f"{_text(given.name)}: {_text(given.message)}":
             name, message = given.name, given.message
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
+
+
+def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:
+    """Where the source of a cell is at fault that did not parse."""
+    if not isinstance(error, pydantic_monty.MontySyntaxError):
+        return None
+    frames = error.traceback()
+    lines = source.split("\n")
+    if not frames or not 0 < frames[-1].line <= len(lines):
+        return None
+    frame = frames[-1]
+    row = frame.line - 1
+    column = _column(lines[row], frame.source_line or "", frame.column)
+    return Place.at(source, sum(len(line) + 1 for line in lines[:row]) + column - 1)
+
+
+def _column(line: str, given: str, column: int) -> int:
+    """The column in a line, of which Monty was given another form with more around it."""
+    at = given.find(line.strip())
+    if at < 0:
+        return min(column, len(line) + 1)
+    return max(1, min(column - at + len(line) - len(line.lstrip()), len(line) + 1))
 
 
 def is_time_limit(error: Exception) -> bool:

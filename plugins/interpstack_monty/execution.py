@@ -24,6 +24,7 @@ from interpstack_monty.cells import RefusedSource, prepare
 from interpstack_monty.checking import check
 from interpstack_monty.errors import (
     describe,
+    fault,
     is_memory_limit,
     is_time_limit,
     syntax_error,
@@ -338,7 +339,7 @@ class MontyExecution(Execution):
         if told.name == "NameError" and why is not None:
             message = f"Value for {missing!r} was not restored because {why}."
             return attrs.evolve(told, message=message)
-        return told
+        return attrs.evolve(told, place=fault(error, self._cell.source))
 
     def _commit(self, worker: Worker) -> None:
         """Keep the state; the reader is told of what is not kept."""

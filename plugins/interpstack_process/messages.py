@@ -21,6 +21,7 @@ from interpstack import (
     GuestError,
     GuestSource,
     Image,
+    Place,
     Progress,
     Request,
     Settlement,
@@ -46,6 +47,8 @@ __all__ = [
 PRINTED_CHARS: Final = 1_000_000
 #: Characters of a name: of a bridge, an error, an engine.
 _NAME_CHARS: Final = 1000
+#: Characters of a line of source, on either side of a place.
+_PLACE_CHARS: Final = 1000
 #: Notices of one progress, and characters of each.
 _NOTICES: Final = 10
 _NOTICE_CHARS: Final = 4000
@@ -102,7 +105,7 @@ def pack_settlements(settlements: Sequence[Settlement]) -> list[Any]:
 
 def read_settlements(told: Sequence[Any]) -> list[Settlement]:
     return [
-        Settlement(number, text, None if error is None else GuestError(*error), modules)
+        Settlement(number, text, None if error is None else GuestError(*error[:4]), modules)
         for number, text, error, modules in told
     ]
 
@@ -130,7 +133,8 @@ def _pack_completion(done: Completion) -> dict[str, Any]:
 
 
 def _pack_error(error: GuestError) -> list[Any]:
-    return [error.name, error.message, error.stack, dict(error.data)]
+    place = None if error.place is None else list(attrs.astuple(error.place))
+    return [error.name, error.message, error.stack, dict(error.data), place]
 
 
 def read_progress(told: Any, after: int, seconds: float) -> Progress:
@@ -192,9 +196,25 @@ def _read_completion(told: Any) -> Completion:
 
 
 def _read_error(told: Any) -> GuestError:
-    name, message, stack, data = _items(told, 4)
+    name, message, stack, data, place = _items(told, 5)
     _check_depth(_typed(data, dict))
-    return GuestError(read_text(name, _NAME_CHARS), _typed(message, str), _typed(stack, str), data)
+    return GuestError(
+        read_text(name, _NAME_CHARS),
+        _typed(message, str),
+        _typed(stack, str),
+        data,
+        None if place is None else _read_place(place),
+    )
+
+
+def _read_place(told: Any) -> Place:
+    line, column, before, after = _items(told, 4)
+    return Place(
+        _typed(line, int),
+        _typed(column, int),
+        read_text(before, _PLACE_CHARS),
+        read_text(after, _PLACE_CHARS),
+    )
 
 
 def read_image(told: Any, data: bytes) -> Image:

@@ -27,6 +27,8 @@ from interpstack.guests.javascript.exchange import (
     seed_words,
     value_completion,
 )
+from interpstack.guests.javascript.positions import faulty
+from interpstack_quickjs.faults import find_fault
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -68,6 +70,9 @@ class QuickJSExecution(Execution):
         self._cell = cell
         self._before = before
         self._started = started
+        self._source = ""
+        self._mistyped = False
+        self._fault: int | None = None
         self._ended = False
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
@@ -158,10 +163,10 @@ class QuickJSExecution(Execution):
 
     def _run(self, now_ms: float) -> None:
         if not self._started:
-            source = self._prepared()
+            self._source = self._prepared()
             self._started = True
             self._realm.running = self._cell.name
-            self._begin(now_ms, source)
+            self._begin(now_ms)
         else:
             answers, self._answers = self._answers, []
             self._resume(now_ms, answers)
@@ -171,15 +176,18 @@ class QuickJSExecution(Execution):
         try:
             return prepare(self._cell.source, self._cell.language, self._realm.guest)
         except TypeScriptError as error:
+            self._mistyped = True
             return f"throw new SyntaxError({json.dumps(str(error))})"
 
-    def _begin(self, now_ms: float, source: str) -> None:
+    def _begin(self, now_ms: float) -> None:
         guest, base = self._realm.guest, self._realm.base
         words = seed_words(self._cell.seed)
         live = self._ear is not None
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name, "live": live}
         self._realm.dispatch("begin", words, told)
-        status, handle = guest.evaluate(source, "eval_async")
+        status, handle = guest.evaluate(self._source, "eval_async")
+        if status == STATUS_JS_ERROR:
+            self._fault = find_fault(guest, self._source, handle)
         function = base.track if status == STATUS_OK else base.reject
         _, ignored = guest.invoke(function, handle)
         guest.free(ignored)
@@ -223,6 +231,10 @@ class QuickJSExecution(Execution):
             return self._out_of_memory()
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
+        if self._mistyped:
+            return GuestError(name, message)  # the stack is that of our own `throw`
+        if self._fault is not None:
+            return faulty(self._cell, self._source, self._fault, name, message)
         return GuestError(name, message, told["stack"])
 
     def _has_no_room_for_error(self, told: Mapping[str, str]) -> bool:

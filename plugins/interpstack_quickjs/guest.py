@@ -358,6 +358,16 @@ class Guest(Clock):
             raise EngineFailure(f"the guest has no {key!r}")
         return self._word(out)
 
+    def text_of(self, handle: int, key: str) -> str | None:
+        """A property that is a string; `None` for any other, and where there is none."""
+        try:
+            property_ = self.get(handle, key)
+        except EngineFailure:
+            return None
+        text = self.string(property_)
+        self.free(property_)
+        return text
+
     def free(self, handle: int) -> None:
         """Give a handle back."""
         self.call("free_value", handle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -26,6 +26,7 @@ from interpstack.guests.javascript.exchange import (
     seed_words,
     value_completion,
 )
+from interpstack.guests.javascript.positions import faulty, offset_of
 from interpstack_v8.cells import Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.isolate import (
@@ -64,6 +65,7 @@ class V8Execution(Execution):
         self._realm = realm
         self._cell = cell
         self._isolate: Isolate | None = None
+        self._prepared: str | TypeScriptError = ""
         self._interrupted = False
         self._completed = False
         self._importing = False
@@ -195,7 +197,9 @@ class V8Execution(Execution):
         told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name, "live": live}
         try:
             script = prepare(self._cell.source, self._cell.language)
+            self._prepared = script.source
         except TypeScriptError as error:
+            self._prepared = error
             script = Script(f"throw new SyntaxError({json.dumps(str(error))})")
         begin = json.dumps(["begin", words, told])
         return ["begin", begin, script.source, script.awaits]
@@ -203,7 +207,22 @@ class V8Execution(Execution):
     def _progress(self, text: str) -> Progress:
         drained = json.loads(text)
         self._importing = bool(drained["importing"])
-        return drained_progress(drained, _completion(drained["completion"]))
+        return drained_progress(drained, self._completion(drained["completion"]))
+
+    def _completion(self, told: Any) -> Completion | None:
+        if told is None:
+            return None
+        if "error" not in told:
+            return value_completion(told)
+        return Completion(error=self._error(told["error"], told.get("place")))
+
+    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+        name, message, prepared = told["name"], told["message"], self._prepared
+        if isinstance(prepared, TypeScriptError):
+            return GuestError(name, message)  # the stack is that of our own `throw`
+        if place is None:
+            return GuestError(name, message, told["stack"])
+        return faulty(self._cell, prepared, offset_of(prepared, *place), name, message)
 
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests
@@ -233,12 +252,3 @@ def _joined(first: Progress, second: Progress) -> Progress:
         requests=[*first.requests, *second.requests],
         cancelled=[*first.cancelled, *second.cancelled],
     )
-
-
-def _completion(told: Any) -> Completion | None:
-    if told is None:
-        return None
-    if "error" in told:
-        error = told["error"]
-        return Completion(error=GuestError(error["name"], error["message"], error["stack"]))
-    return value_completion(told)

@@ -16,6 +16,7 @@
   const indexOf = Function.prototype.call.bind(StringClass.prototype.indexOf);
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
   const HEAD = "(function () {";
+  const TAIL = "\n#("; // a fault of its own, so that what comes before it is never run
   const RECORDED = 16384; // characters of one cell's console output
   let token = "", record, park, tell, room = 0, late = 0;
 
@@ -26,8 +27,7 @@
       value = evaluate(source + "\n//# sourceURL=" + SCRIPT);
       if (awaits) track(value);
     } catch (error) {
-      locate(error, source);
-      reject(error);
+      reject(error, locate(error, source));
       return;
     }
     if (!awaits) track(new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
@@ -36,19 +36,25 @@
   // without running anything.
   function locate(error, source) {
     try {
-      if (getPrototypeOf(error) !== SyntaxErrorClass.prototype) return;
-      const stack = error.stack;
-      if (indexOf(stack, SCRIPT) >= 0) return;
-      const place = placeOf(source);
-      if (place !== "") defineProperty(error, "stack", { __proto__: null, value: stack + "\n    at " + place });
-    } catch { /* it is no error of V8's, or keeps its place to itself */ }
+      if (getPrototypeOf(error) !== SyntaxErrorClass.prototype || indexOf(error.stack, SCRIPT) >= 0) return undefined;
+      return placeOf(source);
+    } catch {
+      return undefined; // it is no error of V8's, or keeps its place to itself
+    }
   }
+  // The first fault, or that of the whole where it is none of a single token.
   function placeOf(source) {
-    const error = untraced(() => evalContext(HEAD + source + "\n})", SCRIPT)[1].thrown);
-    const told = destructureError(error).frames[0];
-    if (typeof told.lineNumber !== "number") return "";
-    const column = told.columnNumber - (told.lineNumber === 1 ? HEAD.length : 0);
-    return SCRIPT + ":" + told.lineNumber + ":" + column;
+    let lines = 1;
+    for (let at = indexOf(source, "\n"); at >= 0; at = indexOf(source, "\n", at + 1)) lines++;
+    const first = faultOf(source + TAIL);
+    const told = first === undefined || first.lineNumber > lines ? faultOf(HEAD + source + "\n})") : first;
+    if (told === undefined || typeof told.lineNumber !== "number") return undefined;
+    const column = told.columnNumber - (told !== first && told.lineNumber === 1 ? HEAD.length : 0);
+    return "[" + told.lineNumber + "," + column + "]";
+  }
+  function faultOf(text) {
+    const error = untraced(() => evalContext(text, SCRIPT)[1].thrown);
+    return destructureError(error).frames[0];
   }
   // jsrun reads what a command answered after it has run the jobs that were left behind. Unless the
   // command was short, jsrun hands it over up to 10 ms late; then the host is told directly.

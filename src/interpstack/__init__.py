@@ -40,6 +40,7 @@ from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.persistence import Persistence, RecordRejected
+from interpstack.place import Place
 from interpstack.plugins import PluginInfo, installed
 from interpstack.render import render
 from interpstack.requests import GuestException
@@ -89,6 +90,7 @@ __all__ = [
     "ModuleBundle",
     "Outcome",
     "Persistence",
+    "Place",
     "PluginInfo",
     "PluginLoadError",
     "Progress",

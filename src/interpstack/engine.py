@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from interpstack.errors import ConfigurationError
+from interpstack.place import Place
 
 if TYPE_CHECKING:
     from interpstack.bridges import BridgeSet
@@ -106,12 +107,15 @@ class GuestError:
         message: One or more lines, without the name.
         stack: The guest's stack trace, without host paths; may be empty.
         data: Extra properties for the guest's error object; plain JSON values.
+        place: Where the cell's source is at fault, if that is why it failed and the engine
+            knows; see `Place.at`.
     """
 
     name: str
     message: str
     stack: str = ""
     data: Mapping[str, Any] = attrs.field(factory=dict)
+    place: Place | None = None
 
 
 @attrs.frozen

@@ -44,7 +44,10 @@ def _render_error(error: GuestError, limit: int) -> str:
     if error.stack:
         body += "\n" + error.stack.rstrip("\n")
     kind = _escape(name).replace('"', "&quot;").replace("\n", " ")
-    return f'<error type="{kind}">{_cut(body, limit)}</error>'
+    excerpt = "" if error.place is None else "\n" + error.place.excerpt(_escape)
+    if len(excerpt) > limit:
+        excerpt = ""
+    return f'<error type="{kind}">{_cut(body, limit - len(excerpt))}{excerpt}</error>'
 
 
 def _cut(text: str, limit: int, omitted: int = 0, exact: bool = True) -> str:

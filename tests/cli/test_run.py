@@ -76,6 +76,21 @@ def test_limits_and_errors_of_the_code_exit_with_1(run, args, error):
     assert result.stderr.startswith(error)
 
 
+def test_the_line_that_is_at_fault_is_shown(run):
+    result = run("run", "-e", "const a = 1;\nconst b = a < a a;")
+    assert result.stderr == (
+        "SyntaxError: expecting ';'\n    at cell:2:17\n"
+        "2 | const b = a < a a;\n  |                 ^\n"
+    )
+    result = run("run", "--json", "-e", "let a b")
+    assert json.loads(result.stdout)["error"]["place"] == {
+        "line": 1,
+        "column": 7,
+        "before": "let a ",
+        "after": "b",
+    }
+
+
 @pytest.mark.parametrize(
     ("code", "status", "expected"),
     [

@@ -97,9 +97,11 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def _error_text(error: GuestError) -> str:
-    """Name, message and stack."""
-    first = f"{error.name or 'Error'}: {error.message}" if error.message else error.name or "Error"
-    return f"{first}\n{error.stack.rstrip()}" if error.stack.strip() else first
+    """Name, message, stack, and the line of the source that is at fault."""
+    text = f"{error.name or 'Error'}: {error.message}" if error.message else error.name or "Error"
+    if error.stack.strip():
+        text += f"\n{error.stack.rstrip()}"
+    return text if error.place is None else f"{text}\n{error.place.excerpt()}"
 
 
 def show_outcome(outcome: Outcome) -> None:

@@ -102,6 +102,13 @@ VALUES = [
 ]
 
 
+@pytest.mark.engines("all")
+async def test_the_model_is_shown_where_its_code_is_at_fault(talk: Any) -> None:
+    chat = talk()
+    (told,) = await chat.run("a = 1\nb = a < a a")
+    assert told.splitlines()[-2:] == ["2 | b = a &lt; a a", "  |              ^</error>"]
+
+
 @pytest.mark.engines("javascript")
 @both
 async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:

@@ -101,6 +101,30 @@ async def test_syntax_errors_have_their_line(session: Session, source: str, line
     assert (error.name, error.stack) == ("SyntaxError", f"  at cell:{line} in <module>")
 
 
+@pytest.mark.parametrize(
+    ("source", "line", "column"),
+    [
+        ("x = = 1", 1, 5),
+        ("a = 1\nb = a c", 2, 7),
+        ("s = '\U0001f600'; t = s s", 1, 16),
+        ("for x in [1]:\nprint(x)", 2, 1),
+        ("if True:\n  x = 1\n  x x", 3, 5),
+        ("def f(:\n  pass", 1, 7),
+        ("x = 1\nx +", 2, 4),
+    ],
+)
+async def test_syntax_errors_have_their_place(
+    session: Session, source: str, line: int, column: int
+) -> None:
+    place = (await session.eval(source)).error.place
+    assert (place.line, place.column) == (line, column)
+
+
+async def test_errors_of_code_that_runs_have_no_place(session: Session) -> None:
+    for source in ("1 / 0", "raise SyntaxError('mine')", "nothing"):
+        assert (await session.eval(source)).error.place is None
+
+
 TAKEN = "{} is the name of a bridge; what the cell assigned to it ends with the cell"
 
 

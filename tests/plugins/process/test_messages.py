@@ -15,6 +15,7 @@ from interpstack import (
     Completion,
     GuestError,
     GuestSource,
+    Place,
     Progress,
     Request,
     Settlement,
@@ -23,6 +24,7 @@ from interpstack_process import messages
 from interpstack_process.frames import Malformed
 from interpstack_process.kept import read_kept
 
+FAULTY = GuestError("SyntaxError", "wrong", place=Place(2, 5, "a = ", "= b"))
 ERROR = GuestError("TypeError", "wrong", "at cell", {"tool": "x", "n": [1]})
 
 
@@ -42,6 +44,7 @@ def crossed(value: Any) -> Any:
         ),
         Progress(completion=Completion(text="42", omitted_chars=3, omitted_exact=False)),
         Progress(completion=Completion(error=ERROR), exhausted=True, failure=ERROR),
+        Progress(completion=Completion(error=FAULTY)),
         Progress(notices=("variables are lost", "twice")),
     ],
 )
@@ -104,8 +107,18 @@ for _ in range(700):
         {**EMPTY, "calls": [[["a"], None]]},
         *({**EMPTY, "completion": {**DONE, key: [7]}} for key in DONE),
         {**EMPTY, "failure": ["a", "b", "c"]},
-        {**EMPTY, "failure": ["a", "b", "c", []]},
-        {**EMPTY, "failure": ["a", "b", "c", DEEP]},
+        {**EMPTY, "failure": ["a", "b", "c", [], None]},
+        {**EMPTY, "failure": ["a", "b", "c", DEEP, None]},
+        *(
+            {**EMPTY, "failure": ["a", "b", "c", {}, place]}
+            for place in (
+                7,
+                [1, 2, "a"],
+                [1.5, 2, "a", "b"],
+                [1, 2, "a", ["b"]],
+                [1, 2, "a" * 1001, ""],
+            )
+        ),
     ],
 )
 def test_a_progress_of_another_shape_is_malformed(told: Any) -> None:

@@ -3,7 +3,7 @@
 // Evaluates to a function; calling it once installs the kernel and returns
 //   dispatch(text) -> text   host commands, see `commands` below
 //   track(promise)           watch the promise of the running cell; it resolves to {value}
-//   reject(reason)           the cell could not even be started
+//   reject(reason, place)    the cell could not even be started; `place` is "[line,column]" or undefined
 //   api                      what guest sources (console, web APIs) build upon
 //   seal()                   called once when all guest sources are installed
 //
@@ -1006,10 +1006,10 @@
     }
     active = false;
   }
-  function fail(reason, mine) {
+  function fail(reason, mine, place) {
     if (mine !== cell || !active) return;
     try {
-      completion = '{"error":' + errorText(reason) + "}";
+      completion = '{"error":' + errorText(reason) + (place === undefined ? "" : ',"place":' + place) + "}";
     } catch {
       completion = noRoom; // nothing else makes this fail
     }
@@ -1209,5 +1209,5 @@
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
   };
-  return { dispatch, track, reject: (reason) => fail(reason, cell), api, seal };
+  return { dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal };
 }

@@ -1,0 +1,166 @@
+"""Finds the token at which QuickJS gave a source up.
+
+QuickJS names the line, and a column that is that of some token before. But it reads from left to
+right and stops at the first fault. So what comes before the faulty token passes if the source is
+cut off there and a fault of another kind follows; what includes that token does not. None of
+these pieces is ever run, since each has a fault.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final
+
+from interpstack import EngineFailure
+from interpstack_quickjs.guest import STATUS_JS_ERROR, Guest, OutOfRoom
+
+__all__ = ["find_fault"]
+
+#: Faults to end a piece with, and their messages. A line break comes first: it ends a comment.
+#: Whatever the piece leaves open, a text or a template, what follows does not close it for good.
+_NO_NAME: Final = ("\n#(", "invalid first character of private name")
+_OPEN_STRING: Final = ("\n'\"#(", "unexpected end of string")
+#: Faults of what has no end, by what that begins with. Each piece of a sound text has them, too.
+_OPEN: Final = {
+    "unexpected end of string": re.compile("['\"`]"),
+    "unexpected end of comment": re.compile(r"/(?=\*)"),
+    "unexpected end of regexp": re.compile("/"),
+    "unexpected line terminator in regexp": re.compile("/"),
+}
+#: Not faults of one token.
+_OTHER: Final = ("out of memory", "stack overflow", "Maximum call stack size exceeded")
+#: Noticed behind the operator, but it is the operand before that that is at fault.
+_TARGET: Final = "invalid assignment left-hand side"
+#: What may be a token, or a part of a text or comment: words, operators, anything else.
+_TOKEN: Final = re.compile(
+    r"[\w$]+|=>|\.\.\.|\?\?=?|\?\.|>>>?=?|<<=?|\*\*=?|&&=?|\|\|=?|[=!]==?|\+\+|--|[-+*/%&|^<>]=|\S"
+)
+#: The line in the stack of an error.
+_LINE: Final = re.compile(r":(\d{1,9}):\d+\s*\Z")
+#: From within a token at least to its end.
+_REST: Final = re.compile(r"[\w$]+|[-+*/%&|^<>=!?.]+")
+#: Characters that are not halved any further.
+_FEW: Final = 200
+#: Openings that are tried; each takes a look.
+_OPENINGS: Final = 40
+#: Characters of an operand that are looked through.
+_OPERAND: Final = 2000
+#: Share of the CPU time left that the search may take, and seconds at most.
+_SHARE: Final = 0.25
+_SECONDS: Final = 0.5
+
+
+def find_fault(guest: Guest, source: str, error: int) -> int | None:
+    """Index of the token at which the guest's parser failed; `None` if that cannot be told.
+
+    Args:
+        guest: Its clock runs; the search takes a part of the time.
+        source: What did not parse.
+        error: Handle of what was thrown then.
+    """
+    message = guest.text_of(error, "message")
+    if message is None or message in _OTHER:
+        return None
+    search = _Search(guest, source, message)
+    named = _LINE.search(guest.text_of(error, "stack") or "")
+    try:
+        offset = search.opening() if message in _OPEN else search.token(named and int(named[1]))
+    except (_NoTime, OutOfRoom):
+        return None
+    if offset is not None and message == _TARGET:
+        return _operand(source, offset)
+    return offset
+
+
+class _NoTime(Exception):
+    """The search would take too long."""
+
+
+class _Search:
+    def __init__(self, guest: Guest, source: str, message: str) -> None:
+        self._guest = guest
+        self._source = source
+        self._message = message
+        self._ending, self._clean = _OPEN_STRING if message == _NO_NAME[1] else _NO_NAME
+        left = guest.left()
+        self._least = None if left is None else left - min(left * _SHARE, _SECONDS)
+
+    def token(self, line: int | None) -> int | None:
+        """By halves: the first token with which the source fails as it does in whole.
+
+        Args:
+            line: Where it is likely to be.
+        """
+        good, bad = 0, len(self._source.rstrip())
+        if self._said(bad) == self._clean:  # it fails at its end, or as a whole
+            return bad if "''" in self._message or "end of" in self._message else None
+        start, end = _line(self._source, line or 1)
+        if end < bad and self._fails(end):
+            bad = end
+        if start < bad and not self._fails(start):
+            good = start
+        while bad - good > _FEW:
+            middle = (good + bad) // 2
+            rest = _REST.match(self._source, middle)
+            end = middle if rest is None else rest.end()
+            if end >= bad:
+                break
+            good, bad = (good, end) if self._fails(end) else (end, bad)
+        tokens = [found.span() for found in _TOKEN.finditer(self._source, good, bad)]
+        first, last = 0, len(tokens) - 1
+        while first < last:
+            at = (first + last) // 2
+            first, last = (first, at) if self._fails(tokens[at][1]) else (at + 1, last)
+        return tokens[first][0] if tokens else None
+
+    def opening(self) -> int | None:
+        """The last quote, slash or backquote that opens something, of which the end is missing."""
+        found = [match.start() for match in _OPEN[self._message].finditer(self._source)]
+        openings = islice(reversed(found), _OPENINGS)
+        return next((at for at in openings if self._said(at) == self._clean), None)
+
+    def _fails(self, end: int) -> bool:
+        return self._said(end) == self._message
+
+    def _said(self, end: int) -> str | None:
+        """The error for the source up to `end`."""
+        guest = self._guest
+        left = guest.left()
+        late = left is not None and self._least is not None and left < self._least
+        if guest.poll_interrupt() or late:
+            raise _NoTime
+        status, handle = guest.evaluate(self._source[:end] + self._ending, "eval_async")
+        if status != STATUS_JS_ERROR:
+            raise EngineFailure("a piece of source that has a fault was run")
+        message = guest.text_of(handle, "message")
+        guest.free(handle)
+        return message
+
+
+def _line(source: str, number: int) -> tuple[int, int]:
+    """Start and end of a line; those of the source if it has no such line."""
+    start = 0
+    for _ in range(number - 1):
+        start = source.find("\n", start) + 1
+        if not start:
+            return 0, len(source)
+    end = source.find("\n", start)
+    return start, len(source) if end < 0 else end
+
+
+def _operand(source: str, end: int) -> int:
+    """Where the operand begins that the operator before `end` assigns to."""
+    start, depth = end, 0
+    tokens = list(_TOKEN.finditer(source, max(0, end - _OPERAND), end))
+    for token in reversed(tokens[:-1]):
+        if token[0] in (")", "]", "}"):
+            depth += 1
+        elif token[0] in ("(", "[", "{"):
+            depth -= 1
+        elif depth == 0 and token[0] not in (".", "?.") and not re.match(r"[\w$'\"`#]", token[0]):
+            break
+        if depth < 0 or (depth == 0 and "\n" in source[token.end() : start]):
+            break
+        start = token.start()
+    return start

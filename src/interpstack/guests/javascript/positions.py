@@ -1,0 +1,87 @@
+"""From a place in a prepared cell to the same place in the source that the user wrote.
+
+Preparation keeps lines, and most columns; see `cells.py`. So two lines that belong together differ
+in few parts, and what stands before the first or behind the last of these is found again.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final
+
+from interpstack.engine import Cell, GuestError
+from interpstack.place import Place
+
+__all__ = ["faulty", "offset_of", "original_offset"]
+
+_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+#: What preparation replaces by a word of the same width.
+_REPLACED: Final = re.compile(r"\b(?:let|const|import)\b")
+
+
+def faulty(cell: Cell, prepared: str, offset: int, name: str, message: str) -> GuestError:
+    """The error of a cell that did not parse.
+
+    Args:
+        cell: As the user wrote it.
+        prepared: What the engine was given.
+        offset: Where that is at fault.
+        name: Of the error.
+        message: Of the error.
+    """
+    place = Place.at(cell.source, original_offset(cell.source, prepared, offset))
+    stack = f"    at {cell.name}:{place.line}:{place.column}"
+    return GuestError(name, message, stack, place=place)
+
+
+def offset_of(source: str, line: int, column: int) -> int:
+    """Index of the character that an engine names.
+
+    Args:
+        source: What the engine was given.
+        line: From 1.
+        column: From 1, in UTF-16 code units, as engines count.
+    """
+    breaks = islice(_BREAK.finditer(source), line - 1)
+    ends = [0, *(found.end() for found in breaks)]
+    if len(ends) < line:
+        return len(source)
+    start = ends[-1]
+    following = _BREAK.search(source, start)
+    text = source[start : len(source) if following is None else following.start()]
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * max(0, column - 1)]
+    return start + len(units.decode("utf-16-le", "ignore"))
+
+
+def original_offset(source: str, prepared: str, offset: int) -> int:
+    """Index in `source` of what stands at `offset` in `prepared`, or of what it was made from."""
+    if source == prepared:
+        return offset
+    start = prepared.rfind("\n", 0, offset) + 1
+    row = prepared.count("\n", 0, start)
+    lines = source.split("\n")
+    if row >= len(lines):
+        return len(source)
+    end = prepared.find("\n", start)
+    made = prepared[start : len(prepared) if end < 0 else end]
+    column = _original_column(lines[row], made, offset - start)
+    return sum(len(line) + 1 for line in lines[:row]) + column
+
+
+def _original_column(line: str, made: str, column: int) -> int:
+    line, made = _REPLACED.sub(_same_width, line), _REPLACED.sub(_same_width, made)
+    behind = len(made) - _common(line[::-1], made[::-1])
+    if column >= behind:
+        return max(0, column + len(line) - len(made))
+    return min(column, _common(line, made))
+
+
+def _same_width(found: re.Match[str]) -> str:
+    return ("$mport" if found[0] == "import" else "var").ljust(len(found[0]))
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
