@@ -80,17 +80,14 @@ class V8Execution(Execution):
             return Progress(exhausted=True)
         begins = self._isolate is None
         command = self._begin(now * 1000) if begins else self._resume(now * 1000)
-        if self._isolate is None:
-            self._isolate = self._realm.isolate
-            self._isolate.recorded.clear()
-            self._isolate.on_record = None if self._hear is None else self._heard
+        isolate = self._isolate or self._take(self._realm.isolate)
         try:
-            progress = self._run(self._isolate, command, cpu_seconds)
+            progress = self._run(isolate, command, cpu_seconds)
         except IsolateLost as error:
             if begins and self._was_left(error):
                 progress = self._begin_again(command, cpu_seconds)
             else:
-                progress = self._lost(self._isolate, error)
+                progress = self._lost(isolate, error)
         return attrs.evolve(progress, notices=self._realm.take_notices())
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
@@ -160,6 +157,13 @@ class V8Execution(Execution):
             self._realm.ended(isolate)
         return attrs.evolve(progress, cpu_seconds=spent)
 
+    def _take(self, isolate: Isolate) -> Isolate:
+        """Run the cell in this heap."""
+        isolate.recorded.clear()
+        isolate.on_record = None if self._hear is None else self._heard
+        self._isolate = isolate
+        return isolate
+
     def _was_left(self, error: IsolateLost) -> bool:
         """Whether the heap was lost for what earlier cells, or the export of values, left in it."""
         limit = self._realm.limits.memory_bytes
@@ -168,7 +172,7 @@ class V8Execution(Execution):
 
     def _begin_again(self, command: list[Any], cpu_seconds: float | None) -> Progress:
         """Run the cell in a new heap; nobody has seen anything of what it did in the old one."""
-        isolate = self._isolate = self._realm.replace()
+        isolate = self._take(self._realm.replace())
         try:
             return self._run(isolate, command, cpu_seconds)
         except IsolateLost as error:
