@@ -1,90 +1,93 @@
-"""An eval's answer: its tool message and the state updates of the tools its code called."""
+"""State updates that leave an eval: its own, and those of the tools its code called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+import secrets
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.messages import ToolMessage
-from langgraph.channels.binop import BinaryOperatorAggregate
-from langgraph.channels.delta import DeltaChannel
 from langgraph.types import Command, Send
 
-__all__ = ["answer", "reducers"]
+from interpstack_langchain.inner import EvalCall
+from interpstack_langchain.task_writes import Reducer, TaskWrites
 
-Reducer = Callable[[Any, Any], Any]
+__all__ = ["commit", "joined_updates"]
 
 
-def answer(
-    message: ToolMessage,
-    commands: Iterable[Command[Any]],
-    own: Mapping[str, Any],
-    reduce: Mapping[str, Reducer],
-) -> Any:
-    """One result for the tool node.
+def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> None:
+    """Have the updates of an eval applied in the step of its message.
 
-    Middleware around the tool node expects a message or one command, so all updates are merged
-    into one: where two of them write the same key, its reducer joins them, as it would have
-    joined them in the state; without a reducer the later one counts. Only commands for another
-    graph stay on their own.
+    An eval that code of another eval called hands them to that one, which records them. Only what
+    no write of this task can say leaves beside the message, in `EvalCall.leaving`: commands for
+    another graph.
 
     Args:
-        message: The eval's tool message.
-        commands: What inner tools returned, in the order in which they ended.
+        message: The eval's answer; it gets an id if more messages follow it.
         own: The eval's own update.
+        running: The eval; its commands are those of the tools, in the order in which they ended.
+    """
+    writes = TaskWrites.of(running.request.runtime.config or {})
+    reduce = {} if writes is None else writes.reducers()
+    mine = [command for _, command in running.commands if command.graph is None]
+    others = [command for _, command in running.commands if command.graph is not None]
+    update = joined_updates(mine, own, reduce)
+    goto = [target for command in mine for target in _targets(command)]
+    if running.inside is not None:
+        running.inside.commands += [Command(update=update, goto=tuple(goto)), *others]
+        return
+    running.leaving += others
+    if writes is None:
+        return
+    added = update.pop("messages", [])
+    if added and _replaces(reduce.get("messages"), message):
+        # They have to stand behind the answer, which the tool node writes later: under the id that
+        # it has here, so in this place.
+        message.id = message.id or f"eval-{secrets.token_hex(8)}"
+        update["messages"] = [message, *added]
+    elif added:
+        running.leaving.append(Command(update={"messages": added}))
+    writes.write(Command(update=update, goto=tuple(goto)))
+
+
+def joined_updates(
+    commands: Iterable[Command[Any]], own: Mapping[str, Any], reduce: Mapping[str, Reducer]
+) -> dict[str, Any]:
+    """One update with the effect of several, as a task may write a key only once.
+
+    Where two of them write the same key, its reducer joins them, as it would have joined them in
+    the state; without a reducer the later one counts.
+
+    Args:
+        commands: For the running graph, in order.
+        own: The last of all updates.
         reduce: Reducers of the graph's channels, by key.
     """
-    mine = [command for command in commands if command.graph is None]
-    others = [command for command in commands if command.graph is not None]
-    update: dict[str, Any] = {"messages": [message]}
-    goto: list[Any] = []
-    for command in mine:
+    update: dict[str, Any] = {}
+    for command in commands:
         for key, value in _pairs(command.update):
-            update[key] = _join(key, update, value, reduce)
-        target = command.goto
-        goto += [target] if isinstance(target, (str, Send)) else list(target)
-    update.update(own)
-    if not others and not goto and len(update) == 1 and len(update["messages"]) == 1:
-        return message
-    merged: Command[Any] = Command(update=update, goto=tuple(goto))
-    return [merged, *others] if others else merged
-
-
-def reducers(config: Mapping[str, Any]) -> dict[str, Reducer]:
-    """Reducers of the running graph's channels; empty where they cannot be seen."""
-    read = config.get("configurable", {}).get("__pregel_read")
-    args: tuple[Any, ...] = getattr(read, "args", ())
-    channels = args[1] if len(args) > 1 and isinstance(args[1], Mapping) else {}
-    found = {key: _reducer(channel) for key, channel in channels.items()}
-    return {key: reduce for key, reduce in found.items() if reduce is not None}
-
-
-def _reducer(channel: Any) -> Reducer | None:
-    if isinstance(channel, BinaryOperatorAggregate):
-        return channel.operator
-    return partial(_fold, channel) if isinstance(channel, DeltaChannel) else None
-
-
-def _fold(channel: DeltaChannel[Any], left: Any, right: Any) -> Any:
-    """One write with the effect of two."""
-    joined = channel.reducer(channel.typ(), [left, right])
-    if not all(isinstance(value, Mapping) for value in (left, right, joined)):
-        return joined
-    # Writes that remove a key, as `None` removes a file, must still do so.
-    return {**{k: v for k, v in {**left, **right}.items() if k not in joined}, **joined}
+            if key == "messages":
+                added = value if isinstance(value, list) else [value]
+                update[key] = [*update.get(key, []), *added]
+            elif key in update and key in reduce:
+                update[key] = reduce[key](update[key], value)
+            else:
+                update[key] = value
+    return {**update, **own}
 
 
 def _pairs(update: Any) -> list[tuple[str, Any]]:
-    """A command's update as key and value; LangGraph accepts a mapping or such pairs."""
+    """A command's update as key and value; one from a ledger may have lists for pairs."""
     if update is None:
         return []
     return list(update.items()) if isinstance(update, Mapping) else list(update)
 
 
-def _join(key: str, update: Mapping[str, Any], value: Any, reduce: Mapping[str, Reducer]) -> Any:
-    if key == "messages":
-        return [*update["messages"], *(value if isinstance(value, list) else [value])]
-    if key not in update or key not in reduce:
-        return value
-    return reduce[key](update[key], value)
+def _targets(command: Command[Any]) -> list[Any]:
+    return [command.goto] if isinstance(command.goto, (str, Send)) else list(command.goto)
+
+
+def _replaces(reduce: Reducer | None, message: ToolMessage) -> bool:
+    """Whether a message that is written again takes the place of the one with its id."""
+    probe = message.model_copy(update={"id": "probe"})
+    return reduce is not None and len(reduce([probe], [probe])) == 1

@@ -24,7 +24,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import CellContext, GuestException, HostTool, ReplayDivergence
+from interpstack import CellContext, GuestException, HostTool, Outcome, ReplayDivergence
 from interpstack_langchain.approvals import Approvals, decided
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.convert import to_guest
@@ -37,6 +37,7 @@ from interpstack_langchain.schemas import (
     output_schema,
     visible_fields,
 )
+from interpstack_langchain.tool_errors import uncaught
 
 __all__ = ["EvalCall", "host_tool", "running_eval"]
 
@@ -61,9 +62,13 @@ class EvalCall:
         store: Keeps the eval's ledger, if anything does.
         callbacks: The eval's own callbacks.
         tells_tools: Whether calls of tools are told on the custom stream.
+        raises: Whether a tool's exception that code does not catch leaves the eval.
         commands: State updates that inner calls returned, with the calls' ids, in order; in the
             ledger, too, if there is one.
+        leaving: Commands that leave beside the eval's message, since they are for another graph.
         listened: Whether somebody may listen to the graph's custom stream.
+        raised: What tools raised, in order.
+        inside: The call of another eval's code that this eval is, if it is one.
     """
 
     request: ToolCallRequest
@@ -72,8 +77,12 @@ class EvalCall:
     store: EvalLedger | None = None
     callbacks: Any = None
     tells_tools: bool = True
+    raises: bool = False
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
+    leaving: list[Command[Any]] = attrs.field(factory=list, init=False)
+    raised: list[Exception] = attrs.field(factory=list, init=False)
     listened: bool = attrs.field(init=False)
+    inside: NativeCall | None = attrs.field(init=False)
     _name: str = attrs.field(init=False)
     _place: str = attrs.field(init=False)
     _writer_failed: bool = False
@@ -81,6 +90,8 @@ class EvalCall:
     def __attrs_post_init__(self) -> None:
         self._name, self._place = call_name(self.request), _place(self.request)
         self.listened = not _is_empty(self.request.runtime.stream_writer)
+        outer = noting.get(None)
+        self.inside = outer if outer is not None and outer.id == self.id else None
         if self.store is not None:
             self.commands = self.store.commands
 
@@ -148,6 +159,24 @@ class EvalCall:
             known = ", ".join(sorted(tools))
             raise GuestException(f"a reviewer named the tool {name!r}; the agent has: {known}")
         return tools[name]
+
+    def failure(self, outcome: Outcome) -> Exception | None:
+        """What leaves the eval in place of its outcome, if something does."""
+        return uncaught(outcome, self.raised) if self.raises else None
+
+    async def leave(self, outcome: Outcome) -> None:
+        """Drop what was only needed to go on.
+
+        Raises:
+            Exception: What a tool raised; its call is made again when the eval is run again.
+        """
+        failure = self.failure(outcome)
+        if self.store is not None and (failure is None or outcome.error is None):
+            await self.store.ended()
+        elif self.store is not None and outcome.error is not None:
+            await self.store.left(outcome.error)
+        if failure is not None:
+            raise failure
 
     def emit(self, event: dict[str, Any]) -> None:
         """Send an event on the graph's custom stream, if somebody listens.
@@ -261,7 +290,7 @@ async def run_tool(
     running = running_eval.get()
     call_id = running.call_id(context)
     scope = running.scope_of(context)
-    call = NativeCall(callbacks=running.callbacks, configurable=scope)
+    call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
     runtime = running.request.runtime
     config = runtime.config
@@ -276,7 +305,13 @@ async def run_tool(
         runtime=runtime,
     )
     made = running.run(request)
-    answer = await (made if running.store is None else finished(made, call))
+    try:
+        answer = await (made if running.store is None else finished(made, call))
+    except (GraphBubbleUp, ReplayDivergence, GuestException):
+        raise
+    except Exception as error:
+        running.raised.append(error)
+        raise
     return _value(tool, call, answer, running, context), call.value
 
 
@@ -291,6 +326,8 @@ def _value(
     tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, context: CellContext
 ) -> Any:
     """What the guest gets for a finished call; commands go to the graph."""
+    for command in call.commands:
+        running.returned(context, command)
     message: ToolMessage | None = None
     for item in answer if isinstance(answer, list) else [answer]:
         if isinstance(item, ToolMessage):

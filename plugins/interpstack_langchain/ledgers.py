@@ -26,10 +26,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt
 
-from interpstack import Ledger, Request, Slots, call_blocking
+from interpstack import GuestError, Ledger, Request, Slots, call_blocking
 from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload, shown
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.paused_runs import PausedRuns, Sweep
+from interpstack_langchain.retries import effective, retry_entry
 from interpstack_langchain.scopes import (
     Checkpoint,
     Scope,
@@ -180,7 +181,8 @@ class EvalLedger:
         is_async: Whether the checkpointer is used on the event loop of the caller.
         ledgers: Of the middleware.
         tool_name: The eval tool.
-        offered: Names that the eval's code may call, kept for a replay that has no agent.
+        offered: Names that the eval's code may call, and whether it finds them in a list of
+            names; kept for a replay that has no agent.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Of the entries that were loaded, if there were some.
         heir: The next run of the eval, where this one's calls are still at work.
@@ -193,7 +195,7 @@ class EvalLedger:
     is_async: bool
     ledgers: Ledgers
     tool_name: str
-    offered: Sequence[str] = ()
+    offered: Mapping[str, bool] = attrs.field(factory=dict)
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
     heir: EvalLedger | None = attrs.field(default=None, init=False)
@@ -203,6 +205,7 @@ class EvalLedger:
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
     _stored: bool = attrs.field(default=False, init=False)
     _ended: set[int] = attrs.field(factory=set, init=False)
+    _entries: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     # -- entries ---------------------------------------------------------------------------
 
@@ -220,6 +223,7 @@ class EvalLedger:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
             entries.append(missing)
+        entries = self._entries = effective(entries)
         for entry in entries:
             self.commands += [(n, command) for n, command in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
@@ -231,11 +235,13 @@ class EvalLedger:
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
         """Keep an entry."""
         if index == 0:
-            entry = {**entry, "offered": list(self.offered)}
+            unlisted = [name for name, listed in self.offered.items() if not listed]
+            entry = {**entry, "offered": list(self.offered), "unlisted": unlisted}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, since it has happened, whether it can be kept or not.
         self.ledgers.remember(self.key, index, entry)
+        self._entries.append(entry)
         await self._keep(index, entry)
 
     def returned(self, request_id: int, command: Command[Any]) -> None:
@@ -244,6 +250,12 @@ class EvalLedger:
             self.heir.returned(request_id, command)
         else:
             self.commands.append((request_id, command))
+
+    async def left(self, error: GuestError) -> None:
+        """Have the calls made again that failed and so ended the eval, when it is run again."""
+        entry = retry_entry(self._entries, error)
+        if entry is not None:
+            await self.append(len(self._entries), entry)
 
     async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
         await self._put(self.checkpoint.config, [(LEDGER, dict(entry))], self._task(index))

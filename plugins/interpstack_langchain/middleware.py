@@ -18,6 +18,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
+from langgraph.types import TracePolicy, omit_payload
 
 from interpstack import (
     Budget,
@@ -37,7 +38,7 @@ from interpstack import (
 from interpstack_langchain import plugin
 from interpstack_langchain.approvals import Approvals
 from interpstack_langchain.call_names import unique_names
-from interpstack_langchain.commands import answer, reducers
+from interpstack_langchain.commands import commit
 from interpstack_langchain.evaluation import EvalTool
 from interpstack_langchain.finishing import FINISH_SECONDS
 from interpstack_langchain.inner import EvalCall, running_eval
@@ -49,6 +50,7 @@ from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
 from interpstack_langchain.spending import CostOf, Spending
 from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of, with_writes
+from interpstack_langchain.tool_errors import shown
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -91,6 +93,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             stream; those of subagents always are.
         pause_grace: Seconds that an eval which must wait for somebody waits for its other calls
             first; what still runs then is left alone.
+        tool_errors: What becomes of a tool's exception that code does not catch: `tell` the model,
+            or `raise` it out of the eval, as it leaves a call by the model.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -98,6 +102,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     """
 
     state_schema = InterpreterState
+    #: Spans of the hooks leave the state out, which holds the interpreter's memory.
+    trace_policy = TracePolicy(process_inputs=omit_payload)
 
     def __init__(
         self,
@@ -124,6 +130,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         durable: bool = True,
         tool_events: bool = True,
         pause_grace: float = 5.0,
+        tool_errors: str = "tell",
     ) -> None:
         super().__init__()
         self.options = Options(
@@ -143,6 +150,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             durable=durable,
             tool_events=tool_events,
             pause_grace=pause_grace,
+            tool_errors=tool_errors,
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
@@ -273,10 +281,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             # Nothing stops its thread, so what it does counts although the eval is cancelled.
             return await call_blocking(lambda: handler(inner), outlasts=lambda: FINISH_SECONDS)
 
-        token = running_eval.set(self._eval_call(request, run, is_async=False))
+        running = self._eval_call(request, run, is_async=False)
+        token = running_eval.set(running)
         try:
             with self._order.taking_part(request):
-                return handler(request)
+                return _beside(handler(request), running)
         finally:
             running_eval.reset(token)
 
@@ -286,19 +295,27 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         """Lend an eval the way to run tool calls."""
         if request.tool_call["name"] != self.options.tool_name:
             return await handler(request)
-        token = running_eval.set(self._eval_call(request, handler, is_async=True))
+        running = self._eval_call(request, handler, is_async=True)
+        token = running_eval.set(running)
         try:
             with self._order.taking_part(request):
-                return await handler(request)
+                return _beside(await handler(request), running)
         finally:
             running_eval.reset(token)
 
     def _eval_call(self, request: ToolCallRequest, run: Any, *, is_async: bool) -> EvalCall:
         store = self._ledgers.open(request, is_async)
-        tells = self.options.tool_events
-        return EvalCall(request, run, self._approvals, store, tells_tools=tells)
+        options = self.options
+        return EvalCall(
+            request,
+            run,
+            self._approvals,
+            store,
+            tells_tools=options.tool_events,
+            raises=options.tool_errors == "raise",
+        )
 
-    async def _evaluate(self, code: str, running: EvalCall) -> Any:
+    async def _evaluate(self, code: str, running: EvalCall) -> ToolMessage:
         state, done = _mapping(running.request.state), list[str]()
         running_eval.set(running)
         if running.store is not None:
@@ -320,7 +337,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         turn = self._offers.turn(request.runtime.tools if offered is None else offered)
         if running.store is not None:
             bridges = self.stack.bridge_set(turn)
-            running.store.offered = [b.name for b in bridges if b.awaited and not b.hidden]
+            seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
+            running.store.offered = {bridge.name: bridge.listed for bridge in seen}
         update: dict[str, Any] = {}
         try:
             if self._mode.scope == "call":
@@ -331,17 +349,22 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 place = await self._order.wait(request, done)
                 # Where evals are durable, those of a turn may be spread over processes.
                 keeps = self._mode.stores or running.store is not None
-                outcome, update = await self._eval_in_turn(code, turn, state, place, keeps)
+                outcome, update = await self._eval_in_turn(code, turn, state, place, keeps, running)
         except UnreadableLedger:
             raise  # what waits must not be answered
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-        if running.store is not None:
-            await running.store.ended()
+        await running.leave(outcome)
         return outcome, update
 
     async def _eval_in_turn(
-        self, code: str, turn: Turn, state: Mapping[str, Any], place: Place | None, keeps: bool
+        self,
+        code: str,
+        turn: Turn,
+        state: Mapping[str, Any],
+        place: Place | None,
+        keeps: bool,
+        running: EvalCall,
     ) -> tuple[Outcome, dict[str, Any]]:
         owner = self._owner(state)
         async with (
@@ -353,6 +376,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             outcome, kept = await session.eval_with_state(
                 Cell(source=code), wants_values=self._mode.wants_values
             )
+            if running.failure(outcome) is not None:
+                known.spoiled = True  # it may run again, from the state before it
+                return outcome, {}
             if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
                 known.spoiled = True
                 return _undone(outcome), {}
@@ -368,12 +394,18 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         mark = f"{turn_of(state)}:{sequence}"
         return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
 
-    def _answer(self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall) -> Any:
+    def _answer(
+        self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall
+    ) -> ToolMessage:
         chars = self.options.max_result_chars
-        text = render(outcome, result_chars=chars, console_chars=chars)
-        message = ToolMessage(content=text, tool_call_id=running.id, name=self.options.tool_name)
-        commands = [command for _, command in running.commands]
-        return answer(message, commands, update, reducers(running.request.runtime.config))
+        message = ToolMessage(
+            content=render(shown(outcome), result_chars=chars, console_chars=chars),
+            tool_call_id=running.id,
+            name=self.options.tool_name,
+            status="success" if outcome.ok else "error",
+        )
+        commit(message, update, running)
+        return message
 
     # -- whose variables -------------------------------------------------------------------
 
@@ -412,6 +444,11 @@ def _configurable() -> Mapping[str, Any]:
     """That of the running graph; empty where none runs."""
     config = var_child_runnable_config.get() or {}
     return config.get("configurable") or {}
+
+
+def _beside(answer: Any, running: EvalCall) -> Any:
+    """An eval's answer, with what has to leave beside it."""
+    return [answer, *running.leaving] if running.leaving else answer
 
 
 def _mapping(state: Any) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langgraph.types import Command
 
 from interpstack_langchain.sync_tools import run_blocking
 
@@ -36,6 +37,7 @@ class NativeCall:
     """One inner call: where its callbacks belong, and what the tool returned.
 
     Attributes:
+        id: The call's tool-call id.
         callbacks: Callbacks of the eval under which the call is traced.
         configurable: Added to the configuration in which the tool runs.
         returned: Whether the tool came to its end.
@@ -43,8 +45,10 @@ class NativeCall:
         told: The content of the message that LangChain made of it, as text.
         at_work: How many threads run the tool.
         left: Nobody waits for the call any more; it must not begin.
+        commands: State updates of an eval of another interpreter, if the call is one.
     """
 
+    id: str = ""
     callbacks: Callbacks = None
     configurable: Mapping[str, Any] = attrs.field(factory=dict)
     returned: bool = False
@@ -52,6 +56,7 @@ class NativeCall:
     told: str | None = None
     at_work: int = 0
     left: bool = False
+    commands: list[Command[Any]] = attrs.field(factory=list)
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -73,6 +73,11 @@ def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None
         raise WrongType(f"mode takes 'thread', 'turn', 'call' or a plugin's mode; got {value!r}")
 
 
+def _tool_errors(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value not in ("tell", "raise"):
+        raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {value!r:.60}")
+
+
 def _mode_name(value: Any) -> Any:
     return "thread" if value is None else value
 
@@ -145,6 +150,7 @@ class Options:
     durable: bool = attrs.field(default=True, validator=_flag)
     tool_events: bool = attrs.field(default=True, validator=_flag)
     pause_grace: float = attrs.field(default=5.0, validator=_grace)
+    tool_errors: str = attrs.field(default="tell", validator=_tool_errors)
 
     def limits(self) -> Limits:
         """What each eval may use."""

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -25,7 +25,7 @@ from interpstack_langchain.replay_run import Replayer
 from interpstack_langchain.replay_serde import Checked, environment_key, serializer
 from interpstack_langchain.replay_show import Shown
 from interpstack_langchain.replay_source import ACCEPTED, Saver, open_checkpointer
-from interpstack_langchain.replay_timeline import read_timeline
+from interpstack_langchain.replay_timeline import offered_in, read_timeline
 
 __all__ = ["command"]
 
@@ -189,16 +189,16 @@ def _checking(what: str) -> Iterator[None]:
         ) from error
 
 
-def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Sequence[str]:
+def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping[str, bool]:
     """What code could call in the evals around one that has no record.
 
     Where there is nothing to go by, it is what the code names, if it may have waited for that.
     """
     others = [one.entries[0] for one in evals if one.namespace == found.namespace and one.entries]
-    names = [str(name) for entry in others for name in entry.get("offered", ())]
+    names = {name: listed for entry in others for name, listed in offered_in(entry).items()}
     if not names and found.answer is None:
-        names = _NAMED.findall(found.code)
-    return list(dict.fromkeys(names))
+        names = dict.fromkeys(_NAMED.findall(found.code), True)
+    return names
 
 
 def _signing_key(variable: str | None) -> bytes | None:

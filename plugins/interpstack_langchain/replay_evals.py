@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from interpstack import ConfigurationError
 from interpstack_langchain.call_names import unique_names
 from interpstack_langchain.ledgers import eval_key, recorded_entries
+from interpstack_langchain.retries import effective
 from interpstack_langchain.scopes import pending_calls
 from interpstack_langchain.state import joined, turn_of, with_writes
 
@@ -142,7 +143,7 @@ def _eval(
 ) -> RecordedEval:
     key = eval_key(saved.config, call_id)
     writes = saved.pending_writes or ()
-    entries = recorded_entries(key, writes)
+    entries = effective(recorded_entries(key, writes))
     told = _told(writes)
     waits = any(one not in told for one in earlier)
     return RecordedEval(

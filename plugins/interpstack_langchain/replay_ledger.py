@@ -85,14 +85,14 @@ class Rerun:
     Attributes:
         store: Its ledger's entries.
         began: Its clock, if none is recorded; in seconds since 1970.
-        bridges: Names to be offered to the code.
+        bridges: Names to be offered to the code, and whether it finds them in a list of names.
         waiting: What the code has asked for and got no answer to.
         over: Set when all of the record was told.
     """
 
     store: ReadOnlyStore
     began: float
-    bridges: Sequence[str]
+    bridges: Mapping[str, bool]
     waiting: dict[int, Request] = attrs.field(factory=dict)
     over: asyncio.Event = attrs.field(factory=asyncio.Event)
 
@@ -108,11 +108,12 @@ class NothingIsCalled:
 
     @hookimpl
     def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
-        for name in turn.options["rerun"].bridges:
+        for name, listed in turn.options["rerun"].bridges.items():
             if name in _BUILT_IN:
                 continue
             try:
-                register.bridge(Bridge(name=name, handler=_refuse, raw=True, owner="replay"))
+                made = Bridge(name=name, handler=_refuse, raw=True, owner="replay", listed=listed)
+                register.bridge(made)
             except BridgeError:
                 continue  # of a thread whose tools had other names by then
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -92,7 +92,7 @@ class Replayer:
         timeline: Timeline,
         before: Sequence[Record],
         after: Sequence[Record],
-        bridges: Sequence[str],
+        bridges: Mapping[str, bool],
     ) -> Replay:
         """Run an eval again.
 

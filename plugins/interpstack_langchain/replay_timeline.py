@@ -10,7 +10,7 @@ import attrs
 
 from interpstack import ConfigurationError
 
-__all__ = ["Pause", "RecordedCall", "Timeline", "read_timeline"]
+__all__ = ["Pause", "RecordedCall", "Timeline", "offered_in", "read_timeline"]
 
 #: The forms of entries that are understood; see `interpstack_durable.forms`.
 _FORMS: Final = (1, 2)
@@ -70,13 +70,14 @@ class Timeline:
         began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
         steps: How often the guest was told answers.
         events: Calls and pauses, in order.
-        offered: Names that the code could call; empty if nothing is recorded.
+        offered: Names that the code could call, and whether it found them in a list of names;
+            empty if nothing is recorded.
     """
 
     began: float | None
     steps: int
     events: Sequence[RecordedCall | Pause]
-    offered: Sequence[str] = ()
+    offered: Mapping[str, bool] = attrs.field(factory=dict)
 
     @property
     def paused(self) -> Pause | None:
@@ -129,8 +130,14 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
                 if not call.kept:
                     call.step, call.answered = step, clock
         events += _pauses(entry.get("notes", {}), notes, clock)
-    offered = [str(name) for name in entries[0].get("offered", ())]
+    offered = offered_in(entries[0])
     return Timeline(began=began, steps=step, events=events, offered=offered)
+
+
+def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:
+    """Names that the first entry of a ledger tells were offered, and whether code found them."""
+    unlisted = set(map(str, first.get("unlisted", ())))
+    return {str(name): str(name) not in unlisted for name in first.get("offered", ())}
 
 
 def _decisions(notes: Mapping[str, Any], request_id: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -166,6 +166,7 @@ class _Run:
     polls: int = 0
     ended: bool = False
     notices: tuple[str, ...] = ()
+    failures: dict[tuple[str, str], Mapping[str, Any]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         if self.context.listener is not None:
@@ -189,7 +190,7 @@ class _Run:
                 done = progress.completion
                 return self._outcome(
                     text=done.text,
-                    error=done.error,
+                    error=self._traced(done.error),
                     handle=done.handle,
                     undefined=done.undefined,
                     omitted_chars=done.omitted_chars,
@@ -376,6 +377,8 @@ class _Run:
     async def _poll(self) -> Progress:
         self.requests.check_cancelled()
         now, settled = self.step.now, self._of_engine(self.step.settlements)
+        told = [one.error for one in settled if one.error is not None]
+        self.failures |= {(error.name, error.message): error.data for error in told}
         self.step = attrs.evolve(self.step, settlements=())
         budget = self.clock.left(wall=not self.requests.paused)
 
@@ -493,6 +496,11 @@ class _Run:
             message += f"; {len(outstanding)} request(s) were still open: {listed}"
         undone = await self._abort(message)
         return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
+
+    def _traced(self, error: GuestError | None) -> GuestError | None:
+        """An error of the guest with the data of the failed request that it is, if it is one."""
+        data = None if error is None else self.failures.get((error.name, error.message))
+        return error if error is None or not data else attrs.evolve(error, data=data)
 
     def _outcome(self, **fields: Any) -> Outcome:
         usage = Usage(

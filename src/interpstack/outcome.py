@@ -39,7 +39,8 @@ class Outcome:
 
     Attributes:
         text: The value of the last expression, rendered; empty when there is an error.
-        error: Why the cell failed, or `None`.
+        error: Why the cell failed, or `None`. Its `data` name the `tool` of a failed request that
+            code did not catch, and the `kind` of exception, if the tool raised one.
         console: Console output, lines joined by newlines.
         console_omitted_chars: Characters of console output that were dropped.
         handle: The value has no data form (a function, a symbol).

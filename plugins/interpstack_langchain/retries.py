@@ -1,0 +1,82 @@
+"""Evals that an exception of a tool has left, and that something runs again.
+
+The exception was told to the code, and recorded, before anybody could know that the code would not
+catch it. So a ledger says afterwards from where on it does not hold: calls that failed there are
+made again, calls that succeeded there are not, and their answers wait for the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from interpstack import GuestError
+
+__all__ = ["effective", "retry_entry"]
+
+_Entry = Mapping[str, Any]
+#: Fields of an entry that belong to a step or to kept answers.
+_OF_STEPS: Final = frozenset({"asked", "now", "settled", "drawn", "kept"})
+#: Requests that do nothing.
+_HARMLESS: Final = frozenset({"timer", "module"})
+
+
+def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] | None:
+    """The entry that has failed calls made again when their eval is run again.
+
+    Args:
+        entries: The eval's, as `effective` gives them.
+        error: What code was told and did not catch.
+
+    Returns:
+        `None` where code called something else after it knew of the failure: it would do so again.
+    """
+    found = _told_at(entries, error)
+    if found is None:
+        return None
+    steps = [index for index, entry in enumerate(entries[:found]) if "now" in entry]
+    start = steps[-1] + 1 if steps else 0
+    answers: dict[int, Any] = {}
+    for entry in entries[start:]:
+        for answer in (*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ())):
+            if answer[2] is None:
+                answers[answer[0]] = answer
+    kept = {"asked": [], "settled": list(answers.values()), "pausing": False}
+    drawn = next((e["drawn"] for e in reversed(entries) if "drawn" in e), None)
+    return {"retry": {"from": start, "kept": kept}, **({} if drawn is None else {"drawn": drawn})}
+
+
+def _told_at(entries: Sequence[_Entry], error: GuestError) -> int | None:
+    """The first step that told of the failure, with no call asked for after it."""
+    found = None
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if any(_is(answer[2], error) for answer in entry.get("settled", ())):
+            found = index
+        asked = (*entry.get("asked", ()), *entry.get("kept", {}).get("asked", ()))
+        if any(bridge not in _HARMLESS for _, bridge, *_ in asked):
+            break
+    return found
+
+
+def _is(told: Sequence[Any] | None, error: GuestError) -> bool:
+    return told is not None and list(told[:2]) == [error.name, error.message]
+
+
+def effective(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Entries with what holds of them, each in its place."""
+    held: list[_Entry] = []
+    for entry in entries:
+        retry = entry.get("retry")
+        if retry is None:
+            held.append(entry)
+            continue
+        start = retry["from"]
+        held[start:] = [_without_steps(earlier) for earlier in held[start:]]
+        rest = {key: value for key, value in entry.items() if key != "retry"}
+        held.append({**rest, "kept": retry["kept"]})
+    return held
+
+
+def _without_steps(entry: _Entry) -> _Entry:
+    return {key: value for key, value in entry.items() if key not in _OF_STEPS}

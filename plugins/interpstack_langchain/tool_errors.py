@@ -1,0 +1,53 @@
+"""What becomes of a tool's exception that code does not catch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from interpstack import GuestError, Outcome
+
+__all__ = ["ToolFailed", "shown", "uncaught"]
+
+
+class ToolFailed(RuntimeError):
+    """A tool's exception that an earlier run of the eval recorded, with its message."""
+
+
+def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
+    """The exception of a tool that ended an eval, if one did.
+
+    Args:
+        outcome: Of the eval.
+        raised: What tools raised in this run of it, in order.
+    """
+    error = outcome.error
+    if error is None or "kind" not in error.data:
+        return None
+    kind = error.data["kind"]
+    for exception in raised:
+        if type(exception).__name__ == kind and _message(exception) == error.message:
+            return exception
+    return ToolFailed(f"{error.data.get('tool')} raised {kind}: {error.message}")
+
+
+def shown(outcome: Outcome) -> Outcome:
+    """An outcome that tells which tool failed, and with what exception."""
+    error = outcome.error
+    if error is None or "tool" not in error.data:
+        return outcome
+    return attrs.evolve(outcome, error=attrs.evolve(error, message=_told(error)))
+
+
+def _told(error: GuestError) -> str:
+    kind, tool = error.data.get("kind"), error.data["tool"]
+    return f"{error.message}\n({kind} in {tool})" if kind else f"{error.message}\n(in {tool})"
+
+
+def _message(error: Exception) -> str:
+    """The message that code was told; see `interpstack.requests.describe_error`."""
+    try:
+        return (str(error) or type(error).__name__)[:2000]
+    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error
+        return type(error).__name__
