@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -12,7 +11,6 @@ __all__ = ["BRIDGE", "LANGUAGE", "prompt", "source"]
 
 LANGUAGE: Final = "javascript"
 _OWNER: Final = "interpstack_console"
-_PROMPTS: Final = (LANGUAGE, "python")
 
 
 async def _take(value: Any, context: CellContext) -> None:
@@ -46,17 +44,22 @@ BRIDGE: Final = Bridge(
 )
 
 
-@cache
+def _read(name: str) -> str:
+    return (files("interpstack_console") / name).read_text("utf-8")
+
+
+# Read when this is imported: an event loop must not wait for files.
+_SOURCE: Final = GuestSource(LANGUAGE, "interpstack:console", _read("console.js"), owner=_OWNER)
+_PROMPTS: Final = {
+    language: _read(f"prompt.{language}.md").strip() for language in (LANGUAGE, "python")
+}
+
+
 def source() -> GuestSource:
     """The guest's `console`."""
-    return GuestSource(LANGUAGE, "interpstack:console", _read("console.js"), owner=_OWNER)
+    return _SOURCE
 
 
-@cache
 def prompt(language: str) -> str | None:
     """What the model is told; `None` where nobody knows how the language prints."""
-    return _read(f"prompt.{language}.md").strip() if language in _PROMPTS else None
-
-
-def _read(name: str) -> str:
-    return (files(__package__) / name).read_text("utf-8")
+    return _PROMPTS.get(language)

@@ -7,6 +7,7 @@ about to run, or `None` for a cell that need not be durable.
 from __future__ import annotations
 
 from interpstack import Cell, Ledger, Session, hookimpl
+from interpstack_durable.ledger import CellLedger
 
 
 @hookimpl
@@ -15,6 +16,4 @@ def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger | None:
     store = None if find is None else find()
     if store is None:
         return None
-    from interpstack_durable.ledger import CellLedger
-
     return CellLedger(store, cell)

@@ -8,7 +8,6 @@ raise `VERSION`, let `_READERS` read the form that was the newest until then, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -59,13 +58,20 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     return reader(entries)
 
 
-@cache
 def release() -> str:
     """The release that runs."""
+    return _RELEASE
+
+
+def _release() -> str:
     try:
         return version("interpstack")
     except PackageNotFoundError:  # run from its sources
         return "of no release"
+
+
+#: Looked up when this is imported: an event loop must not wait for files.
+_RELEASE: Final = _release()
 
 
 def _first(entries: Sequence[Entry]) -> Recorded:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from interpstack_langchain.options import Options
 
@@ -13,6 +13,11 @@ __all__ = ["code_description", "interpreter_section", "tool_description"]
 _TITLES = {"javascript": "JavaScript", "typescript": "TypeScript", "python": "Python"}
 #: Languages whose prompt tells more than what holds for all.
 _FILES = {"javascript": "javascript", "typescript": "javascript", "python": "python"}
+#: Read when this is imported: an event loop must not wait for files.
+_TEXTS: Final = {
+    name: (files("interpstack_langchain") / f"prompt.{name}.md").read_text("utf-8").strip()
+    for name in ("javascript", "python", "other")
+}
 
 _STATE = {
     "thread": "Variables persist across calls and turns of this conversation.",
@@ -23,7 +28,7 @@ _STATE = {
 
 def interpreter_section(options: Options, scope: str, language: str) -> str:
     """The section on the interpreter for the system prompt."""
-    return _text(_FILES.get(language, "other")).format(
+    return _TEXTS[_FILES.get(language, "other")].format(
         tool=options.tool_name,
         language=_title(language),
         state=_STATE[scope],
@@ -48,8 +53,3 @@ def code_description(language: str) -> str:
 
 def _title(language: str) -> str:
     return _TITLES.get(language, language)
-
-
-@cache
-def _text(name: str) -> str:
-    return (files("interpstack_langchain") / f"prompt.{name}.md").read_text("utf-8").strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpstack import Engine, InterpreterStack, hookimpl
+from interpstack_monty.prompt import python_section
 
 
 @hookimpl
@@ -15,6 +16,5 @@ def interpstack_register_engine() -> type[Engine]:
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
     from interpstack_monty.engine import MontyEngine
-    from interpstack_monty.prompt import python_section
 
     return python_section() if isinstance(stack.engine, MontyEngine) else None

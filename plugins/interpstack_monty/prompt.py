@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
+from typing import Final
 
 __all__ = ["python_section"]
 
 
-@cache
+#: Read when this is imported: an event loop must not wait for files.
+_TEXT: Final = (files("interpstack_monty") / "prompt.md").read_text("utf-8").strip()
+
+
 def python_section() -> str:
     """The section on what Monty's Python lacks."""
-    return (files("interpstack_monty") / "prompt.md").read_text("utf-8").strip()
+    return _TEXT

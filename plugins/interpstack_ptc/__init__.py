@@ -6,20 +6,18 @@ JavaScript calls them in camel case with one object, Python by their own names w
 from __future__ import annotations
 
 from interpstack import BridgeRegistry, InterpreterStack, Turn, hookimpl
+from interpstack_ptc.bridges import tool_bridges
+from interpstack_ptc.prompt import tools_section
 
 
 @hookimpl
 def interpstack_register_bridges(
     register: BridgeRegistry, stack: InterpreterStack, turn: Turn
 ) -> None:
-    from interpstack_ptc.bridges import tool_bridges
-
     for bridge in tool_bridges(turn.tools, stack.engine.language):
         register.bridge(bridge)
 
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    from interpstack_ptc.prompt import tools_section
-
     return tools_section(stack.engine.language, turn)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from interpstack import Turn
 from interpstack_ptc import languages
@@ -11,6 +11,11 @@ from interpstack_ptc.names import guest_names
 
 __all__ = ["tools_section"]
 
+#: Read when this is imported: an event loop must not wait for files.
+_TEXTS: Final = {
+    name: (files("interpstack_ptc") / f"prompt.{name}.md").read_text("utf-8").strip()
+    for name in ("javascript", "python", "other")
+}
 #: Characters that signatures may take before only names are listed.
 DEFAULT_BUDGET_CHARS = 4000
 
@@ -24,7 +29,7 @@ def tools_section(language: str, turn: Turn) -> str | None:
     if not turn.tools:
         return None
     spoken = languages.find(language)
-    head = _text(spoken.prompt).replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
+    head = _TEXTS[spoken.prompt].replace("`eval`", f"`{turn.options.get('tool_name', 'eval')}`")
     named = guest_names(turn.tools, spoken.name)
     signatures = "\n".join(spoken.describe(name, tool) for name, tool in named.items())
     budget = turn.options.get("ptc_prompt_chars", DEFAULT_BUDGET_CHARS)
@@ -32,8 +37,3 @@ def tools_section(language: str, turn: Turn) -> str | None:
         return f"{head}\n\n{spoken.listing.format(signatures=signatures)}"
     listed = ", ".join(named)
     return f"{head}\n\nThere are too many to show. {spoken.finding} Names on `tools`: {listed}"
-
-
-@cache
-def _text(name: str) -> str:
-    return (files("interpstack_ptc") / f"prompt.{name}.md").read_text("utf-8").strip()

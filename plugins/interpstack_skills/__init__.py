@@ -16,21 +16,18 @@ from interpstack import (
     Turn,
     hookimpl,
 )
+from interpstack_skills.loader import skill_loader, skills_section
 
 
 @hookimpl
 def interpstack_resolve_module(
     specifier: str, session: Session
 ) -> Callable[[], Awaitable[ModuleBundle]] | None:
-    from interpstack_skills.loader import skill_loader
-
     return skill_loader(specifier, session.turn.options.get("skills"))
 
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    from interpstack_skills.loader import skills_section
-
     if Capability.MODULES not in stack.engine.capabilities:
         return None
     return skills_section(turn.options.get("skills"))

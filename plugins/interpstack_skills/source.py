@@ -53,16 +53,14 @@ def is_code(path: str) -> bool:
 
 
 class DirectorySkills:
-    """Skills in a plain directory, one subdirectory each.
+    """Skills in a plain directory, one subdirectory each. Nothing is read before it is asked for.
 
-    Raises:
-        ConfigurationError: It is no directory.
+    Args:
+        root: The directory.
     """
 
     def __init__(self, root: Path) -> None:
-        if not root.is_dir():
-            raise ConfigurationError(f"skills: {str(root)!r} is no directory")
-        self._root = root.resolve()
+        self._root = root
 
     async def files(self, name: str) -> Mapping[str, str] | None:
         """See `SkillSource.files`. Symbolic links are not followed."""

@@ -7,14 +7,14 @@ An adapter that can dispatch subagents puts a `dispatch` function into `Turn.opt
 from __future__ import annotations
 
 from interpstack import BridgeRegistry, InterpreterStack, Turn, hookimpl
+from interpstack_subagents.dispatch import task_bridge
+from interpstack_subagents.prompt import task_section
 
 
 @hookimpl
 def interpstack_register_bridges(
     register: BridgeRegistry, stack: InterpreterStack, turn: Turn
 ) -> None:
-    from interpstack_subagents.dispatch import task_bridge
-
     bridge = task_bridge(turn.options, stack.engine.language)
     if bridge is not None:
         register.bridge(bridge)
@@ -22,6 +22,4 @@ def interpstack_register_bridges(
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    from interpstack_subagents.prompt import task_section
-
     return task_section(stack.engine.language, turn)

@@ -279,12 +279,26 @@ def test_skills_are_told_of_in_the_prompt(stack: InterpreterStack, turn: Turn) -
     assert 'await import("@/skills/<name>")' in stack.prompt(turn)
 
 
-@pytest.mark.parametrize("given", [5, "no/such/directory", b"x", ["a"]])
+@pytest.mark.parametrize("given", [5, b"x", ["a"]])
 def test_bad_options(given: Any) -> None:
     from interpstack_skills.source import as_source
 
     with pytest.raises(ConfigurationError, match="skills"):
         as_source(given)
+
+
+async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
+    from interpstack_skills.source import as_source
+
+    assert as_source("no/such/directory") is not None  # nothing is read yet
+    with InterpreterStack(plugins=["skills"]) as stack:
+        async with stack.session() as session:
+            session.bind(Turn(options={"skills": "/no/such/directory"}))
+            outcome = await session.eval('await import("@/skills/a")')
+    assert outcome.error is not None
+    assert outcome.error.name == "SkillNotAvailable"
+    assert "skill 'a' cannot be loaded: No such file or directory" in outcome.error.message
+    assert "/no/such" not in outcome.error.message
 
 
 def test_engines_without_modules_are_told_of_no_skills(turn: Turn) -> None:
