@@ -32,21 +32,44 @@ def suspension_text(suspension: Suspension) -> str:
 
 
 def read_suspension(text: str) -> Suspension | None:
-    """What the text holds; `None` if another release wrote it: the cell can be run again."""
+    """What the text holds.
+
+    `None` if another release wrote it, or if it is damaged: the cell can be run again.
+    """
+    try:
+        return _read(text)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _read(text: str) -> Suspension | None:
     data = json.loads(text)
     if data.get("version") != VERSION:
         return None
     engine, base, image = data["image"]
     return Suspension(
-        image=Image(engine, base, b64decode(image)),
-        steps=data["steps"],
-        asked=tuple(Request(*item) for item in data["asked"]),
-        open=tuple(Request(*item) for item in data["open"]),
-        made=data["made"],
-        before=data["before"],
-        console=tuple((text, omitted) for text, omitted in data["console"]),
-        cpu_seconds=data["cpu_seconds"],
+        image=Image(_typed(engine, str), _typed(base, str), b64decode(image)),
+        steps=_typed(data["steps"], int),
+        asked=tuple(map(_read_request, data["asked"])),
+        open=tuple(map(_read_request, data["open"])),
+        made={_typed(name, str): _typed(count, int) for name, count in data["made"].items()},
+        before=_typed(data["before"], int),
+        console=tuple(
+            (_typed(text, str), _typed(omitted, int)) for text, omitted in data["console"]
+        ),
+        cpu_seconds=float(_typed(data["cpu_seconds"], float, int)),
     )
+
+
+def _read_request(told: Any) -> Request:
+    number, bridge, wire, plain = told
+    return Request(_typed(number, int), _typed(bridge, str), wire, _typed(plain, bool))
+
+
+def _typed(told: Any, *kinds: type) -> Any:
+    if type(told) not in kinds:
+        raise TypeError(f"{type(told).__name__} instead of {kinds[0].__name__}")
+    return told
 
 
 def _request(request: Request) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 import attrs
@@ -10,6 +10,7 @@ import attrs
 from interpstack import Engine
 from interpstack.testing import PYTHON, EngineConformance
 from interpstack_monty.engine import MontyEngine
+from interpstack_monty.images import opened, sealed
 
 __all__ = ["MontyConformance"]
 
@@ -69,3 +70,6 @@ class MontyConformance(EngineConformance):
 
     def make_engine(self) -> Engine:
         return MontyEngine()
+
+    def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
+        return sealed(change(opened(data)))

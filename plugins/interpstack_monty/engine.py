@@ -19,6 +19,7 @@ from interpstack import (
     EngineFailure,
     Execution,
     Image,
+    ImageError,
     Isolation,
     Limits,
     Realm,
@@ -207,7 +208,7 @@ class MontyRealm(Realm):
                 if binding != self.saved.bound:
                     worker.run(binding)
                 worker.bound = binding
-        except _FAILURES as error:
+        except (*_FAILURES, ImageError) as error:
             worker.release()
             raise EngineFailure(f"the guest's state cannot be opened: {error}") from error
         except BaseException:

@@ -14,11 +14,13 @@ import pydantic_monty
 from interpstack import Image, ImageError, Limits
 from interpstack_monty.workers import kernel_source
 
-__all__ = ["Saved", "base_id", "pack", "unpack"]
+__all__ = ["Saved", "base_id", "opened", "pack", "sealed", "unpack"]
 
 #: Bytes of an unpacked image; Monty's own dumps may not be larger.
 _MAX_BYTES: Final = 2 * 256 * 2**20
 _DIGEST: Final = 16
+#: Seconds since 1970 that a clock may show.
+_MAX_SECONDS: Final = 2.0**37
 #: Dumps beyond this lie compressed in the host's memory.
 _LARGE_BYTES: Final = 2**20
 
@@ -46,8 +48,12 @@ class Saved:
     kept: Mapping[str, Any] = attrs.field(factory=dict)
 
     def opened(self) -> bytes:
-        """The dump as Monty takes it."""
-        return zlib.decompress(self.dump) if self.packed else self.dump
+        """The dump as Monty takes it.
+
+        Raises:
+            ImageError: It is damaged, or expands without end.
+        """
+        return _expanded(self.dump, {}) if self.packed else self.dump
 
     def after(self, dump: bytes, **changes: Any) -> Saved:
         """The state with another dump, which is kept small if it is large."""
@@ -88,9 +94,26 @@ def pack(
         }
     ).encode()
     body = b"".join((len(head).to_bytes(4, "big"), head, saved.dump, snapshot))
+    return Image(engine, base_id(), sealed(body))
+
+
+def sealed(body: bytes) -> bytes:
+    """The data of an image: what it says, compressed, behind its checksum."""
     packer = zlib.compressobj(zdict=kernel_source().encode())
     data = packer.compress(body) + packer.flush()
-    return Image(engine, base_id(), hashlib.sha256(data).digest()[:_DIGEST] + data)
+    return hashlib.sha256(data).digest()[:_DIGEST] + data
+
+
+def opened(data: bytes) -> bytes:
+    """What an image says.
+
+    Raises:
+        ImageError: Its checksum does not fit, or it expands without end.
+    """
+    digest, packed = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(packed).digest()[:_DIGEST] != digest:
+        raise ImageError("the image is damaged: its checksum does not fit")
+    return _expanded(packed, {"zdict": kernel_source().encode()})
 
 
 def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]:
@@ -103,30 +126,81 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
         raise ImageError(f"the image is of engine {image.engine!r}, not {engine!r}")
     if image.base != base_id():
         raise ImageError("the image was made by another version of Monty or of its kernel")
-    digest, data = image.data[:_DIGEST], image.data[_DIGEST:]
-    if hashlib.sha256(data).digest()[:_DIGEST] != digest:
-        raise ImageError("the image is damaged: its checksum does not fit")
+    body = opened(image.data)
     try:
-        unpacker = zlib.decompressobj(zdict=kernel_source().encode())
-        body = unpacker.decompress(data, _MAX_BYTES)
-        start = 4 + int.from_bytes(body[:4], "big")
-        head = json.loads(body[4:start])
-        middle = start + head["dump"]
-        saved = Saved(
-            dump=body[start:middle],
-            packed=head["packed"],
-            names=tuple(head["names"]),
-            bound=head["bound"],
-            roots=frozenset(head["roots"]),
-            lost=head["lost"],
-            kept=head["kept"],
-        )
-        smaller = _smaller(head["limits"], limits)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        return _read(body, limits)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ImageError(f"the image is damaged: {error}") from error
+
+
+def _read(body: bytes, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]:
+    start = 4 + int.from_bytes(body[:4], "big")
+    head = json.loads(body[4:start])
+    middle = start + _number(head["dump"])
+    if middle > len(body):
+        raise ValueError("it is cut short")
+    saved = Saved(
+        dump=body[start:middle],
+        packed=_typed(head["packed"], bool),
+        names=tuple(_texts(head["names"])),
+        bound=_typed(head["bound"], str),
+        roots=frozenset(_texts(head["roots"])),
+        lost=dict(
+            zip(_typed(head["lost"], dict), _texts(list(head["lost"].values())), strict=True)
+        ),
+        kept=_typed(head["kept"], dict),
+    )
+    smaller = _smaller(head["limits"], limits)
     if smaller:
         raise ImageError(f"the image was made under a smaller limit of {smaller}")
-    return saved, head["running"], body[middle:]
+    return saved, _running(head["running"]), body[middle:]
+
+
+def _running(told: Any) -> Mapping[str, Any]:
+    """What is known of a cell, as `MontyExecution.suspend` tells it; nothing if none runs."""
+    if not _typed(told, dict):
+        return {}
+    for name in ("cell", "bound", "text"):
+        _typed(told[name], str)
+    for name in ("lines", "next", "made", "omitted"):
+        _number(told[name])
+    for number in (*_typed(told["timers"], list), *(n for pair in told["open"] for n in pair)):
+        _number(number)
+    if told["blocked"] is not None:
+        _number(told["blocked"])
+    dict(told["open"])
+    for seconds in (told["spent"], *_typed(told.get("clock", []), list)):
+        if not 0 <= _typed(seconds, float, int) < _MAX_SECONDS:
+            raise ValueError("its times are out of range")
+    return {**told, "clock": list(told.get("clock", []))[:2]}
+
+
+def _expanded(data: bytes, options: Mapping[str, Any]) -> bytes:
+    unpacker = zlib.decompressobj(**options)
+    try:
+        body = unpacker.decompress(data, _MAX_BYTES)
+    except zlib.error as error:
+        raise ImageError(f"the image is damaged: {error}") from error
+    if not unpacker.eof:
+        raise ImageError("the image is damaged: it is cut short, or expands without end")
+    return body
+
+
+def _texts(told: Any) -> list[str]:
+    return [_typed(text, str) for text in _typed(told, list)]
+
+
+def _number(told: Any) -> int:
+    number: int = _typed(told, int)
+    if not 0 <= number < 2**53:
+        raise ValueError("it has a number out of range")
+    return number
+
+
+def _typed(told: Any, *kinds: type) -> Any:
+    if type(told) not in kinds:
+        raise TypeError(f"{type(told).__name__} instead of {kinds[0].__name__}")
+    return told
 
 
 def _told(limits: Limits) -> list[float | None]:

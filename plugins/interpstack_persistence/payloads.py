@@ -139,6 +139,8 @@ def _values_text(values: Mapping[str, Any] | None) -> bytes | None:
 
 
 def _values(text: bytes) -> Mapping[str, Any]:
+    if len(text) > _MAX_VALUES:
+        raise ValueError(f"its values have more than {_MAX_VALUES} bytes")
     values = json.loads(text)
     if not isinstance(values, dict):
         raise ValueError("its values are no object")  # noqa: TRY004 - damage, like the rest

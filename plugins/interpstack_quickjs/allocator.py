@@ -56,6 +56,8 @@ def free_spans(memory: Memory, allocator: int) -> list[tuple[int, int]]:
     except (struct.error, ValueError):
         return []
     sound = all(0 < start <= end <= len(memory) for start, end in spans)
+    # They lie side by side; what lay one over the other would take for ever to wipe.
+    sound = sound and sum(end - start for start, end in spans) <= len(memory)
     return spans if sound else []
 
 
@@ -74,20 +76,19 @@ def _is_ring(memory: Memory, head: int) -> bool:
 
 def _small(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
     """Chunks of less than 256 bytes: a ring for each size, its head in the state."""
-    used = _word(memory, allocator)
+    used, left = _word(memory, allocator), _MAX_CHUNKS
     for index in range(32):
         if not used >> index & 1:
             continue
         head = allocator + _SMALL_BINS + 8 * index
         chunk = _word(memory, head + 8)
-        for _ in range(_MAX_CHUNKS):
-            if chunk == head:
-                break
+        while chunk != head:
+            left -= 1
+            if not left:
+                raise ValueError("the lists of free chunks do not end")
             _, size, following, _ = _CHUNK.unpack_from(memory, chunk)
             yield chunk + _CHUNK.size, chunk + (size & ~_FLAGS)
             chunk = following
-        else:
-            raise ValueError("a list of free chunks does not end")
 
 
 def _trees(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:

@@ -41,6 +41,11 @@ __all__ = ["QuickJSEngine"]
 
 #: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
 _EXPORT_SECONDS: Final = 0.5
+#: Seconds to tell the guest what is offered, which takes milliseconds; a guest can put code of
+#: its own in the way.
+_BIND_SECONDS: Final = 1.0
+#: Seconds for other commands, where cells have no limit.
+_KERNEL_SECONDS: Final = 30.0
 #: Bytes of the largest memory that is kept for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
 _LANGUAGES: Final = ("javascript", "typescript")
@@ -56,10 +61,23 @@ class QuickJSEngine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         base = base_heaps.get(bridges.sources_for(self.language))
-        state = _State(base.heap) if image is None else _state_of(image, base, limits)
-        realm = QuickJSRealm(base, limits, state)
+        if image is None:
+            return _opened(base, limits, _State(base.heap), bridges)
+        state = _state_of(image, base, limits)
+        try:
+            return _opened(base, limits, state, bridges)
+        except EngineFailure as error:
+            raise ImageError(f"the image cannot be opened: {error}") from error
+
+
+def _opened(base: Base, limits: Limits, state: _State, bridges: BridgeSet) -> QuickJSRealm:
+    realm = QuickJSRealm(base, limits, state)
+    try:
         realm.bind(bridges)
-        return realm
+    except BaseException:
+        realm.guest.close()
+        raise
+    return realm
 
 
 @attrs.frozen
@@ -105,8 +123,12 @@ class QuickJSRealm(Realm):
         arguments = bind_arguments(bridges, self.limits)
         bound = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
         if bound != self._bound:  # else the restored guest knows
-            self._trusted("bind", *arguments, undo=undo)
+            self._trusted("bind", *arguments, undo=undo, seconds=self._bind_seconds)
             self._bound = bound
+
+    @property
+    def _bind_seconds(self) -> float:
+        return min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
 
     def start(self, cell: Cell) -> Execution:
         if cell.language is not None and cell.language not in _LANGUAGES:
@@ -140,12 +162,23 @@ class QuickJSRealm(Realm):
         return Image(QuickJSEngine.name, self.base.id, data)
 
     def values(self) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = json.loads(self._read("values", seconds=_EXPORT_SECONDS))
+        values: Mapping[str, Any] = self._told("values", dict, _EXPORT_SECONDS)
         return values
 
     def names(self) -> Sequence[str]:
-        names: Sequence[str] = json.loads(self._read("names"))
+        names: Sequence[str] = self._told("names", list)
         return names
+
+    def _told(self, command: str, kind: type, seconds: float | None = None) -> Any:
+        """What a command gives that changes nothing."""
+        text = self._read(command, seconds)
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise EngineFailure(f"the guest's {command} cannot be read: {error}") from error
+        if not isinstance(told, kind):
+            raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")
+        return told
 
     def _read(self, command: str, seconds: float | None = None) -> str:
         """Run a command that changes nothing; what it leaves in memory is undone, too.
@@ -249,7 +282,7 @@ class QuickJSRealm(Realm):
         if before is None:
             before = self._before() if undo else self.base.heap
         with guest.runtime.ticker:
-            guest.set_time(seconds or self.limits.cpu_seconds)
+            guest.set_time(seconds or self.limits.cpu_seconds or _KERNEL_SECONDS)
             try:
                 return self.dispatch(*command)
             except (Trapped, OutOfRoom) as error:

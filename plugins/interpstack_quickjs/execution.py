@@ -20,6 +20,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError, load, prepare
+from interpstack.guests.javascript.drained import read_drained
 from interpstack.guests.javascript.exchange import (
     answer_text,
     drained_progress,
@@ -50,6 +51,8 @@ MAX_MEMORY: Final = 2**32 - 65536
 UNDONE: Final = "what this cell did to variables is undone"
 #: Seconds that leftovers of an aborted cell may take to wind down before they are undone.
 _WIND_DOWN_SECONDS: Final = 0.05
+#: Seconds that the kernel may take to tell what a cell has queued, which takes milliseconds.
+_DRAIN_SECONDS: Final = 2.0
 #: What QuickJS throws where memory ends: anywhere, in a regex that runs, in one that is compiled.
 _OUT_OF_MEMORY: Final = (
     ("InternalError", "out of memory"),
@@ -109,13 +112,15 @@ class QuickJSExecution(Execution):
             if guest.interrupted:
                 self._ended = True
                 return Progress(exhausted=True, cpu_seconds=spent)
-            guest.set_time(None)
+            guest.set_time(_DRAIN_SECONDS)
             try:
                 if not guest.has_room():
                     return self._overfull(spent)
                 return self._settled(self._realm.dispatch("drain"), spent)
             except OutOfRoom:
                 return self._overfull(spent)
+            except Trapped as trap:
+                return self._recover(trap, spent)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
@@ -209,7 +214,7 @@ class QuickJSExecution(Execution):
         return progress
 
     def _progress(self, text: str, spent: float) -> Progress:
-        drained = json.loads(text)
+        drained = read_drained(text)
         self._importing = bool(drained["importing"])
         self._idle = drained["idle"]
         completion = self._completion(drained["completion"])

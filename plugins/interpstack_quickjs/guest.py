@@ -24,6 +24,7 @@ from interpstack.guests.javascript.cells import Clock
 from interpstack.guests.javascript.wasm import TICK_SECONDS
 from interpstack_quickjs.instance import Instance
 from interpstack_quickjs.runtime import current, guest_runtime
+from interpstack_quickjs.ticks import ASKS
 
 __all__ = ["Guest", "Heap", "OutOfRoom", "OutOfTime", "Trapped", "Workspace"]
 
@@ -32,10 +33,12 @@ STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
-#: Wall time a guest may take for its CPU time before the instance is stopped for good.
-_WALL_FACTOR: Final = 3
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
-_GRACE_SECONDS: Final = 1.0
+_GRACE_SECONDS: Final = 0.5
+#: Ticks that a builtin may go on after it was interrupted from another thread.
+_GRACE_TICKS: Final = 5
+#: Wall time a guest may take for its CPU time, where that cannot be looked at while it runs.
+_WALL_FACTOR: Final = 3
 #: Size of the block for passing data; longer data is allocated each time.
 WORKSPACE_BYTES: Final = 65536
 #: Bytes at its start for handles.
@@ -44,14 +47,16 @@ _SLOTS_BYTES: Final = 64
 _HEADROOM: Final = 256 * 1024
 
 
-class Trapped(Exception):
+class Trapped(EngineFailure):
     """The instance was stopped in the middle; its heap can no longer be trusted.
 
     Attributes:
         code: wasmtime's reason, `None` if it gave none.
+        late: The host stopped it, since its time was up.
     """
 
-    def __init__(self, trap: wasmtime.Trap | wasmtime.WasmtimeError) -> None:
+    def __init__(self, trap: wasmtime.Trap | wasmtime.WasmtimeError, late: bool = False) -> None:
+        self.late = late
         self.code = trap.trap_code if isinstance(trap, wasmtime.Trap) else None
         super().__init__(str(trap).partition("\n")[0])
 
@@ -64,7 +69,7 @@ class Trapped(Exception):
     @property
     def by_clock(self) -> bool:
         """Whether the guest overran its CPU limit inside a builtin."""
-        return self.code is wasmtime.TrapCode.INTERRUPT
+        return self.late or self.code is wasmtime.TrapCode.INTERRUPT
 
 
 class OutOfTime(Exception):
@@ -127,7 +132,8 @@ class Guest(Clock):
         #: Called now and then while guest code runs.
         self.on_step: Callable[[Guest], None] | None = None
         self._deadline: float | None = None
-        self._interrupt = False
+        self._interrupt = self._late = False
+        self._ticks = 0  # since it was interrupted
         self.interrupted = False
         self._held: Instance | None = instance or Instance(self.runtime)
         self._held.limit_memory(memory_bytes)
@@ -233,16 +239,23 @@ class Guest(Clock):
 
     def set_time(self, cpu_seconds: float | None) -> None:
         """Start the clock: guest code may compute this long from now on in this thread."""
-        self.interrupted = False
+        self.interrupted = self._late = False
         self._interrupt = False
-        if cpu_seconds is None:
-            self._deadline = None
-            self._instance.store.set_epoch_deadline(10**9)
-            return
-        self._deadline = time.thread_time() + cpu_seconds
-        # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
-        ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS
-        self._instance.store.set_epoch_deadline(int(ticks) + 1)
+        self._ticks = 0
+        self._deadline = None if cpu_seconds is None else time.thread_time() + cpu_seconds
+        ticks = 1.0 if ASKS else 10**9
+        if cpu_seconds is not None and not ASKS:
+            # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
+            ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS + 1
+        self._instance.store.set_epoch_deadline(int(ticks))
+
+    def tick(self) -> bool:
+        """Whether the instance must be stopped now, in the middle; see `ask_each_tick`."""
+        if self._interrupt:
+            self._ticks += 1
+        late = self._deadline is not None and time.thread_time() > self._deadline + _GRACE_SECONDS
+        self._late = late or self._ticks > _GRACE_TICKS
+        return self._late
 
     def interrupt(self) -> None:
         """Stop guest code that runs in another thread, as if its time were up."""
@@ -282,7 +295,7 @@ class Guest(Clock):
         try:
             return function(*args)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-            raise Trapped(error) from None
+            raise Trapped(error, self._late) from None
         finally:
             current.guest = previous
 

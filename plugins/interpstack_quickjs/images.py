@@ -4,12 +4,17 @@ Two heaps of one conversation have most of their difference in common. So an ima
 uncompressed, and each stretch of memory says where it lies: whoever stores images of one session
 one after another can store what changed between two. See `interpstack_persistence.records`.
 
-Layout: `IQJ2`, the length of a JSON header (4 bytes, little endian), the header, then stretches,
-each its start and length (4 bytes each, both in words of 4 bytes) and its bytes.
+Layout: `IQJ3`, a checksum of the rest (16 bytes), the length of a JSON header (4 bytes, little
+endian), the header, then stretches, each its start and length (4 bytes each, both in words of 4
+bytes) and its bytes. Images of the earlier form `IQJ2` lack the checksum.
+
+The checksum finds accidents. Who forges an image can make a right one, so nothing relies on what
+such an image holds: memory that makes no sense stops the guest, not the host.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import struct
@@ -21,10 +26,14 @@ import attrs
 from interpstack import ImageError
 from interpstack_quickjs.guest import Heap
 
-__all__ = ["compared", "pack", "unpack"]
+__all__ = ["SEAL_BYTES", "compared", "pack", "sealed", "unpack"]
 
-_MAGIC: Final = b"IQJ2"
-_HEAD: Final = struct.Struct("<4sI")
+_MAGIC: Final = b"IQJ3"
+_UNSEALED: Final = b"IQJ2"
+_DIGEST_BYTES: Final = 16
+#: What stands before that which the checksum covers.
+SEAL_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
+_LENGTH: Final = struct.Struct("<I")
 _STRETCH: Final = struct.Struct("<II")
 #: Sizes in which memory is compared: most of a heap is as it was, so look at large parts first.
 _PART: Final = 65536
@@ -55,10 +64,15 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
         heap = compared(heap, base)
     header = {"size": heap.size, "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
-    parts = [_HEAD.pack(_MAGIC, len(head)), head]
+    parts = [_LENGTH.pack(len(head)), head]
     for start, data in heap.differences:
         parts += (_STRETCH.pack(start // _WORD, len(data) // _WORD), data)
-    return b"".join(parts)
+    return sealed(b"".join(parts))
+
+
+def sealed(body: bytes) -> bytes:
+    """An image: what it says, behind its checksum."""
+    return b"".join((_MAGIC, _digest(body), body))
 
 
 def compared(heap: Heap, base: Heap) -> Heap:
@@ -150,11 +164,10 @@ def _in_words(block: int, first: int, last: int) -> Span:
 
 
 def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
-    magic, length = _HEAD.unpack_from(data)
-    if magic != _MAGIC:
-        raise ValueError("it is no QuickJS image")
-    start = _HEAD.size + length
-    header = json.loads(data[_HEAD.size : start])
+    body = _opened(data)
+    (length,) = _LENGTH.unpack_from(data, body)
+    start = body + _LENGTH.size + length
+    header = json.loads(data[body + _LENGTH.size : start])
     size, stack, extra = (header[key] for key in ("size", "stack", "extra"))
     if type(size) is not int or size % _WASM_PAGE or not len(base.memory) <= size <= max_bytes:
         raise ValueError(f"its size is out of range: {size}")
@@ -164,6 +177,21 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
         raise ValueError("it has no extra data")  # noqa: TRY004 - told as damage, like the rest
     differences = tuple(_parse(data, start, size))
     return attrs.evolve(base, stack_pointer=stack, size=size, differences=differences), extra
+
+
+def _opened(data: bytes) -> int:
+    """Where in the data an image begins to speak, once its checksum was verified."""
+    if data.startswith(_UNSEALED):
+        return len(_UNSEALED)
+    if not data.startswith(_MAGIC):
+        raise ValueError("it is no QuickJS image")
+    if _digest(memoryview(data)[SEAL_BYTES:]) != data[len(_MAGIC) : SEAL_BYTES]:
+        raise ValueError("its checksum does not fit")
+    return SEAL_BYTES
+
+
+def _digest(body: bytes | memoryview) -> bytes:
+    return hashlib.sha256(body).digest()[:_DIGEST_BYTES]
 
 
 def _parse(data: bytes, at: int, size: int) -> Iterator[tuple[int, bytes]]:

@@ -18,6 +18,7 @@ import wasmtime
 from interpstack import EngineFailure
 from interpstack_quickjs.exports import raw_call
 from interpstack_quickjs.runtime import GuestRuntime
+from interpstack_quickjs.ticks import ask_each_tick
 
 __all__ = ["Instance", "Spares", "spares"]
 
@@ -35,6 +36,7 @@ class Instance:
     def __init__(self, runtime: GuestRuntime) -> None:
         self.store = wasmtime.Store(runtime.engine)
         self.store.set_epoch_deadline(10**9)
+        ask_each_tick(self.store)
         try:
             instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:

@@ -310,7 +310,10 @@ class Realm(abc.ABC):
         return 0
 
     def image(self) -> Image:
-        """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell."""
+        """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.
+
+        The image carries a checksum, so that an accident to it is found before it is opened.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no images")
 
     def resume(self, before: Image | None = None) -> Execution:

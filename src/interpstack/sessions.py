@@ -212,7 +212,10 @@ class Session:
         """
         expect(image, Image, "restore takes an Image, as image() gives it")
         async with self._exclusive():
-            await self._replace(image, None)
+            try:
+                await self._replace(image, None)
+            except EngineFailure as error:
+                raise ImageError(f"the image cannot be opened: {error}") from error
 
     async def restore_state(self, state: SessionState) -> tuple[str, ...]:
         """Replace the state by one taken earlier, by this engine or another.
@@ -424,7 +427,9 @@ class Session:
         image = None if self._image is None else expanded(self._image)
         try:
             realm = await self._opened(bridges, image)
-        except ImageError as error:
+        except (ImageError, EngineFailure) as error:
+            if image is None:
+                raise
             self._notices.append(f"The state of earlier cells could not be restored: {error}")
             realm = await self._opened(bridges)
         self._image = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from interpstack import Engine
 from interpstack.testing import JAVASCRIPT, EngineConformance
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.images import SEAL_BYTES, sealed
 
 
 class TestQuickJS(EngineConformance):
@@ -12,3 +15,6 @@ class TestQuickJS(EngineConformance):
 
     def make_engine(self) -> Engine:
         return QuickJSEngine()
+
+    def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
+        return sealed(change(data[SEAL_BYTES:]))

@@ -236,6 +236,29 @@ async def test_an_image_that_cannot_be_opened_is_told_and_the_session_goes_on(
     assert (await session.eval("3")).notices == ()
 
 
+async def test_an_image_that_breaks_the_engine_is_given_up(
+    make_stack: Make, imaging_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(engine=imaging_engine)
+    session, other = stack.session("k"), stack.session("other")
+    await session.eval("x = 1")
+    image = await session.image()
+    await session.hibernate()
+    opens = imaging_engine.open
+
+    def breaks(limits: Any, bridges: Any, image: Any = None) -> Any:
+        if image is not None:
+            raise EngineFailure("it broke")
+        return opens(limits, bridges)
+
+    monkeypatch.setattr(imaging_engine, "open", breaks)
+    outcome = await session.eval("2")
+    assert (outcome.text, len(outcome.notices)) == ("2", 1)
+    assert (await session.eval("3")).notices == ()
+    with pytest.raises(ImageError, match="the image cannot be opened: it broke"):
+        await other.restore(image)
+
+
 # -- state -----------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from interpstack import (
     Turn,
 )
 from interpstack.testing import FakeEngine
+from interpstack_durable.forms import VERSION
+from interpstack_durable.suspensions import read_suspension
 
 
 class Waits(Exception):
@@ -433,3 +436,46 @@ async def test_what_was_refused_is_refused_again(host: Host) -> None:
     told = "made,made,BudgetExceeded,BudgetExceeded"
     assert (await host.run(source, Account(account.budget))).text == told
     assert host.done == [1, 2]
+
+
+# -- what is stored may be damaged ---------------------------------------------------------
+
+_SUSPENSION: dict[str, Any] = {
+    "version": VERSION,
+    "image": ["quickjs", "base", "AAAA"],
+    "steps": 1,
+    "asked": [[1, "kit.gated", {"n": 1}, True]],
+    "open": [],
+    "made": {"kit.gated": 1},
+    "before": 0,
+    "console": [["said", 0]],
+    "cpu_seconds": 0.5,
+}
+_DAMAGED = {
+    "image": [None, [], ["quickjs", "base", "A"], ["quickjs", 1, "AAAA"], "abc"],
+    "steps": ["x", None],
+    "asked": [1, [1], [["1", "kit.gated", 1, True]], [[1, 2, 3, True]], [[1, "x", 1]]],
+    "open": ["x"],
+    "made": [[], {"kit.gated": "x"}],
+    "before": [None],
+    "console": [["x"], [[1, 1]]],
+    "cpu_seconds": ["x"],
+}
+
+
+def test_suspensions_are_read() -> None:
+    found = read_suspension(json.dumps(_SUSPENSION))
+    assert found is not None
+    assert (found.steps, found.made, found.console) == (1, {"kit.gated": 1}, (("said", 0),))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in _DAMAGED.items() for value in values]
+)
+def test_damaged_suspensions_are_as_good_as_none(name: str, value: Any) -> None:
+    assert read_suspension(json.dumps({**_SUSPENSION, name: value})) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1", "{", "[" * 100_000, "{}"])
+def test_nonsense_is_no_suspension(text: str) -> None:
+    assert read_suspension(text) is None

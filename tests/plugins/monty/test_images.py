@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from interpstack import (
     BridgeSet,
     Cell,
+    EngineFailure,
+    Image,
     ImageError,
     InterpreterStack,
     Limits,
@@ -21,6 +24,7 @@ from interpstack import (
 )
 from interpstack_monty import workers
 from interpstack_monty.engine import MontyEngine
+from interpstack_monty.images import opened, sealed
 
 Offer = Callable[..., BridgeSet]
 
@@ -205,3 +209,65 @@ async def test_more_cells_can_wait_than_there_are_processes(
         cells = [s.eval(f"await wait(n={n})") for n, s in enumerate(sessions)]
         outcomes = await asyncio.gather(*cells)
     assert [outcome.text for outcome in outcomes] == [str(n) for n in range(12)]
+
+
+def _reading(image: Image, change: Callable[[dict[str, Any]], None], dump: bytes = b"") -> Image:
+    """The image with another head behind a right checksum."""
+    body = opened(image.data)
+    size = 4 + int.from_bytes(body[:4], "big")
+    head = json.loads(body[4:size])
+    change(head)
+    text = json.dumps(head).encode()
+    data = sealed(len(text).to_bytes(4, "big") + text + (dump or body[size:]))
+    return attrs.evolve(image, data=data)
+
+
+HEADS: dict[str, dict[str, Any]] = {
+    "no dump": {"dump": "x"},
+    "more than there is": {"dump": 10**9},
+    "less than nothing": {"dump": -1},
+    "names": {"names": [1]},
+    "bound": {"bound": None},
+    "roots": {"roots": {"a": 1}},
+    "lost": {"lost": {"a": 1}},
+    "kept": {"kept": []},
+    "limits": {"limits": ["a", "b"]},
+    "running": {"running": 1},
+    "a cell without anything": {"running": {"cell": "mine"}},
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS.keys())
+def test_forged_heads_are_refused(engine: MontyEngine, offer: Offer, head: dict[str, Any]) -> None:
+    image = engine.open(Limits(), offer()).image()
+    with pytest.raises(ImageError, match=r"damaged|cut short"):
+        engine.open(Limits(), offer(), _reading(image, lambda told: told.update(head)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("clock", [1e300, 0]), ("clock", ["x"]), ("open", [1]), ("timers", "x"), ("next", -1),
+     ("spent", float("inf")), ("blocked", "x"), ("text", None), ("cell", 1)],
+)  # fmt: skip
+def test_forged_cells_are_refused(
+    engine: MontyEngine, offer: Offer, name: str, value: object
+) -> None:
+    realm = engine.open(Limits(), offer())
+    start(realm, MANY)
+    image = realm.image()
+    realm.close()
+    forged = _reading(image, lambda told: told["running"].update({name: value}))
+    with pytest.raises(ImageError, match="damaged"):
+        engine.open(Limits(), offer(), forged)
+
+
+def test_a_dump_that_expands_without_end_is_not_expanded(
+    engine: MontyEngine, offer: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interpstack_monty.images._MAX_BYTES", 2**20)
+    bomb = zlib.compress(bytes(2**21))
+    image = engine.open(Limits(), offer()).image()
+    forged = _reading(image, lambda told: told.update(dump=len(bomb), packed=True), bomb)
+    realm = engine.open(Limits(), offer(), forged)
+    with pytest.raises(EngineFailure, match="expands without end"):
+        start(realm, "1")

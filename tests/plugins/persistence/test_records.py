@@ -23,6 +23,7 @@ from interpstack import (
     SessionState,
 )
 from interpstack.testing import PersistenceConformance
+from interpstack_persistence.payloads import unpack_payload
 from interpstack_persistence.records import _covered
 
 STACK = InterpreterStack(plugins=["persistence"])
@@ -409,3 +410,10 @@ async def test_a_session_goes_through_a_record() -> None:
     async with STACK.session() as session:
         assert await session.restore_state(mode(signing_key=KEY).load(record, "owner")) == ()
         assert (await session.eval("add(1)")).text == "6"
+
+
+def test_values_larger_than_any_that_are_stored_are_not_parsed() -> None:
+    text = b"[" * (16 * 2**20 + 1)
+    payload = struct.pack("<III", 0, 0, len(text)) + text
+    with pytest.raises(RecordRejected, match="its values have more than"):
+        unpack_payload(payload)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -316,6 +318,30 @@ def test_builtins_that_do_not_poll_are_stopped(
         guest.evaluate("Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)")
     assert caught.value.by_clock
     assert not caught.value.by_recursion
+
+
+_ENDLESS = "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)"  # asks nobody
+
+
+def test_what_asks_nobody_is_stopped_by_the_time_it_computes(guest: Guest) -> None:
+    guest.set_time(0.3)
+    begun = time.thread_time()
+    with guest.runtime.ticker, pytest.raises(Trapped) as caught:
+        guest.evaluate(_ENDLESS)
+    assert caught.value.by_clock
+    assert time.thread_time() - begun < 1.5  # of this thread alone, however busy the machine is
+
+
+def test_what_asks_nobody_is_interrupted(guest: Guest) -> None:
+    guest.set_time(60)
+    begun = time.thread_time()
+    timer = threading.Timer(0.1, guest.interrupt)
+    timer.start()
+    with guest.runtime.ticker, pytest.raises(Trapped) as caught:
+        guest.evaluate(_ENDLESS)
+    timer.join()
+    assert caught.value.by_clock
+    assert time.thread_time() - begun < 20
 
 
 def test_recursion_traps(guest: Guest) -> None:

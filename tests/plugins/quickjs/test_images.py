@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interpstack import BridgeSet, Cell, Image, ImageError, Limits
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import Heap, Workspace
-from interpstack_quickjs.images import pack, unpack
+from interpstack_quickjs.images import SEAL_BYTES, pack, sealed, unpack
 
 _PAGE = 65536
 _SPACE = Workspace(0, 0)
@@ -104,17 +104,31 @@ def test_truncated(length: int) -> None:
 def test_flipped_bytes(at: int, flip: int) -> None:
     data = bytearray(_GOOD)
     data[at] ^= flip
+    with pytest.raises(ImageError, match=r"checksum does not fit|no QuickJS image"):
+        unpack(bytes(data), _BASE, _LIMIT)
+
+
+@given(st.integers(SEAL_BYTES, len(_GOOD) - 1), st.integers(1, 255))
+@settings(max_examples=400)
+def test_flipped_bytes_behind_a_right_checksum(at: int, flip: int) -> None:
+    data = bytearray(_GOOD[SEAL_BYTES:])
+    data[at - SEAL_BYTES] ^= flip
     try:
-        heap, extra = unpack(bytes(data), _BASE, _LIMIT)
+        heap, extra = unpack(sealed(bytes(data)), _BASE, _LIMIT)
     except ImageError:
         return
     assert len(_memory(heap)) == heap.size <= _LIMIT
     assert isinstance(extra, dict)
 
 
+def test_images_of_the_earlier_form_can_be_read() -> None:
+    heap, extra = unpack(b"IQJ2" + _GOOD[SEAL_BYTES:], _BASE, _LIMIT)
+    assert (heap, extra) == unpack(_GOOD, _BASE, _LIMIT)
+
+
 @given(st.binary(max_size=200))
 def test_nonsense(data: bytes) -> None:
-    for candidate in (data, b"IQJ2" + data):
+    for candidate in (data, b"IQJ2" + data, b"IQJ3" + data, sealed(data)):
         with pytest.raises(ImageError):
             unpack(candidate, _BASE, _LIMIT)
 
@@ -123,7 +137,7 @@ def _forge(*stretches: tuple[int, int, bytes], **header: Any) -> bytes:
     head = {"size": 2 * _PAGE, "stack": 1000, "extra": {}, **header}
     text = json.dumps({k: v for k, v in head.items() if v is not ...}).encode()
     parts = [struct.pack("<II", start, length) + data for start, length, data in stretches]
-    return struct.pack("<4sI", b"IQJ2", len(text)) + text + b"".join(parts)
+    return sealed(struct.pack("<I", len(text)) + text + b"".join(parts))
 
 
 def test_the_forger_can_be_right() -> None:
@@ -164,7 +178,7 @@ def test_forged_stretches(stretch: tuple[int, int, bytes]) -> None:
 def test_a_deeply_nested_header() -> None:
     text = b'{"size":' + b"[" * 100_000
     with pytest.raises(ImageError):
-        unpack(struct.pack("<4sI", b"IQJ2", len(text)) + text, _BASE, _LIMIT)
+        unpack(sealed(struct.pack("<I", len(text)) + text), _BASE, _LIMIT)
 
 
 # -- images of realms ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import posixpath
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -29,6 +30,9 @@ _COMPILED: Final = {
 }
 #: Bytes of sources in one image.
 _MAX_STORED: Final = 64 * 2**20
+#: Bundles in one image; a cell may import a thousand modules.
+_MAX_BUNDLES: Final = 100_000
+_STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class ModuleTable:
@@ -118,14 +122,23 @@ def _candidates(path: str) -> Iterator[str]:
 
 
 def _parse(stored: str) -> list[dict[str, str | None]]:
+    unpacker = zlib.decompressobj()
     try:
-        data = zlib.decompressobj().decompress(base64.b64decode(stored), _MAX_STORED)
+        data = unpacker.decompress(base64.b64decode(stored), _MAX_STORED)
+        if unpacker.unconsumed_tail or _containers(data) > _MAX_BUNDLES:
+            raise ValueError("its modules are too many, or too large")
         bundles: Any = json.loads(data)
-    except zlib.error as error:
+    except (zlib.error, RecursionError) as error:
         raise ValueError(str(error)) from error
     if not isinstance(bundles, list) or not all(_is_bundle(bundle) for bundle in bundles):
         raise ValueError("its modules have another form")
     return bundles
+
+
+def _containers(data: bytes) -> int:
+    """How many lists and objects a JSON text makes: each takes more memory than it has text."""
+    bare = _STRINGS.sub(b"", data)
+    return bare.count(b"[") + bare.count(b"{")
 
 
 def _is_bundle(value: Any) -> bool:

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
 
+import attrs
 import pytest
 
 from interpstack.bridges import BridgeSet
 from interpstack.engine import Capability, Cell, Image, Settlement
-from interpstack.errors import ImageError
+from interpstack.errors import ConfigurationError, EngineFailure, ImageError
 from interpstack.limits import Limits
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import CPU_SECONDS, EngineKit, bridge_set, finish, poll
+from interpstack.testing.conformance.kit import (
+    CPU_SECONDS,
+    PATIENCE,
+    EngineKit,
+    bridge_set,
+    finish,
+    poll,
+)
 
 __all__ = ["ForeignImageTests", "ImageTests", "SuspensionTests"]
+
+
+#: Images that are damaged, and those that are forged.
+_ACCIDENTS: Final = 40
+_FORGERIES: Final = 40
+
+
+def damage(data: bytes, seed: int) -> bytes:
+    """The data with some bits and bytes of it changed; never as it was."""
+    chance = random.Random(seed)  # noqa: S311 - reproducible on purpose
+    damaged = bytearray(data)
+    while damaged == data:
+        for _ in range(chance.choice((1, 1, 2, 8, 64))):
+            at = chance.randrange(len(damaged))
+            match chance.randrange(4):
+                case 0:
+                    damaged[at] ^= 1 << chance.randrange(8)
+                case 1:
+                    damaged[at] = chance.randrange(256)
+                case 2:
+                    damaged[at : at + 4] = chance.randbytes(4)
+                case _:
+                    other = chance.randrange(len(damaged))
+                    damaged[at : at + 8] = damaged[other : other + 8]
+    return bytes(damaged)
 
 
 class ImageTests(EngineKit, area=Area.IMAGES):
@@ -52,6 +88,39 @@ class ImageTests(EngineKit, area=Area.IMAGES):
                 self.engine.open(Limits(), bridge_set(), Image(image.engine, image.base, data))
         with pytest.raises(ImageError):
             self.engine.open(Limits(), bridge_set(), Image("another", image.base, image.data))
+
+    def test_accidents_to_images_are_found(self) -> None:
+        image = self._stored()
+        for seed in range(_ACCIDENTS):
+            damaged = attrs.evolve(image, data=damage(image.data, seed))
+            with pytest.raises(ImageError):
+                self.engine.open(Limits(), bridge_set(), damaged).close()
+
+    def test_forged_images_do_no_harm(self) -> None:
+        image = self._stored()
+        for seed in range(_FORGERIES):
+            data = self.forged(image.data, partial(damage, seed=seed))
+            self.run(self._use(attrs.evolve(image, data=data)))
+        with self.session() as session:
+            self.eval(session, self.guest.store)
+            self.assert_usable(session)
+
+    async def _use(self, image: Image) -> None:
+        """Use what claims to be an image: it is refused, or whatever cells do stays inside."""
+        limits = Limits(cpu_seconds=0.5, wall_seconds=PATIENCE)
+        session = self.stack(limits=limits).session()
+        try:
+            try:
+                await session.restore(image)
+            except ImageError:
+                return
+            for source in (self.guest.recall, self.guest.print_much, self.guest.request):
+                await session.eval_with_state(source)
+            for ask in (session.names, session.values, session.image):
+                with suppress(EngineFailure):
+                    await ask()
+        finally:
+            await session.aclose()
 
     def test_images_of_another_build_are_refused(self) -> None:
         image = self._stored()
@@ -123,6 +192,25 @@ class SuspensionTests(EngineKit, area=Area.SUSPENSION):
         second.close()
         assert completion is not None
         assert (completion.error, completion.text) == (None, "later")
+
+    def test_forged_images_of_suspended_cells_do_no_harm(self) -> None:
+        with self.realm() as first:
+            (request,) = poll(first.start(Cell(source=self.guest.request, seed=1))).requests
+            image = first.image()
+        for seed in range(_FORGERIES):
+            data = self.forged(image.data, partial(damage, seed=seed))
+            with suppress(ImageError, EngineFailure, ConfigurationError):
+                self._go_on(attrs.evolve(image, data=data), Settlement(request.id, "42"))
+
+    def _go_on(self, image: Image, answer: Settlement) -> None:
+        realm = self.engine.open(Limits(cpu_seconds=0.5), bridge_set(), image)
+        try:
+            execution = realm.resume()
+            execution.settle([answer])
+            if execution.poll(1e9, 0.5).completion is None:
+                execution.abort("it does not end")
+        finally:
+            realm.close()
 
     def test_suspension_needs_images(self) -> None:
         assert Capability.IMAGES in self.engine.capabilities

@@ -6,7 +6,7 @@ import abc
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
@@ -60,6 +60,18 @@ class EngineKit(abc.ABC):
     @abc.abstractmethod
     def make_engine(self) -> Engine:
         """The engine under test, new. One serves all tests of the class, and is then closed."""
+
+    def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
+        """An image's data after a change that its checksum does not show.
+
+        Engines whose images carry a checksum replace this: whoever can write to a store can
+        make a right checksum, too.
+
+        Args:
+            data: Of an image.
+            change: Gives what is to stand in place of some bytes.
+        """
+        return change(data)
 
     # -- pytest ----------------------------------------------------------------------------
 

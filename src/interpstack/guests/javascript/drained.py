@@ -1,0 +1,77 @@
+"""Reads what the kernel says it did, where the guest's memory may be damaged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from interpstack.errors import EngineFailure
+
+__all__ = ["read_drained"]
+
+_COMPLETION: Final = {
+    "text": str,
+    "omitted": int,
+    "exact": bool,
+    "handle": bool,
+    "undefined": bool,
+}
+_ERROR: Final = {"name": str, "message": str, "stack": str}
+
+
+def read_drained(text: str) -> dict[str, Any]:
+    """The kernel's answer to `drain` or `end`.
+
+    Raises:
+        EngineFailure: It is not what the kernel answers.
+    """
+    try:
+        drained = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EngineFailure(f"the guest's memory is damaged: {error}") from error
+    if not _is_sound(drained):
+        raise EngineFailure("the guest's memory is damaged: its kernel answers something else")
+    return dict(drained)
+
+
+def _is_sound(drained: Any) -> bool:
+    return (
+        isinstance(drained, dict)
+        and _all(drained.get("calls"), _is_call)
+        and _all(drained.get("requests"), _is_request)
+        and _all(drained.get("cancelled"), _is_id)
+        and type(drained.get("importing")) is int
+        and type(drained.get("idle")) is bool
+        and _is_completion(drained.get("completion", 0))
+    )
+
+
+def _all(items: Any, accepts: Any) -> bool:
+    return type(items) is list and all(map(accepts, items))
+
+
+def _is_call(item: Any) -> bool:
+    return type(item) is list and len(item) == 2 and type(item[0]) is str
+
+
+def _is_request(item: Any) -> bool:
+    return (
+        type(item) is list
+        and 3 <= len(item) <= 4
+        and _is_id(item[0])
+        and type(item[1]) is str
+        and (len(item) == 3 or type(item[3]) is bool)
+    )
+
+
+def _is_id(item: Any) -> bool:
+    return type(item) is int and 0 < item < 2**53
+
+
+def _is_completion(told: Any) -> bool:
+    if told is None:
+        return True
+    if type(told) is not dict:
+        return False
+    shape, part = (_ERROR, told["error"]) if "error" in told else (_COMPLETION, told)
+    return type(part) is dict and all(type(part.get(key)) is kind for key, kind in shape.items())
