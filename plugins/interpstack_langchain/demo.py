@@ -21,9 +21,11 @@ from rich.table import Table
 from rich.text import Text
 
 import interpstack
-from interpstack_langchain.demo_files import MAX_FILES, folder_tools
+from interpstack import ConfigurationError
+from interpstack_langchain.demo_files import MAX_FILES, LeftOut, folder_tools
 from interpstack_langchain.demo_model import ScriptedModel
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
+from interpstack_langchain.terminal import plain
 
 __all__ = ["Tally", "command", "run_demo"]
 
@@ -45,6 +47,7 @@ class Tally:
         chars_read: Characters that code got from those calls.
         chars_seen: Characters of results the model got to read.
         answer: Its last message.
+        left_out: Files that were not counted.
     """
 
     model_turns: int = 0
@@ -53,6 +56,7 @@ class Tally:
     chars_read: int = 0
     chars_seen: int = 0
     answer: str = ""
+    left_out: list[LeftOut] = attrs.field(factory=list)
 
 
 @click.command()
@@ -73,9 +77,18 @@ def command(folder: Path | None, model: str | None) -> None:
     """
     folder = (folder or Path(interpstack.__file__).parent).resolve()
     console = Console()
-    tally = run_demo(folder, _chat_model(model), console)
+    chosen = _chat_model(model)
+    try:
+        tally = run_demo(folder, chosen, console)
+    except Exception as error:
+        if model is None:  # the scripted one calls nobody
+            raise
+        raise ConfigurationError(
+            f"--model {model!r} did not answer: {_cause(error)}; check the network, the model's "
+            "name and its API key"
+        ) from error
     if not tally.answer:
-        raise click.ClickException("the model gave no answer; try again, or another --model")
+        raise ConfigurationError("the model gave no answer; try again, or another --model")
 
 
 def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
@@ -94,7 +107,10 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
         backend=FilesystemBackend(root_dir=folder, virtual_mode=True),
         middleware=[
             CodeInterpreterMiddleware(
-                ptc=[tool.name for tool in tools], max_ptc_calls=MAX_FILES + 100, timeout=30.0
+                ptc=[tool.name for tool in tools],
+                max_ptc_calls=MAX_FILES + 100,
+                max_result_chars=50_000,
+                timeout=30.0,
             )
         ],
     )
@@ -109,7 +125,9 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
             else:
                 for message in _messages(data):
                     _show_message(message, tally, console)
-    console.print(Markdown(tally.answer))
+    console.print(Markdown(plain(tally.answer)))
+    for one in tally.left_out:
+        console.print(Text(plain(f"Left out: {one}"), "yellow"))
     console.print(_summary(tally, time.monotonic() - begun))
     return tally
 
@@ -122,11 +140,25 @@ def _chat_model(name: str | None) -> BaseChatModel:
     try:
         model: BaseChatModel = init_chat_model(name)
     except Exception as error:
-        raise click.ClickException(
-            f"--model {name!r} cannot be used: {error}. Give it as provider:name, install the "
-            "provider's LangChain package and set its API key."
+        raise ConfigurationError(
+            f"--model {name!r} cannot be used: {_cause(error)}; give it as provider:name, install "
+            "the provider's LangChain package and set its API key"
         ) from error
     return model
+
+
+def _cause(error: BaseException) -> str:
+    """What went wrong, and what that came from, on one line."""
+    told = [_line(error)]
+    while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
+        line = _line(error)
+        told += [] if any(line in earlier for earlier in told) else [line]
+    return " <- ".join(told[:3])
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text:.300}" if text else type(error).__name__
 
 
 def _messages(update: Any) -> Iterator[Any]:
@@ -141,7 +173,7 @@ def _show_call(event: Any, tally: Tally, live: Live) -> None:
     if event["phase"] == "start":
         tally.inner_calls += 1
     live.update(
-        Text(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}", "dim")
+        Text(plain(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}"), "dim")
     )
 
 
@@ -153,10 +185,17 @@ def _show_message(message: Any, tally: Tally, console: Console) -> None:
             code = call["args"].get("code")
             if code is not None:
                 tally.evals += 1
-                console.print(Syntax(code.strip(), "javascript", background_color="default"))
+                console.print(_shown_code(code))
     elif isinstance(message, ToolMessage):
         tally.chars_seen += len(message.text)
-        console.print(Text(message.text, "green" if message.status == "success" else "red"))
+        colour = "green" if message.status == "success" else "red"
+        console.print(Text(plain(message.text), colour))
+
+
+def _shown_code(code: str) -> Syntax:
+    """All of the code: long lines go on in the next one."""
+    shown = plain(code.strip())
+    return Syntax(shown, "javascript", background_color="default", word_wrap=True)
 
 
 def _summary(tally: Tally, seconds: float) -> Table:

@@ -1,5 +1,5 @@
 // List the folder, then read all of its files, fifty at a time.
-const files = await tools.listFiles();
+const {files} = await tools.listFiles();
 const figures = [], words = new Map();
 for (let i = 0; i < files.length; i += 50) {
   const batch = files.slice(i, i + 50);

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
 from langchain_core.tools import BaseTool, tool
 
 if TYPE_CHECKING:
     from interpstack_langchain.demo import Tally
 
-__all__ = ["MAX_FILES", "folder_tools"]
+__all__ = ["MAX_FILES", "LeftOut", "folder_tools", "survey"]
 
 #: Files that are listed at most.
 MAX_FILES: Final = 2000
 #: Bytes of the largest file that is listed.
 _MAX_BYTES: Final = 2**20
+#: Files and folders that are looked at, whatever they are.
+_MAX_ENTRIES: Final = 100_000
+#: Names that are told of what is left out for one reason.
+_NAMED: Final = 5
 _SKIPPED: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".tox"})
+
+
+@attrs.define
+class LeftOut:
+    """What is left out for one reason.
+
+    Attributes:
+        reason: Why.
+        count: How many there are.
+        examples: Paths of the first of them.
+    """
+
+    reason: str
+    count: int = 0
+    examples: list[str] = attrs.field(factory=list)
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.examples) else ""
+        return f"{self.reason}: {self.count} ({', '.join(self.examples)}{more})"
+
+
+def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any]], list[LeftOut]]:
+    """The text files of a folder, sorted by path, and all that is left out."""
+    listed: list[dict[str, Any]] = []
+    left_out: dict[str, LeftOut] = {}
+    for path, reason in _entries(folder):
+        name = path.relative_to(folder).as_posix()
+        reason = reason or _refusal(path)
+        if not reason and len(listed) >= max_files:
+            reason = f"beyond the first {max_files} files"
+        if not reason:
+            listed.append({"path": name, "bytes": path.stat().st_size})
+            continue
+        noted = left_out.setdefault(reason, LeftOut(reason))
+        noted.count += 1
+        if len(noted.examples) < _NAMED:
+            noted.examples.append(name)
+    return listed, list(left_out.values())
 
 
 def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
     """`list_files` and `read_text` for one folder; what they return is counted in `tally`."""
 
     @tool
-    def list_files() -> list[dict[str, Any]]:
-        """List the text files of the folder with their size; sorted by path."""
-        found: list[dict[str, Any]] = [
-            {"path": path.relative_to(folder).as_posix(), "bytes": path.stat().st_size}
-            for path in sorted(folder.rglob("*"))
-            if _is_listed(path, folder)
-        ][:MAX_FILES]
-        tally.chars_read += sum(len(str(entry)) for entry in found)
+    def list_files() -> dict[str, Any]:
+        """List the text files of the folder with their size, sorted by path, and what is left out.
+
+        The answer has `files`, of `path` and `bytes`, and `left_out`, of `reason`, `count` and
+        `examples`.
+        """
+        files, tally.left_out = survey(folder)
+        found = {"files": files, "left_out": [attrs.asdict(one) for one in tally.left_out]}
+        tally.chars_read += len(str(found))
         return found
 
     @tool
@@ -46,13 +92,46 @@ def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
     return [list_files, read_text]
 
 
-def _is_listed(path: Path, folder: Path) -> bool:
-    if _SKIPPED & set(path.relative_to(folder).parts) or path.is_symlink() or not path.is_file():
-        return False
-    if path.stat().st_size > _MAX_BYTES:
-        return False
+def _entries(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Files in the order of their paths, and folders that are not looked into with the reason."""
+    left = _MAX_ENTRIES
+    waiting = [folder]
+    while waiting:
+        at = waiting.pop()
+        try:
+            entries = sorted(os.scandir(at), key=lambda entry: entry.name, reverse=True)
+        except OSError as error:
+            yield at, f"folders that cannot be read ({error.strerror or type(error).__name__})"
+            continue
+        left -= len(entries)
+        if left < 0:
+            yield at, f"folders beyond the first {_MAX_ENTRIES} entries"
+            continue
+        for entry in reversed(entries):
+            path = Path(entry.path)
+            if not entry.is_dir(follow_symlinks=False):
+                yield path, ""
+            elif entry.name in _SKIPPED:
+                yield path, "folders of tools, not looked into"
+        waiting += [
+            Path(entry.path)
+            for entry in entries
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED
+        ]
+
+
+def _refusal(path: Path) -> str:
+    """Why a file is not listed; empty if it is."""
+    if path.is_symlink():
+        return "symbolic links"
+    if not path.is_file():
+        return "neither files nor folders"
     try:
+        if path.stat().st_size > _MAX_BYTES:
+            return f"larger than {_MAX_BYTES // 2**20} MiB"
         path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
-    return True
+    except OSError as error:
+        return f"files that cannot be read ({error.strerror or type(error).__name__})"
+    except UnicodeDecodeError:
+        return "no UTF-8 text"
+    return ""

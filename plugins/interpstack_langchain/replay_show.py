@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from rich.text import Text
 from interpstack_langchain.replay_evals import RecordedEval
 from interpstack_langchain.replay_run import Replay
 from interpstack_langchain.replay_timeline import Pause, RecordedCall, Timeline
+from interpstack_langchain.terminal import plain
 
 __all__ = ["Shown"]
 
@@ -81,11 +81,9 @@ class Shown:
         found, replay = self.found, self.replay
         where = f" in {found.namespace}" if found.namespace else ""
         head = (f"Eval {found.number}", "bold")
-        console.print(
-            Text.assemble(head, _plain(f"{where}, {found.began}, engine {replay.engine}"))
-        )
+        console.print(Text.assemble(head, plain(f"{where}, {found.began}, engine {replay.engine}")))
         if code:
-            source = _plain(found.code.strip())
+            source = plain(found.code.strip())
             console.print(
                 Syntax(source, replay.language, background_color="default", word_wrap=True)
             )
@@ -95,11 +93,11 @@ class Shown:
         else:
             console.print(Text("no calls are recorded", "dim"))
         colour = _COLOURS[replay.status]
-        console.print(Text.assemble((f"{replay.status}: ", colour), _plain(replay.text)))
+        console.print(Text.assemble((f"{replay.status}: ", colour), plain(replay.text)))
         for note in replay.notes:
-            console.print(Text.assemble(("Note: ", "yellow"), _plain(note)))
+            console.print(Text.assemble(("Note: ", "yellow"), plain(note)))
         if found.answer is not None and found.answer != replay.text:
-            console.print(Text.assemble(("recorded: ", "bold"), _plain(found.answer)))
+            console.print(Text.assemble(("recorded: ", "bold"), plain(found.answer)))
         console.print()
 
     def _table(self) -> Table:
@@ -118,7 +116,7 @@ class Shown:
             if isinstance(event, RecordedCall):
                 yield self._call(event)
                 continue
-            waits = Text(_plain(f"waits for {', '.join(event.waits_for)}"))
+            waits = Text(plain(f"waits for {', '.join(event.waits_for)}"))
             answered = "answered" if event.resumed else "not answered"
             pause = Text(f"pause {event.number}", "yellow")
             yield "", _seconds(event.at), "", pause, waits, "", answered
@@ -142,10 +140,10 @@ class Shown:
             "" if call.step is None else str(call.step),
             _seconds(call.asked),
             told,
-            Text(_plain(call.bridge)),
-            Text(_plain(self._cut(call.input))),
-            Text(_plain(self._cut(call.answer)), "red" if call.failed else ""),
-            Text(_plain("; ".join([*call.decisions, *["not told yet"] * call.kept]))),
+            Text(plain(call.bridge)),
+            Text(plain(self._cut(call.input))),
+            Text(plain(self._cut(call.answer)), "red" if call.failed else ""),
+            Text(plain("; ".join([*call.decisions, *["not told yet"] * call.kept]))),
         )
 
     def _cut(self, text: str) -> str:
@@ -154,13 +152,3 @@ class Shown:
 
 def _seconds(value: float) -> str:
     return f"{value:.3f} s"
-
-
-def _plain(text: str) -> str:
-    """A text with escapes for what a terminal would act upon, or cannot encode."""
-    shown = "".join(
-        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode()
-        for char in text
-    )
-    encoding = sys.stdout.encoding or "utf-8"
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
