@@ -1,9 +1,9 @@
 """The stored form of a ledger: plain data that any store can keep.
 
-A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, and `drawn` where
-there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or the
-last step before a pause and what is noted of that. The first one also holds the form, the release
-that wrote it, the clock of the first poll, and a digest of the source.
+A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, `refused`, and `drawn`
+where there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or
+the last step before a pause and what is noted of that. The first one also holds the form, the
+release that wrote it, the clock of the first poll, and a digest of the source.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
+
+import attrs
 
 from interpstack import Cell, GuestError, Kept, Request, Settlement, Step
 from interpstack_durable.forms import VERSION, release
@@ -31,6 +33,9 @@ __all__ = [
 #: Characters of an input that are kept, to tell what was asked for.
 _PREVIEW_CHARS: Final = 200
 
+#: Names of the errors that tell of a refusal.
+_REFUSALS: Final = frozenset({"BudgetExceeded", "PTCCallBudgetExceeded"})
+
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 Entry = Mapping[str, Any]
@@ -49,7 +54,7 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
-        "settled": _answers(step),
+        **_answers(step),
         **_drawn(step),
     }
 
@@ -61,7 +66,7 @@ def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
     """
     told = {
         "asked": [asked_entry(request) for request in asked or ()],
-        "settled": _answers(ended),
+        **_answers(ended),
         "pausing": asked is not None,
     }
     return {"kept": told, **_drawn(ended)}
@@ -71,13 +76,25 @@ def read_kept(entries: Sequence[Entry]) -> Kept | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None
-    settled = tuple(_settlement(*item) for entry in entries for item in entry["kept"]["settled"])
+    settled = tuple(answer for entry in entries for answer in _read_answers(entry["kept"]))
     pausing = any(entry["kept"]["pausing"] for entry in entries)
     return Kept(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
 
 
-def _answers(step: Step) -> list[list[Any]]:
-    return [_settled(settlement) for settlement in step.settlements]
+def _answers(step: Step) -> dict[str, Any]:
+    return {
+        "settled": [_settled(settlement) for settlement in step.settlements],
+        "refused": [settlement.id for settlement in step.settlements if settlement.refused],
+    }
+
+
+def _read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
+    answers = [_settlement(*item) for item in told["settled"]]
+    if "refused" in told:
+        refused = set(told["refused"])
+    else:  # older entries do not say; handlers seldom choose one of these names
+        refused = {one.id for one in answers if one.error and one.error.name in _REFUSALS}
+    return tuple(attrs.evolve(one, refused=one.id in refused) for one in answers)
 
 
 def _drawn(step: Step) -> dict[str, Any]:
@@ -92,8 +109,7 @@ def asked_entry(request: Request) -> list[Any]:
 
 def read_step(entry: Entry) -> Step:
     """The step that an entry holds."""
-    settled = tuple(_settlement(*item) for item in entry["settled"])
-    return Step(float(entry["now"]), settled, entry.get("drawn", {}))
+    return Step(float(entry["now"]), _read_answers(entry), entry.get("drawn", {}))
 
 
 def digest(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import attrs
@@ -383,7 +384,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 known.spoiled = True
                 return _undone(outcome), {}
             sequence = known.sequence + 1
-            record, notice = self._mode.dump(kept, owner, sequence, known.records or ())
+            # It compresses and signs, for some milliseconds or more.
+            dump = partial(self._mode.dump, kept, owner, sequence, known.records or ())
+            record, notice = await call_blocking(dump)
             record = {**record, "id": secrets.token_hex(8)}
             if not self._mode.stores:
                 record["turn"] = turn_of(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -45,8 +45,8 @@ class Offers:
         }
         if skills is not None:
             self._fixed["skills"] = skills
-        self._converted: dict[int, tuple[BaseTool, HostTool]] = {}
-        self._turns: dict[tuple[int, ...], Turn] = {}
+        #: Turns with the tools they were made of, which nobody else may take the place of.
+        self._turns: dict[tuple[int, ...], tuple[Turn, Sequence[BaseTool]]] = {}
         _check_names(stack, options)
 
     def turn(self, tools: Iterable[BaseTool]) -> Turn:
@@ -54,17 +54,21 @@ class Offers:
         named = {tool.name: tool for tool in tools}
         chosen = self._choose(named)
         task = named.get("task") if self._options.subagents else None
-        key = tuple(id(tool) for tool in (*chosen, task))
-        turn = self._turns.get(key)
-        if turn is None:
-            options = dict(self._fixed)
-            if task is not None:
-                options["dispatch"] = dispatcher(task)
-                options["dispatch_passes"] = (GraphBubbleUp, ReplayDivergence)
-                options["max_subagent_concurrency"] = self._options.max_subagent_concurrency
-            turn = Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
-            self._turns = {**dict(list(self._turns.items())[1 - _KNOWN_TURNS :]), key: turn}
-        return turn
+        used = (*chosen, *([] if task is None else [task]))
+        key = tuple(id(tool) for tool in used)
+        known = self._turns.get(key)
+        if known is None:
+            known = self._make(chosen, task), used
+            self._turns = {**dict(list(self._turns.items())[1 - _KNOWN_TURNS :]), key: known}
+        return known[0]
+
+    def _make(self, chosen: Sequence[BaseTool], task: BaseTool | None) -> Turn:
+        options = dict(self._fixed)
+        if task is not None:
+            options["dispatch"] = dispatcher(task)
+            options["dispatch_passes"] = (GraphBubbleUp, ReplayDivergence)
+            options["max_subagent_concurrency"] = self._options.max_subagent_concurrency
+        return Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
 
     def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
         """Tools of the allowlist: objects first, then names the agent has, each once."""
@@ -79,10 +83,12 @@ class Offers:
         return list(chosen.values())
 
     def _host_tool(self, tool: BaseTool) -> HostTool:
-        found = self._converted.get(id(tool))
-        if found is None:
-            found = self._converted[id(tool)] = (tool, host_tool(tool))
-        return found[1]
+        """The tool as plugins know it, from a turn that has it already if there is one."""
+        for turn, used in self._turns.values():
+            for one, converted in zip(used, turn.tools, strict=False):
+                if one is tool:
+                    return converted
+        return host_tool(tool)
 
 
 def _check_names(stack: InterpreterStack, options: Options) -> None:

@@ -25,6 +25,7 @@ from interpstack import (
     Request,
     Session,
     SessionState,
+    installed,
 )
 from interpstack_langchain.replay_evals import Record, RecordedEval
 from interpstack_langchain.replay_ledger import (
@@ -150,9 +151,10 @@ class Replayer:
         return _engine_of(state) or "quickjs"
 
     def _mode(self) -> Persistence:
-        # All modes have the same records.
-        mode = self._stack(self.engine or "quickjs").persistence("thread")
-        return mode(signing_key=self.signing_key)
+        # All modes have the same records, and to read them takes no engine.
+        modes = installed()["persistence"].load().interpstack_register_persistence()
+        found: type[Persistence] = next(mode for mode in modes if mode.name == "thread")
+        return found(signing_key=self.signing_key)
 
     def _stack(self, engine: str) -> InterpreterStack:
         if engine not in self._stacks:

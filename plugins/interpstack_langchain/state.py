@@ -11,6 +11,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated, Any, NotRequired
 
 import attrs
@@ -31,6 +32,7 @@ from interpstack import (
     Slots,
     Turn,
     UnsupportedValue,
+    call_blocking,
 )
 from interpstack_langchain.order import Place
 
@@ -281,7 +283,7 @@ class Sessions:
         if not (records or (newest and self.mode.stores)):
             return known
         try:
-            state = self._load(owner, records, newest)
+            state = await call_blocking(partial(self._load, owner, records, newest))
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
             else:

@@ -17,4 +17,4 @@ def interpstack_register_engine() -> type[Engine]:
 def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
     from interpstack_monty.engine import MontyEngine
 
-    return python_section() if isinstance(stack.engine, MontyEngine) else None
+    return python_section() if issubclass(stack.engine.runs, MontyEngine) else None

@@ -113,6 +113,10 @@ class ProcessEngine(Engine):
             raise ConfigurationError(f"a worker process cannot run {inner.name!r}; name one engine")
         return _around(cls, inner)
 
+    @property
+    def runs(self) -> type[Engine]:
+        return self.inner or type(self)
+
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         realm = ProcessRealm(self, self.pool, limits, bridges, Kept(image=image))
         realm.attach()

@@ -60,9 +60,11 @@ _DEPTH: Final = 640
 
 
 def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
-    """Names of bridges and guest sources; handlers stay in the host."""
+    """What guests know of bridges, and guest sources; handlers stay in the host."""
     return {
-        "bridges": [[b.name, b.awaited, b.hidden, b.listed, b.counted] for b in bridges],
+        "bridges": [
+            [b.name, b.awaited, b.hidden, b.listed, b.counted, b.declaration] for b in bridges
+        ],
         "sources": [[s.language, s.name, s.source, s.owner] for s in bridges.sources],
     }
 
@@ -70,7 +72,7 @@ def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
 def read_bridges(told: Mapping[str, Any]) -> BridgeSet:
     """Bridges of the same names, which no worker can call."""
     registry = BridgeRegistry()
-    for name, awaited, hidden, listed, counted in told["bridges"]:
+    for name, awaited, hidden, listed, counted, declaration in told["bridges"]:
         registry.bridge(
             Bridge(
                 name=name,
@@ -80,6 +82,7 @@ def read_bridges(told: Mapping[str, Any]) -> BridgeSet:
                 hidden=hidden,
                 listed=listed,
                 counted=counted,
+                declaration=declaration,
             )
         )
     for source in told["sources"]:

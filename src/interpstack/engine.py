@@ -152,12 +152,14 @@ class Settlement:
         text: The answer; for the request `module`, the name of the module to import.
         error: What the guest catches instead of an answer.
         modules: Sources by name, which the guest may import from now on.
+        refused: No handler was called; the error says why.
     """
 
     id: int
     text: str = "null"
     error: GuestError | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)
+    refused: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -366,6 +368,11 @@ class Engine(abc.ABC):
         raise ConfigurationError(
             f"engine {cls.name!r} runs no other engine; ask for {inner.name!r} alone"
         )
+
+    @property
+    def runs(self) -> type[Engine]:
+        """The engine whose guests it runs: effectively itself; that of `inner` in `outer:inner`."""
+        return type(self)
 
     @abc.abstractmethod
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Meter"]
 
-#: What a guest is told of a request that was not made.
-_REFUSALS = frozenset({"BudgetExceeded", "PTCCallBudgetExceeded"})
-
 
 @attrs.frozen
 class Meter:
@@ -95,13 +92,13 @@ class Meter:
         """
         if not step.drawn:
             return
-        refused = {one.id for one in step.settlements if _is_refusal(one)}
+        refused = {one.id for one in step.settlements if one.refused}
         known = [self._key(request) for request in asked if request.id not in refused]
         self.account.restore(step.drawn, known)
 
     def told(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
         """Count a request whose answer is told as recorded."""
-        if not _is_refusal(settlement):
+        if not settlement.refused:
             self.account.spend(_drawn(request.bridge, bridge), once=self._key(request))
 
     def made(self, bridges: BridgeSet, counts: Mapping[str, int]) -> None:
@@ -155,10 +152,6 @@ def _drawn(name: str, bridge: Bridge | None) -> dict[str, int]:
         if bridge.dispatches:
             drawn["dispatches"] = 1
     return drawn
-
-
-def _is_refusal(settlement: Settlement) -> bool:
-    return settlement.error is not None and settlement.error.name in _REFUSALS
 
 
 def _bytes(text: str) -> bytes:

@@ -51,22 +51,30 @@ def installed() -> Mapping[str, EntryPoint]:
     Looking through all distributions takes a while, so it is done again only when the import
     path has changed.
     """
+    return _installed()[0]
+
+
+def _installed() -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
     from importlib.metadata import entry_points  # with its parsers, it takes long to import
 
     return _find(tuple(sys.path), entry_points)
 
 
 @lru_cache(maxsize=4)
-def _find(path: tuple[str, ...], look_up: Callable[..., Any]) -> Mapping[str, EntryPoint]:
+def _find(
+    path: tuple[str, ...], look_up: Callable[..., Any]
+) -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
+    """Entry points by name, and what is wrong with some: that concerns who asks for them alone."""
     found: dict[str, EntryPoint] = {}
+    clashes: dict[str, str] = {}
     for entry in sorted(look_up(group=GROUP), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
-            raise ConfigurationError(
+            clashes[entry.name] = (
                 f"two distributions install a plugin named {entry.name!r}: {other.value} and "
                 f"{entry.value}; uninstall one"
             )
-    return MappingProxyType(found)
+    return MappingProxyType(found), MappingProxyType(clashes)
 
 
 def load(name: str) -> Any:
@@ -75,10 +83,13 @@ def load(name: str) -> Any:
     Raises:
         UnknownPlugin: No entry point has this name.
         PluginLoadError: It cannot be imported.
+        ConfigurationError: Two distributions install a plugin of this name.
     """
-    entries = installed()
+    entries, clashes = _installed()
     if name not in entries:
         raise UnknownPlugin(name, entries)
+    if name in clashes:
+        raise ConfigurationError(clashes[name])
     try:
         return entries[name].load()
     except Exception as error:
@@ -191,10 +202,10 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
             continue
         try:
             found = PluginManager([plugin]).engines()
-        except (ImportError, PluginLoadError) as error:
+        except (ImportError, ConfigurationError) as error:
             if plugin != name:
                 continue  # a broken plugin must not hide that the name is wrong
-            if isinstance(error, PluginLoadError):
+            if isinstance(error, ConfigurationError):
                 raise
             raise PluginLoadError(plugin, error) from error
         if name in found:

@@ -345,7 +345,7 @@ class Requests:
         bridge = self.bridges.get(request.bridge)
         refusal = self._refuse(request, bridge)
         if refusal is not None or bridge is None:
-            return Settlement(request.id, error=refusal)
+            return Settlement(request.id, error=refusal, refused=True)
         try:
             text = await self._admitted(bridge, request)
             return Settlement(request.id, text)

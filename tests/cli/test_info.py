@@ -73,10 +73,19 @@ def test_plugins_that_do_not_load_are_listed_with_the_reason(spawn, distribution
 
 def test_two_plugins_of_one_name_are_an_error(spawn, distribution):
     path = distribution("second", "[interpstack]\nquickjs = other_module\n")
-    process = spawn("plugins", path=path)
+    process = spawn("run", "-e", "1", path=path)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "two distributions install a plugin named 'quickjs'" in stderr
+
+
+def test_two_plugins_of_one_name_concern_nobody_else(spawn, distribution):
+    path = distribution("second", "[interpstack]\nconsole = other_module\n")
+    process = spawn("plugins", "--json", path=path)
+    listed = json.loads(process.communicate(timeout=60)[0])
+    (failed,) = (entry for entry in listed["failed"] if entry["name"] == "console")
+    assert "two distributions install a plugin named 'console'" in failed["reason"]
+    assert "quickjs" in [plugin["name"] for plugin in listed["plugins"]]
 
 
 def test_doctor_finds_nothing_wrong_with_the_default_engine(run):

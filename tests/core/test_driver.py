@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, CellContext, GuestException, Limits, bridge, driver, requests
+from interpstack.testing.fake import FakeRealm
 
 MakeSession = Callable[..., Any]
 
@@ -399,6 +400,21 @@ async def test_context_tells_the_request_and_a_stable_key(make_session: MakeSess
     await session.eval("await kit.f(); await kit.f()")
     assert [(key, number) for key, number, _ in seen] == [("s", 1), ("s", 2)]
     assert len({call_key for _, _, call_key in seen}) == 2
+
+
+async def test_cells_are_prepared_off_the_loop(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, start = [], FakeRealm.start
+
+    def starting(self: Any, cell: Any) -> Any:
+        threads.append(threading.current_thread())
+        return start(self, cell)
+
+    monkeypatch.setattr(FakeRealm, "start", starting)
+    assert (await make_session().eval("1")).ok
+    assert threading.current_thread() not in threads
+    assert len(threads) == 1
 
 
 # -- cancellation ----------------------------------------------------------------------------

@@ -190,8 +190,14 @@ def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> 
 def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [EntryPoint("a", "one", plugins.GROUP), EntryPoint("a", "two", plugins.GROUP)]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    assert list(installed()) == ["a"]
     with pytest.raises(ConfigurationError, match="named 'a': one and two; uninstall one"):
-        installed()
+        InterpreterStack(FakeEngine(), plugins=["a"])
+    with pytest.raises(ConfigurationError, match="named 'a': one and two; uninstall one"):
+        InterpreterStack("a")
+    with pytest.raises(UnknownEngine):  # what concerns others does not hide that a name is wrong
+        InterpreterStack("b")
+    assert InterpreterStack(FakeEngine()).session().eval_sync("1").ok
 
 
 # -- other arguments -------------------------------------------------------------------------

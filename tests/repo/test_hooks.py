@@ -28,7 +28,10 @@ def hook_violations(root: Path) -> list[str]:
     page = (root / _PAGE).read_text("utf-8") if (root / _PAGE).exists() else ""
     used = _functions(root)
     found = [f"there are {len(specs)} hooks; at most {_MOST}"] if len(specs) > _MOST else []
+    diagram = re.search(r"```text\n(.*?)```", page, re.DOTALL)
     for name, arguments in specs.items():
+        if diagram and not re.search(rf"\b{name}\b", diagram[1]):
+            found.append(f"the diagram of {_PAGE} lacks {name}")
         if not re.search(rf"\b{name}\b", page):
             found.append(f"{_PAGE} does not name {name}")
         found += [
@@ -64,6 +67,7 @@ def test_the_hook_guard_notices(broken: Any) -> None:
     )
     copy = broken({_SPECS: lambda text: text + spec})
     assert [v for v in hook_violations(copy) if "nothing" in v or "flavour" in v] == [
+        f"the diagram of {_PAGE} lacks interpstack_resolve_nothing",
         f"{_PAGE} does not name interpstack_resolve_nothing",
         f"{_PAGE} does not name flavour, an argument of interpstack_resolve_nothing",
         "nothing in this repository implements interpstack_resolve_nothing",

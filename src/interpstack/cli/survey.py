@@ -77,11 +77,7 @@ class Survey:
 
 
 def survey() -> Survey:
-    """Load every installed plugin, each on its own.
-
-    Raises:
-        ConfigurationError: Two distributions install a plugin of one name.
-    """
+    """Load every installed plugin, each on its own."""
     engines: list[EngineEntry] = []
     plugins: list[PluginEntry] = []
     failed: list[Failed] = []

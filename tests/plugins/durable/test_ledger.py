@@ -14,6 +14,7 @@ from interpstack import (
     Account,
     Bridge,
     Budget,
+    GuestException,
     InterpreterStack,
     Outcome,
     ReplayDivergence,
@@ -21,6 +22,7 @@ from interpstack import (
     Turn,
 )
 from interpstack.testing import FakeEngine
+from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
 
@@ -84,6 +86,7 @@ class Host:
     memory: Memory = attrs.field(factory=Memory)
     done: list[int] = attrs.field(factory=list)
     names: Sequence[str] = ("free", "gated")
+    handlers: Mapping[str, Any] = attrs.field(factory=dict)
 
     async def _act(self, n: int) -> int:
         await asyncio.sleep(0)
@@ -100,7 +103,7 @@ class Host:
         return await self._act(n)
 
     async def run(self, source: str, account: Account | None = None) -> Outcome:
-        handlers: dict[str, Any] = {"gated": self._gated, "slow": self._slow}
+        handlers: dict[str, Any] = {"gated": self._gated, "slow": self._slow, **self.handlers}
         bridges = [
             Bridge(name=f"kit.{name}", handler=handlers.get(name, self._act), passes=(Waits,))
             for name in self.names
@@ -479,3 +482,26 @@ def test_damaged_suspensions_are_as_good_as_none(name: str, value: Any) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "1", "{", "[" * 100_000, "{}"])
 def test_nonsense_is_no_suspension(text: str) -> None:
     assert read_suspension(text) is None
+
+
+async def test_an_error_of_a_handler_is_drawn_whatever_its_name(host: Host) -> None:
+    """A request that was made counts again in another process, though its error looks refused."""
+
+    async def failing(n: int) -> None:
+        raise GuestException("not mine", name="BudgetExceeded")
+
+    host.handlers = {"free": failing}
+    source = "const e = await kit.free({n: 1}).catch(e => e.name); await kit.gated({n: 2}); e"
+    with pytest.raises(Waits):
+        await host.run(source, Account(Budget(requests=9)))
+    host.memory.decided = True
+    again = Account(Budget(requests=9))
+    assert (await host.run(source, again)).text == "BudgetExceeded"
+    assert again.used("requests") == 2
+
+
+def test_entries_that_do_not_name_refusals_are_read() -> None:
+    refused = [1, "null", ["BudgetExceeded", "no", "", {}], {}]
+    answered = [2, "1", None, {}]
+    step = read_step({"now": 1.0, "settled": [refused, answered]})
+    assert [one.refused for one in step.settlements] == [True, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,3 +70,16 @@ def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
     offers = Offers(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
     turn = offers.turn([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
     assert [tool.name for tool in turn.tools] == ["own", "two"]
+
+
+def test_tools_of_other_turns_are_not_kept(stack: InterpreterStack) -> None:
+    offers = Offers(stack, _options(["one"]), "thread", None)
+    tools = [_tool("one") for _ in range(40)]
+    kept = [weakref.ref(tool) for tool in tools]
+    for tool in tools:
+        offers.turn([tool])
+    last = offers.turn([tools[-1]])
+    assert offers.turn([tools[-1], _tool("other")]) is last
+    del tools, tool
+    gc.collect()
+    assert sum(ref() is not None for ref in kept) <= 16

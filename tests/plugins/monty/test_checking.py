@@ -9,6 +9,7 @@ import pytest
 
 from interpstack import Bridge, CellContext, HostTool, InterpreterStack, Session, Turn
 from interpstack_monty.engine import MontyEngine
+from interpstack_monty.prompt import python_section
 
 SCHEMA = {
     "type": "object",
@@ -137,3 +138,16 @@ async def test_tools_and_subagents_are_called_by_name(session: Session) -> None:
     assert (outcome.error, outcome.text) == (None, "('cats', 'reader', 'web_search')")
     described = (await session.eval("await tools._describe('web_search')")).text
     assert "async def web_search(*, query: str, limit: int = 5" in described
+
+
+@pytest.mark.parametrize("engine", ["monty", "process:monty"])
+async def test_checks_and_the_prompt_are_the_same_in_worker_processes(engine: str) -> None:
+    tool = HostTool(name="web_search", call=search, input_schema=SCHEMA, output_schema=ANSWER)
+    async with InterpreterStack(engine, ["ptc"]) as stack, stack.session() as session:
+        session.bind(Turn(tools=[tool]))
+        outcome = await session.eval("await tools.web_search(query=5)")
+        assert outcome.error is not None
+        assert outcome.error.name == "TypeError"
+        assert outcome.usage is not None
+        assert outcome.usage.requests == 0  # it was found before the cell ran
+        assert python_section() in stack.prompt(session.turn)

@@ -1,0 +1,30 @@
+"""What takes long runs in threads: the event loop of the agent goes on meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from interpstack_persistence.modes import ThreadMode
+
+
+async def test_states_are_packed_and_unpacked_off_the_loop(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[str, threading.Thread] = {}
+    for name in ("dump", "load"):
+        real = getattr(ThreadMode, name)
+
+        def noting(self: Any, *args: Any, _name: str = name, _real: Any = real) -> Any:
+            threads[_name] = threading.current_thread()
+            return _real(self, *args)
+
+        monkeypatch.setattr(ThreadMode, name, noting)
+    saver = InMemorySaver()
+    assert "1" in (await talk(checkpointer=saver).run("var x = 1; x"))[0]
+    assert "2" in (await talk(checkpointer=saver).run("x + 1"))[0]
+    assert threads.keys() == {"dump", "load"}
+    assert threading.current_thread() not in threads.values()
