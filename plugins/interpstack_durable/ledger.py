@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Step, Suspension
+from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Spent, Step, Suspension
 from interpstack_durable.entries import (
     Asked,
     Entry,
@@ -19,6 +19,7 @@ from interpstack_durable.entries import (
     step_entry,
 )
 from interpstack_durable.forms import read_recorded
+from interpstack_durable.spending import SpendingRun, read_spent
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
 __all__ = ["CellLedger", "LedgerStore"]
@@ -42,6 +43,12 @@ class LedgerStore(Protocol):
 
     async def append(self, index: int, entry: Entry) -> None:
         """Keep an entry at `index`; return once it is safe."""
+
+    async def append_spent(self, record: Entry) -> None:
+        """Keep a record of what was drawn; return once it is safe."""
+
+    def spent(self) -> Sequence[Entry]:
+        """The records of what was drawn that were there when the entries were loaded."""
 
     async def keep_suspended(self, text: str) -> None:
         """Keep a run in the middle, in place of one that was kept before."""
@@ -82,6 +89,7 @@ class CellLedger(Ledger):
         self._notes: dict[str, Any] = {}
         self._unwritten: dict[str, Any] = {}
         self._began = 0.0
+        self._spending = SpendingRun()
 
     async def begin(self, now: float) -> float:
         recorded = read_recorded(await self._store.load())
@@ -133,6 +141,12 @@ class CellLedger(Ledger):
         if self._unwritten:
             await self._append({})
         return error
+
+    async def spend(self, spent: Spent) -> None:
+        await self._store.append_spent(self._spending.record(spent))
+
+    def spent(self) -> Spent | None:
+        return read_spent(self._store.spent())
 
     async def suspend(self, suspension: Suspension) -> None:
         await self._store.keep_suspended(suspension_text(suspension))

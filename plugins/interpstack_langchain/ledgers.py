@@ -206,6 +206,7 @@ class EvalLedger:
     _stored: bool = attrs.field(default=False, init=False)
     _ended: set[int] = attrs.field(factory=set, init=False)
     _entries: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
+    _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     # -- entries ---------------------------------------------------------------------------
 
@@ -219,6 +220,11 @@ class EvalLedger:
             return []
         stored = self.checkpoint.writes(await self._tuple())
         entries = recorded_entries(self.key, stored)
+        self._spent = [
+            value["spent"]
+            for _, channel, value in stored
+            if channel == LEDGER and value.get("of") == self.key
+        ]
         while (missing := remembered.get(len(entries))) is not None:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
@@ -243,6 +249,16 @@ class EvalLedger:
         self.ledgers.remember(self.key, index, entry)
         self._entries.append(entry)
         await self._keep(index, entry)
+
+    async def append_spent(self, record: Mapping[str, Any]) -> None:
+        """Keep a record of what was drawn, beside the entries."""
+        task = _task(self.key, f"{record['run']}|{record['number']}")
+        written = {"spent": dict(record), "of": self.key}
+        await self._put(self.checkpoint.config, [(LEDGER, written)], task)
+
+    def spent(self) -> Sequence[Mapping[str, Any]]:
+        """The records of what was drawn in earlier runs, in no order."""
+        return self._spent
 
     def returned(self, request_id: int, command: Command[Any]) -> None:
         """Note a state update that an inner call returned, for the run that is told its answer."""
@@ -481,7 +497,7 @@ class EvalLedger:
             pause = min(2 * pause, 0.1)
 
 
-def _task(key: str, index: int) -> str:
+def _task(key: str, index: int | str) -> str:
     """The task that writes an entry."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}|{index}"))
 

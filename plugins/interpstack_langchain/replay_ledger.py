@@ -16,6 +16,7 @@ from interpstack import (
     Ledger,
     Request,
     Session,
+    Spent,
     Step,
     Turn,
     hookimpl,
@@ -59,6 +60,12 @@ class ReadOnlyStore:
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
         raise RecordEnds(())
+
+    async def append_spent(self, record: Mapping[str, Any]) -> None:
+        raise RecordEnds(())
+
+    def spent(self) -> Sequence[Mapping[str, Any]]:
+        return ()
 
     async def keep_suspended(self, text: str) -> None:
         raise RecordEnds(())
@@ -168,6 +175,12 @@ class _ReadOnlyLedger(Ledger):
         running: Sequence[Request] = (),
     ) -> BaseException:
         return RecordEnds([request for request, _ in paused])
+
+    async def spend(self, spent: Spent) -> None:
+        raise RecordEnds(())
+
+    def spent(self) -> Spent | None:
+        return self._recorded.spent()
 
     def noted(self, key: str) -> Any:
         return self._recorded.noted(key)

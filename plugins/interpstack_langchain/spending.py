@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
+from uuid import UUID
 
 import attrs
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
@@ -26,6 +27,7 @@ from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
 from interpstack_langchain.inner import running_eval
+from interpstack_langchain.spending_records import Recorded
 from interpstack_langchain.state import drawn_of, turn_of
 
 __all__ = ["CostOf", "Spending"]
@@ -138,6 +140,8 @@ class Reports(BaseCallbackHandler):
         self.account = account
         self.cost_of = cost_of
         self.stops = stops
+        self._calls: dict[UUID, Account | None] = {}  # `None` for those that have ended
+        self._both: list[BaseCallbackHandler] = [Recorded(self._begin, self._end), self]
 
     def among(self, callbacks: Callbacks) -> Callbacks:
         """Callbacks with this handler; it takes the place of that of an outer eval.
@@ -145,46 +149,67 @@ class Reports(BaseCallbackHandler):
         What it draws is drawn on the accounts of outer evals, too, so theirs must not do it again.
         """
         if not isinstance(callbacks, BaseCallbackManager):
-            return [self, *self._kept(callbacks or [])]
-        # First: where it stops a call, no other handler has been told that the call begins.
+            return [*self._kept(callbacks or []), *self._both]
         manager = callbacks.copy()
-        manager.handlers = [self, *self._kept(manager.handlers)]
-        manager.inheritable_handlers = [self, *self._kept(manager.inheritable_handlers)]
+        # Last: LangChain awaits the handlers in order, and forgets those behind one that raises.
+        manager.handlers = [*self._kept(manager.handlers), *self._both]
+        manager.inheritable_handlers = [*self._kept(manager.inheritable_handlers), *self._both]
         return manager
 
     def _kept(self, handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
         for handler in handlers:
             if isinstance(handler, Reports):
                 self.cost_of = self.cost_of or handler.cost_of
-        return [handler for handler in handlers if not isinstance(handler, Reports)]
+        return [one for one in handlers if not isinstance(one, (Reports, Recorded))]
 
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
-        self._check()
+    def on_chat_model_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._admit(run_id)
 
-    def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
-        self._check()
+    def on_llm_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._admit(run_id)
 
-    def _check(self) -> None:
-        """Stop a model's call, where what code may use is used up.
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        self._end(response, run_id=run_id)
+
+    def on_llm_error(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._end(None, run_id=run_id)
+
+    def _admit(self, run_id: UUID) -> None:
+        """Begin a model's call, unless what code may use is used up.
 
         Raises:
             BudgetExceeded: It is; out of a subagent, it is what the code catches.
         """
         account = self.stops
-        if account is None:
-            return
-        for kind in ("tokens", "cost"):
-            if account.left(kind) == 0:
+        for kind in () if account is None else ("tokens", "cost"):
+            if account is not None and account.left(kind) == 0:
+                self._end(None, run_id=run_id)
                 raise account.exceeded(kind)
+        self._begin(run_id)
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        account = Account.current() or self.account
-        for generations in response.generations:
+    def _begin(self, run_id: UUID) -> None:
+        """Note that a call begins, once."""
+        if run_id not in self._calls:
+            account = Account.current() or self.account
+            self._calls[run_id] = account
+            account.expect(+1)
+
+    def _end(self, response: LLMResult | None, *, run_id: UUID) -> None:
+        """Draw what a call used, once; `None` as response for one that was not answered."""
+        begun, account = run_id in self._calls, self._calls.get(run_id)
+        self._calls[run_id] = None
+        if begun and account is None:
+            return
+        if account is None:  # it began where nobody could note it
+            account = Account.current() or self.account
+        else:
+            account.expect(-1)
+        for generations in () if response is None else response.generations:
             for generation in generations:
                 message = generation.message if isinstance(generation, ChatGeneration) else None
                 if isinstance(message, AIMessage):
-                    account.spend({"tokens": _tokens(message)})
-                    account.spend({"cost": self._cost(message)})
+                    account.spend({"tokens": _tokens(message)}, calls=1)
+                    account.spend({"cost": self._cost(message)}, calls=1)
 
     def _cost(self, message: AIMessage) -> float:
         if self.cost_of is not None:

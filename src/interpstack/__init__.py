@@ -35,13 +35,14 @@ from interpstack.errors import (
 )
 from interpstack.guests.clock import GuestClock
 from interpstack.hookspecs import hookimpl
-from interpstack.ledger import Kept, Ledger, Step, Suspension
+from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
 from interpstack.plugins import PluginInfo, installed
+from interpstack.recorders import record_drawn, record_drawn_soon
 from interpstack.render import render
 from interpstack.requests import GuestException
 from interpstack.sessions import Session
@@ -104,6 +105,7 @@ __all__ = [
     "SetValue",
     "Settlement",
     "Slots",
+    "Spent",
     "Step",
     "Suspension",
     "Turn",
@@ -118,6 +120,8 @@ __all__ = [
     "encode",
     "hookimpl",
     "installed",
+    "record_drawn",
+    "record_drawn_soon",
     "render",
     "run_sync",
 ]

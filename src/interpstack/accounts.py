@@ -18,12 +18,14 @@ import attrs
 
 from interpstack.budgets import Budget, BudgetExceeded
 from interpstack.errors import ConfigurationError
+from interpstack.ledger import Spent
 
 __all__ = ["Account"]
 
 #: What is known only afterwards: while none of it is left, nothing new is begun.
 _PAID: Final = ("tokens", "cost")
 _TO_RUN: Final = ("cpu_seconds", "wall_seconds", *_PAID, "output_bytes")
+_NOTHING: Final[Mapping[str, float]] = {}
 _current: ContextVar[Account | None] = ContextVar("interpstack_account", default=None)
 
 
@@ -40,6 +42,10 @@ class _Tally:
     Attributes:
         running: Blocks that count as wall time now.
         since: When the wall time that `used` holds was counted.
+        known: What was drawn for, as `once` names it.
+        order: The same, in order.
+        under_way: Calls of which tokens and cost are known at their end.
+        dearest: What the dearest of these took, by kind.
     """
 
     budget: Budget
@@ -48,12 +54,25 @@ class _Tally:
     used: dict[str, float] = attrs.field(factory=dict)
     running: int = 0
     since: float = 0.0
+    known: set[str] = attrs.field(factory=set)
+    order: list[str] = attrs.field(factory=list)
+    under_way: int = 0
+    dearest: dict[str, float] = attrs.field(factory=dict)
 
     def drawn(self, kind: str, now: float) -> float:
         drawn = self.used.get(kind, 0)
         if kind == "wall_seconds" and self.running:
             drawn += now - self.since
         return drawn
+
+    def know(self, key: str) -> None:
+        if key and key not in self.known:
+            self.known.add(key)
+            self.order.append(key)
+
+    def all_drawn(self, now: float) -> dict[str, float]:
+        kinds = {**self.used, "wall_seconds": 0} if self.running else self.used
+        return {kind: amount for kind in kinds if (amount := self.drawn(kind, now))}
 
     def turn(self, step: int, now: float) -> None:
         self.used["wall_seconds"] = self.drawn("wall_seconds", now)
@@ -83,7 +102,6 @@ class Account:
         above = () if parent is None else parent._path  # noqa: SLF001 - of the same class
         self._path: tuple[_Tally, ...] = (_Tally(budget, name), *above)
         self._lock = self._path[-1].lock
-        self._known: set[str] = set()
 
     @staticmethod
     def current() -> Account | None:
@@ -138,24 +156,31 @@ class Account:
         """
         _check_amounts(amounts)
         with self._lock:
-            if once in self._known:
+            if once in self._path[0].known:
                 return
             for kind in _PAID:
                 self._check(kind)
             for kind, amount in amounts.items():
                 self._check(kind, amount)
-            self._draw(amounts)
-            self._know(once)
+            self._draw(amounts, once)
 
-    def spend(self, amounts: Mapping[str, float], *, once: str = "") -> None:
-        """Draw what was used already, even if more than was left; for `once` see `reserve`."""
+    def spend(self, amounts: Mapping[str, float], *, once: str = "", calls: int = 0) -> None:
+        """Draw what was used already, even if more than was left.
+
+        Args:
+            amounts: By kind, see `Budget.limit`.
+            once: See `reserve`.
+            calls: So many calls of models used it; see `expect`.
+        """
         _check_amounts(amounts)
         with self._lock:
             for kind in amounts:
                 self.budget.limit(kind)
-            if once not in self._known:
-                self._draw(amounts)
-                self._know(once)
+            if once not in self._path[0].known:
+                self._draw(amounts, once)
+            for tally in self._path if calls else ():
+                for kind, amount in amounts.items():
+                    tally.dearest[kind] = max(tally.dearest.get(kind, 0), amount / calls)
 
     def take(self, kind: str, amount: float) -> float:
         """Draw `amount`, or what is left if that is less; what was drawn."""
@@ -172,11 +197,38 @@ class Account:
         """All that was drawn on this account, by kind: plain data, to be kept for `restore`."""
         with self._lock:
             now = time.monotonic()
-            tally = self._path[0]
-            kinds = {**tally.used, "wall_seconds": 0} if tally.running else tally.used
-            return {kind: amount for kind in kinds if (amount := tally.drawn(kind, now))}
+            return self._path[0].all_drawn(now)
 
-    def restore(self, drawn: Mapping[str, float], known: Iterable[str] = ()) -> None:
+    def expect(self, calls: int) -> None:
+        """Note that so many calls of models have begun, or ended if it is negative.
+
+        What they use is known at their end. Until then `spent` takes each for as dear as the
+        dearest one so far, since nobody knows what it used if the process dies.
+        """
+        with self._lock:
+            for tally in self._path:
+                tally.under_way += calls
+
+    def spent(self, *, since: int = 0) -> tuple[Spent, int]:
+        """What a ledger keeps of this account, and how many names are known.
+
+        Args:
+            since: Leave out so many of the names: they were kept before.
+        """
+        with self._lock:
+            tally = self._path[0]
+            drawn = tally.all_drawn(time.monotonic())
+            for kind, amount in tally.dearest.items() if tally.under_way else ():
+                drawn[kind] = drawn.get(kind, 0) + tally.under_way * amount
+            known = tuple(tally.order[since:])
+            return Spent(drawn=drawn, known=known, dearest=dict(tally.dearest)), len(tally.order)
+
+    def restore(
+        self,
+        drawn: Mapping[str, float],
+        known: Iterable[str] = (),
+        dearest: Mapping[str, float] = _NOTHING,
+    ) -> None:
         """Go on from what was drawn in another process; what is known of it changes nothing.
 
         It counts on this account alone: its parents have what was drawn on them elsewhere.
@@ -184,13 +236,17 @@ class Account:
         Args:
             drawn: What `Account.drawn` told there.
             known: What had been begun, as for `once` in `reserve`; it counts as drawn.
+            dearest: What the dearest call of a model took there.
         """
         _check_amounts(drawn)
         with self._lock:
             tally, now = self._path[0], time.monotonic()
             for kind, amount in drawn.items():
                 tally.used[kind] = tally.used.get(kind, 0) + max(0, amount - tally.drawn(kind, now))
-            self._known.update(key for key in known if key)
+            for key in known:
+                tally.know(key)
+            for kind, amount in dearest.items():
+                tally.dearest[kind] = max(tally.dearest.get(kind, 0), amount)
 
     # -- cells -----------------------------------------------------------------------------
 
@@ -205,11 +261,11 @@ class Account:
             BudgetExceeded: What every cell needs is used up.
         """
         with self._lock:
-            if cell in self._known:
+            if cell in self._path[0].known:
                 return False
             for kind in () if always else _TO_RUN:
                 self._check(kind)
-            self._know(cell)
+            self._path[0].know(cell)
             return True
 
     @contextmanager
@@ -253,11 +309,9 @@ class Account:
         left, limit, tally = tight
         return BudgetExceeded(kind, limit, left, asked, tally.name)
 
-    def _draw(self, amounts: Mapping[str, float]) -> None:
+    def _draw(self, amounts: Mapping[str, float], once: str = "") -> None:
+        """Draw on all accounts that do not know of it yet."""
         for tally in self._path:
-            for kind, amount in amounts.items():
+            for kind, amount in amounts.items() if once not in tally.known else ():
                 tally.used[kind] = tally.used.get(kind, 0) + amount
-
-    def _know(self, key: str) -> None:
-        if key:
-            self._known.add(key)
+            tally.know(once)

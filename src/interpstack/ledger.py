@@ -16,7 +16,7 @@ import attrs
 
 from interpstack.engine import Image, Request, Settlement
 
-__all__ = ["Kept", "Ledger", "Step", "Suspension"]
+__all__ = ["Kept", "Ledger", "Spent", "Step", "Suspension"]
 
 
 @attrs.frozen
@@ -33,6 +33,21 @@ class Step:
     now: float
     settlements: tuple[Settlement, ...] = ()
     drawn: Mapping[str, float] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Spent:
+    """What was drawn on an account, as a ledger keeps it between two steps.
+
+    Attributes:
+        drawn: By kind; for each model's call under way, as much as the dearest one took.
+        known: What was drawn for, as `once` names it in `Account.reserve`.
+        dearest: What the dearest call of a model took, by kind.
+    """
+
+    drawn: Mapping[str, float]
+    known: tuple[str, ...] = ()
+    dearest: Mapping[str, float] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -182,6 +197,21 @@ class Ledger(abc.ABC):
         Returns:
             What to raise out of `Session.eval`.
         """
+
+    @abc.abstractmethod
+    async def spend(self, spent: Spent) -> None:
+        """Keep what was drawn on the cell's account by now; returns once it is safe.
+
+        Called before what the cell's calls run, such as a subagent, acts; while other methods are
+        under way, and also after a pause, by calls that are still at work.
+
+        Args:
+            spent: All that was drawn; of `known`, what was not in an earlier one of this run.
+        """
+
+    @abc.abstractmethod
+    def spent(self) -> Spent | None:
+        """All that was kept of it in earlier runs; `None` if nothing was."""
 
     async def suspend(self, suspension: Suspension) -> None:
         """Keep a run in the middle; called before its pause is recorded, if `suspends`."""

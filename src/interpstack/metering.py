@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
 from interpstack.accounts import Account
+from interpstack.recorders import Recorder, recorders
 from interpstack.requests import GuestException
 
 if TYPE_CHECKING:
@@ -28,11 +30,13 @@ class Meter:
         account: What is drawn on.
         cell: The cell's name in it, the same in every run; empty if it has only one.
         fresh: Whether the account knows of no earlier run.
+        around: Record what is drawn in the ledgers of the cells that this one runs for.
     """
 
     account: Account
     cell: str
     fresh: bool
+    around: tuple[Recorder, ...] = ()
 
     @classmethod
     def begin(cls, ledger: Ledger | None, *, suspended: bool) -> Meter | None:
@@ -48,8 +52,13 @@ class Meter:
         account = Account.current()
         if account is None:
             return None
-        name = "" if ledger is None else f"{ledger.seed:x}"
-        return cls(account, name, account.admit(name, always=suspended))
+        if ledger is None:
+            return cls(account, "", account.admit(""), recorders())
+        name, spent = f"{ledger.seed:x}", ledger.spent()
+        if spent is not None:
+            account.restore(spent.drawn, spent.known, spent.dearest)
+        begun = suspended or spent is not None
+        return cls(account, name, account.admit(name, always=begun), recorders())
 
     # -- time ------------------------------------------------------------------------------
 
@@ -72,6 +81,20 @@ class Meter:
             if left is not None and left <= least:
                 found, least = kind, left
         return None if found is None else self.account.exceeded(found).error
+
+    @contextmanager
+    def running(self, ledger: Ledger | None) -> Iterator[None]:
+        """Count the time of the block, and let the ledger know what its calls draw."""
+        with ExitStack() as block:
+            block.enter_context(self.account.running())
+            if ledger is not None:
+                block.enter_context(Recorder(self.account, ledger).recording())
+            yield
+
+    async def recorded(self) -> None:
+        """Return once the cells that this one runs for know from their ledgers what was drawn."""
+        for recorder in self.around:
+            await recorder.save()
 
     # -- requests --------------------------------------------------------------------------
 

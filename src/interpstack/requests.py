@@ -384,6 +384,8 @@ class Requests:
             own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
             self._bridge_slots[bridge.name] = own
         async with own, self._slots:
+            if self.meter is not None:
+                await self.meter.recorded()
             self._begun.add(request.id)
             key = self._key(request.id)
             context = self.context.for_request(request.id, key, request.plain)

@@ -501,7 +501,7 @@ class Session:
         context = CellContext(self.key, cell, ledger=ledger, listener=listener)
         token = _running.set((*_running.get(), self))
         try:
-            with nullcontext() if meter is None else meter.account.running():
+            with nullcontext() if meter is None else meter.running(ledger):
                 outcome = await run_cell(
                     realm,
                     cell,

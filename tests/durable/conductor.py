@@ -58,6 +58,7 @@ class Store:
     lost: bool = False
     key: str = "cell"
     entries: list[Any] = attrs.field(factory=list)
+    records: list[Any] = attrs.field(factory=list)
     text: str | None = None
     appends: int = 0
 
@@ -73,6 +74,12 @@ class Store:
         if kept is not None:
             self.lost = True
             raise Crash
+
+    async def append_spent(self, record: Any) -> None:
+        self.records.append(record)
+
+    def spent(self) -> list[Any]:
+        return self.records
 
     async def keep_suspended(self, text: str) -> None:
         self.text = text

@@ -29,6 +29,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.tools import StructuredTool
 from langgraph.types import Command
 from scripted import Script, answers
+from spenders import spending_agent
 from stores import open_saver
 
 from interpstack_langchain import CodeInterpreterMiddleware
@@ -147,12 +148,13 @@ def make_act(moment: Moments, parallel: bool, is_async: bool) -> StructuredTool:
     return StructuredTool.from_function(act, name="act")
 
 
-@asynccontextmanager
-async def opened(job: dict[str, Any], moment: Moments) -> Any:
-    """The job's agent, and the function that runs it."""
-    is_async = job["store"].endswith("async")
+def make_agent(job: dict[str, Any], moment: Moments, saver: Any) -> tuple[Any, list[Any]]:
+    """The job's agent, and the interpreters that are to be closed."""
+    act = make_act(moment, job["parallel"], job["store"].endswith("async"))
+    if "crew" in job:
+        return spending_agent(job, moment, _append, act, saver)
     interpreter = CodeInterpreterMiddleware(
-        ptc=[make_act(moment, job["parallel"], is_async)],
+        ptc=[act],
         interrupt_on={
             "act": {
                 "allowed_decisions": ["approve"],
@@ -160,14 +162,20 @@ async def opened(job: dict[str, Any], moment: Moments) -> Any:
             }
         },
     )
+    outermost = Outermost(moment)
+    agent = create_agent(Script(), middleware=[interpreter, outermost], checkpointer=saver)
+    return agent, [interpreter]
+
+
+@asynccontextmanager
+async def opened(job: dict[str, Any], moment: Moments) -> Any:
+    """The job's agent, and the function that runs it."""
+    is_async = job["store"].endswith("async")
     async with open_saver(job["store"], job["place"]) as saver:
         prefix = "a" if is_async else ""
         moment.around(saver, prefix + "put", job.get("slow_put", 0))
         moment.around(saver, prefix + "put_writes", 0)
-        agent = create_agent(
-            Script(), middleware=[interpreter, Outermost(moment)], checkpointer=saver
-        )
-
+        agent, interpreters = make_agent(job, moment, saver)
         config = {"configurable": {"thread_id": job["thread"]}}
 
         async def send(given: Any) -> Any:
@@ -181,7 +189,8 @@ async def opened(job: dict[str, Any], moment: Moments) -> Any:
             return await asyncio.to_thread(agent.get_state, config)
 
         yield send, look
-    interpreter.stack.close()
+    for interpreter in interpreters:
+        interpreter.stack.close()
 
 
 async def run(job: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ class SlowStore:
     pause_grace: float = 60.0
     key: str = "cell"
     entries: dict[int, Any] = attrs.field(factory=dict)
+    records: list[Any] = attrs.field(factory=list)
 
     async def load(self) -> Sequence[Any]:
         return [self.entries[index] for index in range(len(self.entries))]
@@ -42,6 +43,12 @@ class SlowStore:
             await asyncio.sleep(0)
         assert index == len(self.entries), "an entry is missing"
         self.entries[index] = entry
+
+    async def append_spent(self, record: Any) -> None:
+        self.records.append(record)
+
+    def spent(self) -> list[Any]:
+        return self.records
 
     async def resume(self, ledger: Any) -> None:
         await asyncio.sleep(0)

@@ -39,6 +39,7 @@ class Memory:
     suspends: bool = False
     key: str = "cell"
     entries: list[Any] = attrs.field(factory=list)
+    records: list[Any] = attrs.field(factory=list)
     text: str | None = None
     running: list[str] = attrs.field(factory=list)
     decided: bool = False
@@ -49,6 +50,12 @@ class Memory:
     async def append(self, index: int, entry: Any) -> None:
         assert index == len(self.entries)
         self.entries.append(entry)
+
+    async def append_spent(self, record: Any) -> None:
+        self.records.append(record)
+
+    def spent(self) -> list[Any]:
+        return self.records
 
     async def keep_suspended(self, text: str) -> None:
         self.text = text

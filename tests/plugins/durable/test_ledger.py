@@ -49,6 +49,7 @@ class Memory:
     key: str = "cell"
     running: Sequence[str] = ()
     entries: list[Any] = attrs.field(factory=list)
+    records: list[Any] = attrs.field(factory=list)
     text: str | None = None
     dies_after: int | None = None
     decided: bool = False
@@ -61,6 +62,12 @@ class Memory:
         self.entries.append(entry)
         if len(self.entries) == self.dies_after:
             raise Died
+
+    async def append_spent(self, record: Any) -> None:
+        self.records.append(record)
+
+    def spent(self) -> list[Any]:
+        return self.records
 
     async def keep_suspended(self, text: str) -> None:
         self.text = text

@@ -1,0 +1,61 @@
+"""The stored form of what was drawn on an account between two steps of a cell.
+
+Records of it stand beside the entries of a ledger, in no order with them: a call that a pause left
+alone goes on to write them. Each tells the run that wrote it, and its number in that run. The last
+record of a run tells all that was drawn by then; what is known is told by all of them together.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from interpstack import Spent
+
+__all__ = ["SpendingRun", "read_spent"]
+
+
+@attrs.define(eq=False)
+class SpendingRun:
+    """Numbers the records of one run of a cell."""
+
+    run: str = attrs.field(factory=lambda: secrets.token_hex(8))
+    number: int = 0
+
+    def record(self, spent: Spent) -> dict[str, Any]:
+        """The next record."""
+        self.number += 1
+        return {
+            "run": self.run,
+            "number": self.number,
+            "drawn": dict(spent.drawn),
+            "known": list(spent.known),
+            "dearest": dict(spent.dearest),
+        }
+
+
+def read_spent(records: Iterable[Mapping[str, Any]]) -> Spent | None:
+    """What the records of all runs tell together; `None` if there are none."""
+    last: dict[str, Mapping[str, Any]] = {}
+    known: dict[str, None] = {}
+    for record in sorted(records, key=lambda one: int(one["number"])):
+        last[record["run"]] = record
+        known.update(dict.fromkeys(record["known"]))
+    if not last:
+        return None
+    return Spent(
+        drawn=_most(one["drawn"] for one in last.values()),
+        known=tuple(known),
+        dearest=_most(one["dearest"] for one in last.values()),
+    )
+
+
+def _most(told: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    most: dict[str, float] = {}
+    for amounts in told:
+        for kind, amount in amounts.items():
+            most[kind] = max(most.get(kind, 0), amount)
+    return most

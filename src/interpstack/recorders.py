@@ -1,0 +1,100 @@
+"""Records what is drawn on an account by all that the calls of a cell run.
+
+A cell with a ledger records what was drawn with each step. A call of it may run for long, though,
+and run cells and models of its own: a subagent does. What these draw is recorded in the ledgers
+of all cells around them before they act, so that it counts although the process dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from interpstack.accounts import Account
+    from interpstack.ledger import Ledger
+
+__all__ = ["Recorder", "record_drawn", "record_drawn_soon", "recorders"]
+
+_around: ContextVar[tuple[Recorder, ...]] = ContextVar("interpstack_recorders", default=())
+
+
+@attrs.define(eq=False)
+class Recorder:
+    """Records for one run of a cell; made on the event loop that its ledger is used on.
+
+    Attributes:
+        account: What is drawn on.
+        ledger: Of the cell.
+    """
+
+    account: Account
+    ledger: Ledger
+    _loop: asyncio.AbstractEventLoop = attrs.field(factory=asyncio.get_running_loop, init=False)
+    _context: contextvars.Context = attrs.field(factory=contextvars.copy_context, init=False)
+    _known: int = attrs.field(default=0, init=False)
+    _wanted: int = attrs.field(default=0, init=False)
+    _saved: int = attrs.field(default=0, init=False)
+    _writing: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record what is drawn by all that the block runs."""
+        token = _around.set((*_around.get(), self))
+        try:
+            yield
+        finally:
+            _around.reset(token)
+
+    async def save(self) -> None:
+        """Return once all that was drawn by now is recorded; called on any event loop."""
+        if asyncio.get_running_loop() is self._loop:
+            await self._save()
+        elif self._loop.is_running():  # else the run that began there is over
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._save(), self._loop))
+
+    def save_soon(self) -> None:
+        """Begin to record, and do not wait; called in any thread."""
+        if self._loop.is_running():
+            asyncio.run_coroutine_threadsafe(self._save(), self._loop)
+
+    async def _save(self) -> None:
+        """One write covers all who ask while the one before it is made."""
+        self._wanted += 1
+        mine = self._wanted
+        while self._saved < mine:
+            if self._writing is None:
+                self._writing = self._loop.create_task(self._write(), context=self._context)
+            await asyncio.shield(self._writing)
+
+    async def _write(self) -> None:
+        covered = self._wanted
+        spent, known = self.account.spent(since=self._known)
+        try:
+            await self.ledger.spend(spent)
+            self._saved, self._known = covered, known
+        finally:
+            self._writing = None
+
+
+def recorders() -> tuple[Recorder, ...]:
+    """Those of all cells that the current code runs for, outermost first."""
+    return _around.get()
+
+
+async def record_drawn() -> None:
+    """Return once the ledgers of all cells around the current code tell what was drawn by now."""
+    for recorder in _around.get():
+        await recorder.save()
+
+
+def record_drawn_soon() -> None:
+    """`record_drawn` where nothing can be awaited: the record is begun."""
+    for recorder in _around.get():
+        recorder.save_soon()

@@ -1,0 +1,223 @@
+"""What calls of a cell draw by cells of their own is recorded before they act."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import (
+    Account,
+    Bridge,
+    Budget,
+    CellContext,
+    InterpreterStack,
+    Outcome,
+    Turn,
+    record_drawn,
+    record_drawn_soon,
+    run_sync,
+)
+from interpstack_durable.spending import SpendingRun, read_spent
+
+
+@attrs.define(eq=False)
+class Memory:
+    """A ledger's store."""
+
+    key: str
+    suspends: bool = False
+    pause_grace: float = 5.0
+    entries: list[Any] = attrs.field(factory=list)
+    records: list[Any] = attrs.field(factory=list)
+    fails: bool = False
+    slow: float = 0.0
+
+    async def load(self) -> list[Any]:
+        return list(self.entries)
+
+    async def append(self, index: int, entry: Any) -> None:
+        assert index == len(self.entries)
+        self.entries.append(entry)
+
+    async def append_spent(self, record: Any) -> None:
+        await asyncio.sleep(self.slow)
+        if self.fails:
+            raise ConnectionError("the store is gone")
+        self.records.append(record)
+
+    def spent(self) -> list[Any]:
+        return self.records
+
+    async def resume(self, ledger: Any) -> None:
+        """Nothing waits."""
+
+
+@attrs.define(eq=False)
+class Host:
+    """Offers `kit.kid`, which runs a cell of its own; each `run` is a process of its own.
+
+    Attributes:
+        outer: The ledger of the cell.
+        inner: Those of the cells that kids run, by the key of the kid.
+        done: Keys of calls that kids made, with what the outer ledger told then of requests.
+        dies_at: How much is done when the process dies: what it leaves is noted.
+        left: What it left.
+        budget: Of each kid's own account, if it has one.
+        in_thread: Whether kids run their cells in threads of their own.
+    """
+
+    outer: Memory = attrs.field(factory=lambda: Memory("outer"))
+    inner: dict[str, Memory] = attrs.field(factory=dict)
+    done: list[tuple[str, float]] = attrs.field(factory=list)
+    dies_at: int | None = None
+    left: Any = None
+    budget: Budget | None = None
+    in_thread: bool = False
+
+    async def act(self, n: int, context: CellContext) -> int:
+        told = self.outer.records[-1]["drawn"].get("requests", 0) if self.outer.records else 0
+        self.done.append((context.call_key, told))
+        if len(self.done) == self.dies_at:
+            self.left = copy.deepcopy((self.outer, self.inner, self.done))
+        return n
+
+    async def kid(self, calls: int, context: CellContext) -> str:
+        memory = self.inner.setdefault(context.call_key, Memory(context.call_key))
+        source = f"""
+        const all = await Promise.allSettled(
+          Array.from({{length: {calls}}}, (_, n) => kit.act({{n}})));
+        all.map(one => one.reason?.name ?? "made").join()
+        """
+        account = Account.current()
+        assert account is not None
+        own = account if self.budget is None else Account(self.budget, account)
+        with own.use():
+            run = self._eval(memory, source, "kit.act", self.act)
+            told = await (asyncio.to_thread(run_sync, run) if self.in_thread else run)
+        return told.text if told.error is None else told.error.name
+
+    async def run(self, source: str, account: Account) -> Outcome:
+        with account.use():
+            return await self._eval(self.outer, source, "kit.kid", self.kid)
+
+    async def _eval(self, memory: Memory, source: str, name: str, handler: Any) -> Outcome:
+        bridges = [Bridge(name=name, handler=handler)]
+        with InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack:
+            session = stack.session()
+            session.bind(Turn(options={"ledger_store": lambda: memory}))
+            return await session.eval(source)
+
+
+KIDS = """
+const told = []
+for (let i = 0; i < 3; i++)
+  try { told.push(await kit.kid({calls: 3})) } catch (e) { told.push(e.name) }
+told.join()
+"""
+
+
+@pytest.mark.parametrize("in_thread", [False, True], ids=["on the loop", "in a thread"])
+@pytest.mark.parametrize("budget", [None, Budget(), Budget(requests=2)])
+@pytest.mark.parametrize("deaths", [[], [1], [2, 4], [1, 2, 3, 4]])
+async def test_what_inner_cells_drew_counts_in_another_process(
+    deaths: list[int], budget: Budget | None, in_thread: bool
+) -> None:
+    """Three kids of three calls each: with six requests, four are made, not more and not fewer."""
+    host = Host(budget=budget, in_thread=in_thread)
+    for dies_at in deaths:
+        host.dies_at = dies_at
+        await host.run(KIDS, Account(Budget(requests=6)))
+        host.outer, host.inner, host.done = host.left
+    host.dies_at = None
+    account = Account(Budget(requests=6))
+    outcome = await host.run(KIDS, account)
+    assert len({key for key, _ in host.done}) == 4
+    assert account.used("requests") == 6
+    assert outcome.text.endswith("BudgetExceeded")
+
+
+async def test_a_request_is_in_the_outer_ledger_before_it_is_made() -> None:
+    host = Host()
+    await host.run(KIDS, Account(Budget(requests=20)))
+    # Of the first kid: itself, and three calls that one write covers.
+    assert [told for _, told in host.done[:3]] == [4, 4, 4]
+    assert [told for _, told in host.done[3:6]] == [8, 8, 8]
+    assert len(host.outer.records) <= 6
+    assert all(memory.records == [] for memory in host.inner.values())
+
+
+async def test_a_call_is_not_made_where_it_cannot_be_recorded() -> None:
+    host = Host(outer=Memory("outer", fails=True))
+    outcome = await host.run("await kit.kid({calls: 2})", Account(Budget(requests=20)))
+    assert outcome.text == "ToolError,ToolError"
+    assert host.done == []
+
+
+async def test_many_calls_at_once_are_few_records() -> None:
+    host = Host(outer=Memory("outer", slow=0.01))
+    await host.run("await kit.kid({calls: 100})", Account(Budget(requests=200)))
+    assert len(host.done) == 100
+    assert len(host.outer.records) < 10
+    known = [key for record in host.outer.records for key in record["known"]]
+    assert len(known) == len(set(known)) == 103  # the cells and their requests
+
+
+# -- accounts ------------------------------------------------------------------------------
+
+
+def test_calls_under_way_count_as_the_dearest_one() -> None:
+    parent = Account(Budget(tokens=100))
+    account = Account(Budget(), parent)
+    account.expect(+1)
+    assert parent.spent()[0].drawn == {}, "nothing is known yet"
+    account.expect(-1)
+    account.spend({"tokens": 30}, calls=1)
+    account.expect(+2)
+    account.spend({"tokens": 10}, calls=1)
+    spent, known = parent.spent()
+    assert (dict(spent.drawn), dict(spent.dearest), known) == ({"tokens": 100}, {"tokens": 30}, 0)
+    assert parent.left("tokens") == 60, "it is no reservation"
+    other = Account(Budget(tokens=100))
+    other.restore(spent.drawn, spent.known, spent.dearest)
+    assert other.left("tokens") == 0
+    other.expect(+1)
+    assert other.spent()[0].drawn["tokens"] == 130
+
+
+def test_what_a_parent_knows_is_drawn_on_the_child_alone() -> None:
+    parent = Account(Budget(requests=2))
+    parent.restore({"requests": 1}, ["cell:1"])
+    child = Account(Budget(requests=5), parent)
+    child.reserve({"requests": 1}, once="cell:1")
+    assert (parent.used("requests"), child.used("requests")) == (1, 1)
+    child.reserve({"requests": 1}, once="cell:2")
+    child.reserve({"requests": 1}, once="cell:2")
+    assert (parent.used("requests"), child.used("requests")) == (2, 2)
+    assert parent.spent(since=1)[0].known == ("cell:2",)
+
+
+def test_the_last_record_of_each_run_counts() -> None:
+    def spent(tokens: float, *known: str) -> Any:
+        made = Account(Budget())
+        made.restore({"tokens": tokens}, known, {"tokens": 5})
+        return made.spent()[0]
+
+    first, second = SpendingRun(), SpendingRun()
+    records = [first.record(spent(50, "a")), first.record(spent(40, "b"))]
+    records += [second.record(spent(45, "a", "c"))]
+    for order in (records, records[::-1]):
+        told = read_spent(order)
+        assert told is not None
+        assert dict(told.drawn) == {"tokens": 45}, "50 told of a call that was under way"
+        assert set(told.known) == {"a", "b", "c"}
+        assert dict(told.dearest) == {"tokens": 5}
+    assert read_spent([]) is None
+
+
+async def test_outside_of_cells_nothing_is_recorded() -> None:
+    await record_drawn()
+    record_drawn_soon()
