@@ -1,19 +1,25 @@
-// Mends a builtin of QuickJS that fails in a way no code can handle.
+// Mends builtins of QuickJS that fail in a way no code, and no host, can handle.
 //
-// Runs after the kernel and takes it. Where memory ends inside `normalize`, QuickJS throws without
-// saying what: code that catches it holds a value of no type, which stops or deadlocks whatever
-// touches it. The memory that `normalize` had taken is lost, too, until the host puts the guest
-// back to before the cell. So the cell ends with that error, whether code catches it or not.
+// Runs after the kernel and takes it, before any guest.
 (kernel) => {
   "use strict";
   const { apply, defineProperty } = Reflect;
   const { reject } = kernel;
-  const InternalErrorClass = InternalError;
-  const original = String.prototype.normalize;
-  const { normalize } = {
+  const InternalErrorClass = InternalError, RangeErrorClass = RangeError;
+  const replace = (owner, method) => {
+    defineProperty(owner, method.name,
+      { __proto__: null, value: method, writable: true, enumerable: false, configurable: true });
+  };
+
+  // Where memory ends inside, QuickJS throws without saying what: code that catches it holds a value
+  // of no type, which stops or deadlocks whatever touches it. The memory that was taken is lost,
+  // too, until the host puts the guest back to before the cell. So the cell ends with that error,
+  // whether code catches it or not.
+  const normalized = String.prototype.normalize;
+  replace(String.prototype, {
     normalize() {
       try {
-        return apply(original, this, arguments);
+        return apply(normalized, this, arguments);
       } catch (error) {
         if (typeof error !== "unknown") throw error;
         const told = new InternalErrorClass("out of memory");
@@ -21,7 +27,22 @@
         throw told;
       }
     },
+  }.normalize);
+
+  // QuickJS cuts the length to 32 bits where it takes the memory, but not where it notes the length:
+  // the new buffer reaches beyond its memory. What it cannot take at all, it does not tell either.
+  const MOST = 2147483647;
+  const bounded = (original, context, given) => {
+    if (given.length === 0 || given[0] === undefined) return apply(original, context, []);
+    const length = +given[0];
+    if (length > MOST) throw new RangeErrorClass("invalid array buffer length");
+    return apply(original, context, [length]);
   };
-  defineProperty(String.prototype, "normalize",
-    { __proto__: null, value: normalize, writable: true, enumerable: false, configurable: true });
+  const { transfer: moved, transferToFixedLength: fixed } = ArrayBuffer.prototype;
+  const { transfer, transferToFixedLength } = {
+    transfer() { return bounded(moved, this, arguments); },
+    transferToFixedLength() { return bounded(fixed, this, arguments); },
+  };
+  replace(ArrayBuffer.prototype, transfer);
+  replace(ArrayBuffer.prototype, transferToFixedLength);
 }

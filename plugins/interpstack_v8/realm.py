@@ -31,6 +31,8 @@ __all__ = ["V8Realm"]
 _EXPORT_SECONDS: Final = 0.5
 #: Seconds for commands that run the kernel's code alone.
 _KERNEL_SECONDS: Final = 5.0
+#: Bytes that an export which failed may have left: as many as can be.
+_UNKNOWN: Final = 2**62
 _LANGUAGES: Final = ("javascript", "typescript")
 
 
@@ -182,6 +184,7 @@ class V8Realm(Realm):
         try:
             answer = export.result()
         except (OutOfTime, EngineFailure):
+            self.left_bytes = _UNKNOWN
             return
         except IsolateLost:
             self._lose(saved=False)

@@ -116,6 +116,19 @@ def test_builtins_that_run_out_of_memory_say_so(session: Session, source: str) -
     assert shown(session, "await host.echo([keep.n, typeof s])") == '[41, "undefined"]'
 
 
+@pytest.mark.parametrize("method", ["transfer", "transferToFixedLength"])
+def test_no_buffer_reaches_beyond_its_memory(session: Session, method: str) -> None:
+    for length in ("2 ** 31", "2 ** 32 + 5", "2 ** 40", "{valueOf() { return 2 ** 32 }}"):
+        error = session.eval_sync(f"new ArrayBuffer(8).{method}({length})").error
+        assert error is not None
+        assert (error.name, error.message) == ("RangeError", "invalid array buffer length")
+    source = f"""
+    const b = new Uint8Array([1, 2, 3]).buffer, c = b.{method}('5');
+    [b.detached, c.byteLength, new Uint8Array(c).join(), c.{method}(undefined).byteLength,
+     ArrayBuffer.prototype.{method}.name, Object.keys(ArrayBuffer.prototype).length].join(' ')"""
+    assert shown(session, source) == f"true 5 1,2,3,0,0 5 {method} 0"
+
+
 def test_normalize_is_as_it_was(session: Session) -> None:
     source = "const {normalize} = String.prototype; [normalize.name, normalize.length, 'é'.normalize('NFD').length, Object.keys(String.prototype).length, 'prototype' in normalize]"
     assert shown(session, source) == '["normalize", 0, 2, 0, false]'

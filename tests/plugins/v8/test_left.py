@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Session
+from interpstack import BridgeSet, Cell, InterpreterStack, Limits, Session
 
 _FULL = "The guest's memory was full after the last cell: "
 _RESTORED = f"{_FULL}variables were restored from their values; functions and classes are lost."
@@ -41,6 +41,20 @@ async def test_the_next_cell_works_and_says_what_was_lost(session: Session, sour
         assert lost.message == (
             "Value for 'twice' was not restored because it is not serializable (type: function)."
         )
+
+
+def test_an_export_that_was_stopped_may_have_left_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8.engine import V8Engine
+
+    realm = V8Engine().open(Limits(memory_bytes=16 * 2**20), BridgeSet())
+    try:
+        monkeypatch.setattr("interpstack_v8.realm._EXPORT_SECONDS", 0.001)
+        source = "globalThis.p = new Proxy({}, {ownKeys() { for (;;); }}); 1"
+        assert realm.start(Cell(source=source)).poll(0.0, 5.0).completion is not None
+        realm.start(Cell(source="1"))
+        assert realm.left_bytes > 2**60
+    finally:
+        realm.close()
 
 
 async def test_a_cell_that_fills_the_heap_itself_is_not_run_again(session: Session) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from interpstack.testing.guests.guest import Guest
 from interpstack.testing.guests.javascript import (
+    edges,
     endless,
     escapes,
     intrinsics,
@@ -166,6 +167,7 @@ await kit.echo({value: await kit.echo({value})});
     attacks={
         name: attack
         for module in (
+            edges,
             endless,
             escapes,
             intrinsics,
