@@ -31,6 +31,7 @@ from interpstack_monty.errors import (
     thrown,
 )
 from interpstack_monty.outbox import Outbox
+from interpstack_monty.patience import OutOfTime, Patience
 from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
 from interpstack_monty.stopping import wind_down
 from interpstack_monty.system import answer_system_call
@@ -101,11 +102,13 @@ class MontyExecution(Execution):
             return Progress()
         if self._parked:
             self._unpark()
-        elif self._worker is None:
-            refused = self._prepared()
-            if refused is not None:
-                return self._end(Progress(completion=Completion(error=refused)))
-            self._worker = self._realm.open_worker()
+        prepared = 0.0
+        if self._worker is None:
+            patience = Patience(cpu_seconds, lambda: self._stopped)
+            ended = self._begin(patience)
+            if ended is not None:
+                return ended
+            prepared, cpu_seconds = patience.spent, patience.left()
         assert self._worker is not None  # noqa: S101 - set above
         begun = self._turn_began = time.perf_counter()
         end = None if cpu_seconds is None else begun + cpu_seconds
@@ -115,12 +118,14 @@ class MontyExecution(Execution):
                 if completion is not None:
                     self._commit(self._worker)
         except (pydantic_monty.MontyError, KernelReplaced) as error:
-            return self._stopped_by(error, time.perf_counter() - begun)
+            return self._stopped_by(error, time.perf_counter() - begun + prepared)
         spent = time.perf_counter() - begun
         self._spent += spent
+        overrun = cpu_seconds is not None and spent > cpu_seconds
+        spent += prepared
         if completion is not None:
             return self._end(Progress(completion=completion, cpu_seconds=spent))
-        if cpu_seconds is not None and spent > cpu_seconds:
+        if overrun:
             exhausted = Progress(exhausted=True, cpu_seconds=spent)
             return self._outbox.drained(exhausted, ended=True)
         if self._realm.engine.workers.crowded:
@@ -349,14 +354,26 @@ class MontyExecution(Execution):
                 f"{name} is the name of a bridge; what the cell assigned to it ends with the cell"
             )
 
-    def _prepared(self) -> GuestError | None:
+    def _begin(self, patience: Patience) -> Progress | None:
+        """Prepare the cell and take a worker for it; how it ends if it cannot be run."""
+        try:
+            refused = self._prepared(patience)
+        except OutOfTime:
+            return self._exhausted(patience.spent)
+        if refused is not None:
+            completion = Completion(error=refused)
+            return self._end(Progress(completion=completion, cpu_seconds=patience.spent))
+        self._worker = self._realm.open_worker()
+        return None
+
+    def _prepared(self, patience: Patience) -> GuestError | None:
         """Make the source ready; why it cannot be run, if that is certain."""
         realm = self._realm
         if RESERVED in self._cell.source:
             return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
         source = clean(self._cell.source)
         try:
-            self._source = prepare(source, shown_chars(realm.limits))
+            self._source = prepare(source, shown_chars(realm.limits), patience.pause)
         except RefusedSource as error:
             return syntax_error(str(error), self._cell.name, error.line)
         if not realm.engine.type_check:

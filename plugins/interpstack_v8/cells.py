@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from typing import Final
 
 import attrs
 
 from interpstack.guests.javascript import cells
+from interpstack_v8.isolate import OutOfTime
+from interpstack_v8.parsers import wrap_awaiting
 
-__all__ = ["Script", "prepare"]
+__all__ = ["CellClock", "Script", "prepare"]
 
-_AWAIT: Final = re.compile(r"\bawait\b")
+_AWAIT: Final = re.compile(r"await\b")
 
 
 @attrs.frozen
@@ -27,16 +31,54 @@ class Script:
     awaits: bool = False
 
 
-def prepare(source: str, language: str | None = None) -> Script:
+class CellClock(cells.Clock):
+    """How long a cell has computed before it began, in this thread and in V8's.
+
+    Args:
+        seconds: How long it may; `None` for no limit.
+        is_interrupted: Whether it is to stop anyway.
+    """
+
+    def __init__(self, seconds: float | None, is_interrupted: Callable[[], bool]) -> None:
+        self._seconds = seconds
+        self._is_interrupted = is_interrupted
+        self._began = time.thread_time()
+        self._elsewhere = 0.0
+
+    @property
+    def spent(self) -> float:
+        return time.thread_time() - self._began + self._elsewhere
+
+    def computed(self, seconds: float) -> None:
+        """Count what another thread computed for the cell."""
+        self._elsewhere += seconds
+
+    def left(self) -> float | None:
+        return None if self._seconds is None else self._seconds - self.spent
+
+    def pause(self) -> None:
+        """Go on, if there is time.
+
+        Raises:
+            OutOfTime: There is none.
+        """
+        left = self.left()
+        if self._is_interrupted() or (left is not None and left <= 0):
+            raise OutOfTime
+
+
+def prepare(source: str, language: str | None, clock: CellClock) -> Script:
     """The script of a cell.
 
     Raises:
         TypeScriptError: It is no TypeScript, although `language` says so.
+        OutOfTime: The cell's time is up.
     """
-    source = cells.prepare(source, language)
+    source = cells.prepare(source, language, clock)
     if not _AWAIT.search(source):
         return Script(source)
-    from interpstack.guests.javascript.awaiting import wrap_awaiting  # loads the parser
-
-    wrapped = wrap_awaiting(source)
-    return Script(source) if wrapped is None else Script(wrapped, awaits=True)
+    clock.pause()
+    wrapped = wrap_awaiting(source, clock.left())
+    clock.computed(wrapped.cpu_seconds)
+    clock.pause()
+    return Script(source) if wrapped.source is None else Script(wrapped.source, awaits=True)

@@ -26,6 +26,7 @@ __all__ = [
     "kernel_module",
     "module_name",
     "module_url",
+    "setup_script",
     "setup_scripts",
 ]
 
@@ -72,15 +73,15 @@ def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
     names = f"{json.dumps(DOOR)}, {json.dumps(SCRIPT)}"
     web = GuestSource("javascript", "interpstack:web", web_source())
     return (
-        _script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
-        _script("interpstack:prepare", "$setup.prepare()"),
-        _script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')})()"),
-        _script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
+        setup_script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
+        setup_script("interpstack:prepare", "$setup.prepare()"),
+        setup_script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')})()"),
+        setup_script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
         # A module, so that what it imports can be told from what the guest's own code imports.
         SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),
-        *(_script(each.name, f"({each.source})($setup.api)") for each in (web, *sources)),
-        _script("interpstack:host", f"$setup.record = ({_read('host.js')})({given}, {names})"),
-        _script("interpstack:seal", "$setup.seal()"),
+        *(setup_script(each.name, f"({each.source})($setup.api)") for each in (web, *sources)),
+        setup_script("interpstack:host", f"$setup.record = ({_read('host.js')})({given}, {names})"),
+        setup_script("interpstack:seal", "$setup.seal()"),
     )
 
 
@@ -90,7 +91,8 @@ def kernel_module() -> str:
     return f"$setup.kernel = ({kernel_source()})(); $setup.tap()"
 
 
-def _script(name: str, source: str) -> SetupScript:
+def setup_script(name: str, source: str) -> SetupScript:
+    """A script of which stack traces tell the name."""
     # jsrun names all that it runs alike; only what `eval` runs has a name of its own.
     text = json.dumps(f"{source};undefined\n//# sourceURL={name}")
     return SetupScript(name, f"(0, eval)({text})")

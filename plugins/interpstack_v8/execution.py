@@ -18,7 +18,7 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack.guests.javascript.cells import TypeScriptError, load
 from interpstack.guests.javascript.exchange import (
     answer_text,
     drained_progress,
@@ -27,7 +27,7 @@ from interpstack.guests.javascript.exchange import (
     value_completion,
 )
 from interpstack.guests.javascript.positions import faulty, offset_of
-from interpstack_v8.cells import Script, prepare
+from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.isolate import (
     Answer,
@@ -79,7 +79,17 @@ class V8Execution(Execution):
         if self._interrupted:
             return Progress(exhausted=True)
         begins = self._isolate is None
-        command = self._begin(now * 1000) if begins else self._resume(now * 1000)
+        prepared = 0.0
+        if begins:
+            load(self._cell.language)
+            clock = CellClock(cpu_seconds, lambda: self._interrupted)
+            try:
+                command = self._begin(now * 1000, clock)
+            except OutOfTime:
+                return Progress(exhausted=True, cpu_seconds=max(clock.spent, cpu_seconds or 0.0))
+            prepared, cpu_seconds = clock.spent, clock.left()
+        else:
+            command = self._resume(now * 1000)
         isolate = self._isolate or self._take(self._realm.isolate)
         try:
             progress = self._run(isolate, command, cpu_seconds)
@@ -88,7 +98,8 @@ class V8Execution(Execution):
                 progress = self._begin_again(command, cpu_seconds)
             else:
                 progress = self._lost(isolate, error)
-        return attrs.evolve(progress, notices=self._realm.take_notices())
+        spent = progress.cpu_seconds + prepared
+        return attrs.evolve(progress, notices=self._realm.take_notices(), cpu_seconds=spent)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
@@ -195,12 +206,12 @@ class V8Execution(Execution):
         self._room -= len(kept) + 1
         self._hear(kept if len(self._isolate.recorded) == 1 else f"\n{kept}")
 
-    def _begin(self, now_ms: float) -> list[Any]:
+    def _begin(self, now_ms: float, clock: CellClock) -> list[Any]:
         words = seed_words(self._cell.seed)
         live = self._hear is not None
         told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name, "live": live}
         try:
-            script = prepare(self._cell.source, self._cell.language)
+            script = prepare(self._cell.source, self._cell.language, clock)
             self._prepared = script.source
         except TypeScriptError as error:
             self._prepared = error

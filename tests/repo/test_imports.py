@@ -19,7 +19,7 @@ _PUBLIC_MODULES = ("interpstack.guests.javascript", "interpstack.testing")
 #: What the kit's test classes may import as well; they are imported only by test modules.
 _TESTING = {"hypothesis", "pytest"}
 #: What prepares sources for JavaScript engines may import; the core never loads it.
-_JAVASCRIPT = {"quickjs_rs", "tree_sitter", "tree_sitter_javascript", "wasmtime"}
+_JAVASCRIPT = {"quickjs_rs", "wasmtime"}
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 

@@ -44,7 +44,13 @@ _TEXT = {
     ".yml",
 }
 #: Written by tools, or by other people.
-_GENERATED = {"web.js", "web.LICENSES.txt", "package-lock.json"}
+_GENERATED = {
+    "awaiting.js",
+    "awaiting.LICENSES.txt",
+    "package-lock.json",
+    "web.js",
+    "web.LICENSES.txt",
+}
 #: What no file may say: what is unfinished, where it was made, and how.
 _FORBIDDEN = {
     "an open task": re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b"),

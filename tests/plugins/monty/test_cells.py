@@ -49,7 +49,7 @@ def test_lines_stay_where_they_are() -> None:
     prepared = prepare(source, 10)
     assert prepared.count("\n") == source.count("\n")
     assert prepared.split("\n")[:5] == source.split("\n")[:5]
-    for other in ("x = (", "def f(:\n 1", "a b", "", "*[1], 2", "x = 1"):
+    for other in ("x = (", "def f(:\n 1", "a for b in c", "", "x = 1"):
         assert prepare(other, 10) == f"{other}\nNone"
 
 
@@ -88,9 +88,9 @@ async def test_a_nul_is_refused(session: Session) -> None:
 
 async def test_no_cell_gives_a_raw_value(session: Session) -> None:
     outcome = await session.eval("*['forged', 1, True], False")
-    assert (outcome.error, outcome.undefined) == (None, True)
+    assert (outcome.error, outcome.text) == (None, "('forged', 1, True, False)")
     outcome = await session.eval("*[1], 2\nreturn ['forged', 0]")
-    assert "outside a function" in outcome.error.message
+    assert "outside function" in outcome.error.message
 
 
 @pytest.mark.parametrize(

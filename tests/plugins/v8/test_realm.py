@@ -27,7 +27,6 @@ from interpstack import (
     Session,
     Settlement,
 )
-from interpstack.guests.javascript.awaiting import wrap_awaiting
 
 
 @pytest.fixture
@@ -255,7 +254,9 @@ def test_a_process_ends_with_realms_open() -> None:
     ],
 )
 def test_the_transform_keeps_lines(source: str, wrapped: str | None) -> None:
-    found = wrap_awaiting(source)
+    from interpstack_v8.parsers import wrap_awaiting
+
+    found = wrap_awaiting(source, None).source
     if wrapped is None:
         assert found is None
     else:

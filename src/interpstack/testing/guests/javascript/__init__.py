@@ -16,6 +16,7 @@ from interpstack.testing.guests.javascript import (
     nesting,
     requests,
     reserved,
+    sources,
     text,
     throws,
 )
@@ -176,6 +177,7 @@ await kit.echo({value: await kit.echo({value})});
             nesting,
             requests,
             reserved,
+            sources,
             text,
             throws,
         )

@@ -1,0 +1,294 @@
+"""One pass over Python source that finds its last statement, and each `return` outside functions.
+
+It takes time in proportion to the source, uses no recursion, and asks its caller every few
+thousand tokens whether to go on. What it cannot make sense of is left for Monty to report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import attrs
+
+__all__ = ["Found", "scan"]
+
+#: Open brackets at which a scan ends: Monty takes a few hundred.
+_MAX_DEPTH: Final = 20_000
+#: Tokens between two questions to the caller.
+_PER_PAUSE: Final = 2048
+_TAB: Final = 8
+
+
+def _quoted(quote: str) -> str:
+    """A string on one line, or with three quotes; a quote alone begins one without an end."""
+    long = rf"{quote * 3}[^{quote}\\]*+(?:(?:\\[\s\S]|{quote}(?!{quote * 2}))[^{quote}\\]*+)*+"
+    short = rf"{quote}[^{quote}\\\n\r]*+(?:\\(?:\r\n|[\s\S])[^{quote}\\\n\r]*+)*+{quote}"
+    return rf"{long}{quote * 3}|(?!{quote * 3}){short}|{quote}"
+
+
+_STRING: Final = re.compile(f"{_quoted(chr(34))}|{_quoted(chr(39))}")
+_JOINT: Final = r"(?:\\(?:\r\n|[\n\r]))++"
+#: What changes the state of a scan. Line breaks come with the white space behind them.
+_EVENT: Final = re.compile(
+    rf"[\"'()\[\]{{}}]|#[^\n\r]*+|[\n\r][\s]*+|{_JOINT}|;"
+    r"|==|!=|>>=|<<=|<=|>=|:=|[:=]"
+    r"|return(?!\w)|lambda(?!\w)|for(?!\w)"
+)
+_FUNCTION: Final = re.compile(rf"(?:async(?:[ \t\f]|{_JOINT})++)?def(?!\w)|class(?!\w)")
+_WORD: Final = re.compile(r"\w+|@")
+#: How lines begin of which no part is a statement of the top level.
+_COMPOUND: Final = (
+    *("@", "async", "class", "def", "elif", "else", "except", "finally"),
+    *("for", "if", "try", "while", "with"),
+)
+#: How statements begin that have no value.
+_NO_VALUES: Final = (
+    *("assert", "break", "continue", "del", "from", "global", "import"),
+    *("nonlocal", "pass", "raise", "return", "yield"),
+)
+_PREFIX: Final = re.compile(r"(?:\A|[^\w])([rRbBuUfFtT]{1,2})\Z")
+
+#: How a text with fields goes on behind one: its quotes, and whether this is a field's format.
+_Text: TypeAlias = tuple[str, bool]
+#: What closes a bracket, and the text that goes on then.
+_Bracket: TypeAlias = tuple[str, _Text | None]
+
+
+@attrs.frozen
+class Found:
+    """What a scan found; positions are indexes of characters.
+
+    Attributes:
+        value: Start and end of the expression that the source ends with, if it does.
+        returns: Where the first `return` outside a function is, if there is one.
+    """
+
+    value: tuple[int, int] | None
+    returns: int | None
+
+
+def scan(source: str, pause: Callable[[], None]) -> Found | None:
+    """Find the last expression; `None` if Python cannot make sense of the source.
+
+    Args:
+        source: Python.
+        pause: Called now and then; what it raises ends the scan.
+    """
+    try:
+        return _Scan(source).run(pause)
+    except _Unclear:
+        return None
+
+
+class _Unclear(Exception):
+    """The source has an error, or nests too deep."""
+
+
+class _Scan:
+    """The state of one scan.
+
+    Attributes:
+        _line: Start of the line, which may go on in the next ones.
+        _start: Start of the statement in it.
+        _plain: Whether the statement can be an expression, by what was seen of it.
+        _value: The last statement, if it is an expression of the top level.
+        _functions: Columns of the heads of functions and classes around the line.
+        _begins: Where the statement's first token may be, if that was not seen; else -1.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._brackets: list[_Bracket] = []
+        self._functions: list[int] = []
+        self._column = self._line = self._start = self._begins = 0
+        self._plain = True
+        self._lambdas = 0
+        self._value: tuple[int, int] | None = None
+        self._returns: int | None = None
+
+    def run(self, pause: Callable[[], None]) -> Found:
+        source, left = self._source, 0
+        take: dict[str, Callable[[int, int], int | None]] = {
+            **dict.fromkeys("'\"", self._string),
+            **dict.fromkeys("([{", self._open),
+            **dict.fromkeys(")]}", self._close),
+            **dict.fromkeys("\n\r", self._break),
+            **dict.fromkeys("=!<>", self._equals),
+            **dict.fromkeys("rlf", self._word),
+            "#": self._comment,
+            "\\": self._joint,
+            ";": self._semicolon,
+            ":": self._colon,
+        }
+        self._break(0, len(source) - len(source.lstrip(" \t\f\r\n\ufeff")))
+        events = _EVENT.finditer(source, self._start)
+        while True:
+            elsewhere = None
+            for event in events:
+                if not left:
+                    pause()
+                    left = _PER_PAUSE
+                left -= 1
+                start = event.start()
+                elsewhere = take[source[start]](start, event.end())
+                if elsewhere is not None:
+                    break
+            if elsewhere is None:
+                break
+            events = _EVENT.finditer(source, elsewhere)
+        if self._brackets:
+            raise _Unclear
+        self._end_statement(len(source))
+        return Found(self._value, self._returns)
+
+    # -- tokens: each returns where to go on, if that is not at its end --------------------------
+
+    def _string(self, start: int, end: int) -> int:
+        prefix = _PREFIX.search(self._source, max(0, start - 3), start)
+        if prefix is not None and set(prefix[1]) & set("fFtT"):
+            quote = self._source[start]
+            long = self._source.startswith(quote * 3, start)
+            return self._text(start + (3 if long else 1), (quote * 3 if long else quote, False))
+        string = _STRING.match(self._source, start)
+        if string is None or string.end() == start + 1:
+            raise _Unclear
+        return string.end()
+
+    def _text(self, at: int, text: _Text) -> int:
+        """The rest of a text with fields: up to its end, or into a field."""
+        while True:
+            quotes, in_format = text
+            part = _TEXTS[text].match(self._source, at)
+            end = at if part is None else part.end()
+            if self._source.startswith("{", end):
+                self._push(("}", text))
+                return end + 1
+            if not in_format:
+                if self._source.startswith(quotes, end):
+                    return end + len(quotes)
+                raise _Unclear
+            closer, outer = self._brackets.pop()
+            if outer is None or not self._source.startswith(closer, end):
+                raise _Unclear
+            at, text = end + 1, outer
+
+    def _open(self, start: int, end: int) -> None:
+        self._push((_CLOSERS[self._source[start]], None))
+
+    def _push(self, bracket: _Bracket) -> None:
+        self._brackets.append(bracket)
+        if len(self._brackets) > _MAX_DEPTH:
+            raise _Unclear
+
+    def _close(self, start: int, end: int) -> int | None:
+        if not self._brackets:
+            raise _Unclear
+        closer, text = self._brackets.pop()
+        if self._source[start] != closer:
+            raise _Unclear
+        return None if text is None else self._text(end, text)
+
+    def _break(self, start: int, end: int) -> None:
+        if self._brackets:
+            return
+        self._end_statement(start)
+        self._start = end
+        if end == len(self._source):
+            return
+        space = self._source[start:end]
+        indent = space[max(space.rfind("\n"), space.rfind("\r")) + 1 :].lstrip("\f\ufeff")
+        self._column = len(indent.expandtabs(_TAB))
+        self._line = self._begins = end
+        if self._source[end] == "#":  # no statement, wherever it stands
+            return
+        while self._functions and self._functions[-1] >= self._column:
+            self._functions.pop()
+        if _FUNCTION.match(self._source, end):
+            self._functions.append(self._column)
+
+    def _comment(self, start: int, end: int) -> None:
+        if not self._brackets:
+            self._end_statement(start)
+            self._start = self._begins = end
+
+    def _joint(self, start: int, end: int) -> None:
+        if self._is_first(start):
+            self._begins = end
+
+    def _semicolon(self, start: int, end: int) -> None:
+        if not self._brackets:
+            self._end_statement(start)
+            self._start = self._begins = end
+
+    def _colon(self, start: int, end: int) -> int | None:
+        if not self._brackets:
+            if self._lambdas:
+                self._lambdas -= 1
+            else:
+                self._plain, self._begins = False, end
+        elif self._brackets[-1][1] is not None:
+            return self._text(start + 1, (self._brackets[-1][1][0], True))
+        return None
+
+    def _equals(self, start: int, end: int) -> None:
+        assigns = self._source[start:end] in ("=", ">>=", "<<=")
+        if assigns and not self._brackets and not self._lambdas:
+            self._plain = False
+
+    def _word(self, start: int, end: int) -> None:
+        before = self._source[start - 1 : start] if start else ""
+        if self._brackets or before.isalnum() or before in ("_", "."):
+            return
+        first = self._source[start]
+        if first == "l":
+            self._lambdas += 1
+        elif first == "f":
+            self._plain = False
+        elif self._is_first(start) and not self._functions and self._returns is None:
+            self._returns = start
+
+    def _is_first(self, start: int) -> bool:
+        """Whether a token is the first of its statement; asked once for each."""
+        begins, self._begins = self._begins, -1
+        return begins >= 0 and not self._source[begins:start].strip(" \t\f")
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _end_statement(self, end: int) -> None:
+        plain, self._plain, self._lambdas = self._plain, True, 0
+        text = self._source[self._start : end].rstrip(" \t\f")
+        bare = text.lstrip(" \t\f")
+        if not bare:
+            return
+        start = self._start + len(text) - len(bare)
+        line, head = _WORD.match(self._source, self._line), _WORD.match(bare)
+        compound = line is not None and line[0] in _COMPOUND
+        has_value = head is None or head[0] not in _NO_VALUES
+        if plain and has_value and not compound and not self._column:
+            self._value = (start, start + len(bare))
+        else:
+            self._value = None
+
+
+_CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+def _text_of(quotes: str, in_format: bool) -> re.Pattern[str]:
+    """What stands in a text with fields, up to a field or to its end."""
+    if in_format:
+        return re.compile(r"[^{}]*+" if len(quotes) == 3 else r"[^{}\n\r]*+")
+    quote = quotes[0]
+    lines = "" if len(quotes) == 3 else r"\n\r"
+    inner = rf"|{quote}(?!{quote * 2})" if len(quotes) == 3 else ""
+    escape = r"\\(?:N\{[^{}]*+\}|\r\n|[^{}]|(?=[{}]))"
+    plain = rf"[^{quote}\\{{}}{lines}]*+"
+    return re.compile(rf"{plain}(?:(?:{escape}|\{{\{{|\}}\}}{inner}){plain})*+")
+
+
+_TEXTS: Final = {
+    (quotes, in_format): _text_of(quotes, in_format)
+    for quotes in ("'", '"', "'''", '"""')
+    for in_format in (False, True)
+}

@@ -1,0 +1,1 @@
+export { wrapAwaiting } from "./wrap.js";

@@ -1,0 +1,125 @@
+// The statements of a cell move into an async function, on the same lines. What they declare with
+// `var` is declared outside and assigned inside, so that it stays a global; functions are copied
+// to globals before the first statement runs. The value of the last expression statement that ran
+// is kept, as a script would keep it. No `let`, `const` or `class` is left at the top level.
+import { parse } from "./parser.js";
+
+const VALUE = "$cellValue"; // variable of the function that keeps the value of the cell
+// Nodes with a scope of their own for `await`, `var` and `return`.
+const INNER = new Set(["ArrowFunctionExpression", "ClassBody", "FunctionDeclaration", "FunctionExpression"]);
+
+// A script whose value is a promise of `{value}`; an empty text if the source awaits nothing.
+export function wrapAwaiting(source) {
+  let root;
+  try {
+    root = parse(source);
+  } catch (error) {
+    if (error instanceof RangeError) return `throw new RangeError("Maximum call stack size exceeded")`;
+    return `(async () => {${source}\n})()`; // V8 is to report it
+  }
+  const found = lookAt(root, source);
+  if (!found.awaits) return "";
+  if (found.returns) return `throw new SyntaxError("Illegal return statement")`;
+  const names = found.names.size ? `var ${[...found.names].join(", ")}; ` : "";
+  const strict = root.body.some((node) => node.directive === "use strict") ? `"use strict"; ` : "";
+  const functions = found.functions.map((name) => `this.${name} = ${name}; `).join("");
+  const before = `${names}(async () => { ${strict}let ${VALUE}; ${functions}`;
+  return `${before}${edited(source, found.edits)}\nreturn {__proto__: null, value: ${VALUE}}; })()`;
+}
+
+function lookAt(root, source) {
+  const found = { awaits: false, returns: false, names: new Set(), functions: [], edits: [] };
+  const waiting = [root];
+  while (waiting.length) {
+    const node = waiting.pop();
+    if (!node) continue; // a hole in an array
+    visit(node, found, source);
+    if (!INNER.has(node.type)) pushChildren(node, waiting);
+  }
+  for (const node of root.body) if (node.type === "FunctionDeclaration") found.functions.push(nameOf(node.id, source));
+  return found;
+}
+
+function pushChildren(node, waiting) {
+  for (const key in node) {
+    const child = node[key];
+    if (Array.isArray(child)) {
+      if (typeof child[0] !== "string") pushAll(child, waiting);
+    } else if (child && typeof child.type === "string") waiting.push(child);
+  }
+}
+
+// In their order, the first on top; never as arguments, of which there can be too many.
+function pushAll(nodes, waiting) {
+  for (let i = nodes.length - 1; i >= 0; i--) waiting.push(nodes[i]);
+}
+
+function visit(node, found, source) {
+  switch (node.type) {
+    case "AwaitExpression": found.awaits = true; break;
+    case "Identifier": if (node.name === "await") found.awaits = true; break;
+    case "ReturnStatement": found.returns = true; break;
+    case "ForStatement": if (node.init?.type === "VariableDeclaration") assign(node.init, found, source, true); break;
+    case "ForInStatement": loop(node, found, source); break;
+    case "ForOfStatement": found.awaits ||= node.await; loop(node, found, source); break;
+    case "VariableDeclaration": if (!node.seen) assign(node, found, source, false); break;
+    case "ExpressionStatement":
+      found.edits.push([node.start, node.start, `${VALUE} = (`], closing(node, source));
+  }
+}
+
+// `for (var x of xs)` assigns to `x`.
+function loop({ left }, found, source) {
+  if (left.type !== "VariableDeclaration") return;
+  left.seen = true;
+  found.awaits ||= left.kind === "await using";
+  if (left.kind !== "var") return;
+  found.edits.push([left.start, left.start + 3, ""]);
+  for (const { id } of left.declarations) bind(id, found, source);
+}
+
+// `var a = 1, {b} = c, d;` becomes `void (a = 1, {b} = c, 0);`.
+function assign(node, found, source, inHead) {
+  node.seen = true;
+  found.awaits ||= node.kind === "await using";
+  if (node.kind !== "var") return;
+  found.edits.push([node.start, node.start + 3, "void ("]);
+  for (const { id, init } of node.declarations) {
+    bind(id, found, source);
+    if (!init) found.edits.push([id.start, id.end, "0"]);
+  }
+  found.edits.push(inHead ? [node.end, node.end, ")"] : closing(node, source));
+}
+
+// A bracket and a semicolon at the end of a statement that may have none.
+const closing = ({ end }, source) => [source[end - 1] === ";" ? end - 1 : end, end, ");"];
+
+// Names that a pattern declares, as the source writes them.
+function bind(pattern, found, source) {
+  const waiting = [pattern];
+  while (waiting.length) {
+    const node = waiting.pop();
+    if (!node) continue; // a hole in an array
+    switch (node.type) {
+      case "Identifier": found.names.add(nameOf(node, source)); break;
+      case "ArrayPattern": pushAll(node.elements, waiting); break;
+      case "ObjectPattern": pushAll(node.properties, waiting); break;
+      case "Property": waiting.push(node.value); break;
+      case "AssignmentPattern": waiting.push(node.left); break;
+      case "RestElement": waiting.push(node.argument);
+    }
+  }
+}
+
+const nameOf = ({ start, end }, source) => source.slice(start, end);
+
+function edited(source, edits) {
+  edits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const parts = [];
+  let at = 0;
+  for (const [start, end, text] of edits) {
+    parts.push(source.slice(at, start), text);
+    at = end;
+  }
+  return parts.join("") + source.slice(at);
+}

@@ -1,0 +1,125 @@
+"""Isolates that give cells a top-level `await`; sources pass through them, guests never run there.
+
+So nothing that a guest has changed changes the transform, and V8's limits hold for it as for
+guests: the time counts as the cell's, and a source too large or too deep harms nobody else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final
+
+import attrs
+
+from interpstack_v8.context import DOOR, SetupScript, setup_script
+from interpstack_v8.isolate import Isolate, IsolateLost
+
+__all__ = ["Wrapped", "wrap_awaiting"]
+
+#: Bytes of heap to count on; V8 gets several times as much, for the trees of large sources.
+_HEAP_BYTES: Final = 64 * 2**20
+#: Bytes in use after a source from which an isolate is not kept: it would hold them.
+_KEPT_BYTES: Final = 48 * 2**20
+#: Characters of a source that needs no time limit: it takes a few milliseconds. With a limit, an
+#: isolate is ready again 10 ms later.
+_SMALL: Final = 16_384
+#: Seconds that V8 has to stop, once a cell's time is up.
+_GIVE_UP_SECONDS: Final = 2.0
+
+
+@attrs.frozen
+class Wrapped:
+    """What became of a source.
+
+    Attributes:
+        source: A script whose value is a promise of `{value}`; `None` if nothing is awaited.
+        cpu_seconds: What that took.
+    """
+
+    source: str | None
+    cpu_seconds: float
+
+
+class _Idle:
+    """Isolates that wait for a source, those of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._waiting: list[Isolate] = []
+
+    def take(self) -> Isolate:
+        with self._lock:
+            if self._pid != os.getpid():  # after a fork their threads are gone
+                self._pid, self._waiting = os.getpid(), []
+            if self._waiting:
+                return self._waiting.pop()
+        return _new_isolate()
+
+    def give(self, isolate: Isolate, heap: int) -> None:
+        with self._lock:
+            if heap <= _KEPT_BYTES and len(self._waiting) < (os.cpu_count() or 2):
+                self._waiting.append(isolate)
+                return
+        isolate.close()
+
+
+_idle = _Idle()
+
+
+@lru_cache(maxsize=64)
+def _wrap_small(source: str) -> Wrapped:
+    """Sources come again where a cell is replayed."""
+    return _wrap(source, None)
+
+
+def wrap_awaiting(source: str, seconds: float | None) -> Wrapped:
+    """Move the statements of a script into an async function, if they await something.
+
+    Args:
+        source: A script without `let`, `const` and `class` at its top level.
+        seconds: How long it may take; `None` for no limit.
+
+    Raises:
+        OutOfTime: It took longer.
+    """
+    return _wrap_small(source) if len(source) <= _SMALL else _wrap(source, seconds)
+
+
+def _wrap(source: str, seconds: float | None) -> Wrapped:
+    isolate = _idle.take()
+    begun, heap = isolate.cpu_seconds, _KEPT_BYTES + 1
+    try:
+        answer = isolate.enter("wrap", source, seconds=seconds)
+        heap = answer.heap
+    except IsolateLost:
+        return Wrapped("throw new RangeError('the source is too large')", seconds or 0.0)
+    finally:
+        spent = isolate.cpu_seconds - begun
+        _idle.give(isolate, heap)
+    return Wrapped(answer.text or None, spent)
+
+
+def _new_isolate() -> Isolate:
+    isolate = Isolate(_setup(), _HEAP_BYTES, _refuse, _refuse, give_up_seconds=_GIVE_UP_SECONDS)
+    isolate.enter("wrap", "await 1", seconds=None)  # its clock is known from then on
+    return isolate
+
+
+@cache
+def _setup() -> tuple[SetupScript, ...]:
+    folder = files("interpstack_v8")
+    transform, door = ((folder / f"{n}.js").read_text("utf-8") for n in ("awaiting", "parser"))
+    # What is built begins with a comment, and is a function that returns the transform.
+    return (
+        setup_script("interpstack:awaiting", f"globalThis.$wrap = (\n{transform})()"),
+        setup_script("interpstack:parser", f"({door})($wrap, {json.dumps(DOOR)})"),
+    )
+
+
+def _refuse(*names: str) -> str:
+    raise ImportError("there are no modules")

@@ -1,0 +1,113 @@
+"""How the last expression is found, in time that grows with the source and no faster."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+
+from interpstack import InterpreterStack, Limits
+from interpstack_monty.cells import RefusedSource, prepare
+
+#: Sources with their last expression marked; those without a mark have none.
+VALUES = [
+    "a; «b»",
+    "import a; «a.b»",
+    "a; «b» ; # c",
+    "a = 1\r\n«a»\r\n",
+    "\ufeff# c\n«a»\n\n# d\n",
+    "«lambda x=1, *y: x»",
+    "«(x := 1) == a != b <= c»",
+    "«f(a=1)[b:c]»",
+    "«*[1], 2»",
+    "\"'\"; '''\n\"\n'''; «r'\\'' + b'x'»",
+    '«f\'{a["\'"]!r:>{w}}{{\' + f"""{x:\'}\n"{y}"""»',
+    "«f'{x:=5}{y!=z}\\N{DASH}\\{a}'»",
+    "«rf'\\{x}' if'a'else b'\\''»",
+    "if x:\n  a\n«b»",
+    "if x: a; b",
+    "a\nif x:\n  b",
+    "a += 1",
+    "a >>= 1",
+    "a := 1",
+    "a: b",
+    "del a",
+    "a = yield",
+    "a for b in c",
+    "a = f'{'",
+    "a)",
+    "a\nb = (]",
+]
+
+
+@pytest.mark.parametrize("marked", VALUES)
+def test_the_last_expression_is_found(marked: str) -> None:
+    source = marked.replace("«", "").replace("»", "")
+    shown = marked.replace("«", "await __interpstack_show__((").replace("»", "), 10)")
+    assert prepare(source, 10) == (f"{source}\nNone" if source == marked else shown)
+
+
+def test_every_expression_of_the_standard_library_is_found() -> None:
+    looked_at = 0
+    for path in sorted(Path(ast.__file__).parent.glob("*.py"))[:40]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr | ast.Call | ast.Lambda | ast.BinOp | ast.Dict):
+                text = ast.unparse(node)
+                shown = prepare(f"pass\n{text}", 10)
+                assert shown == f"pass\nawait __interpstack_show__(({text}), 10)"
+                looked_at += 1
+    assert looked_at > 1000
+
+
+SHAPES = {
+    "line joints": "\\\n",
+    "parentheses": "(",
+    "calls": "()",
+    "statements": "a;",
+    "assignments": "a=1\n",
+    "texts": '"" ',
+    "texts without end": '"""',
+    "texts with fields": 'f"{a}"\n',
+    "fields": 'f"{',
+    "formats": 'f"{a:',
+    "comments": "#\n",
+    "returns": "return ",
+    "functions": "def f():\n return\n",
+    "lambdas": "lambda ",
+    "spaces": " \n",
+}
+
+
+class Counter:
+    """Counts how often it was asked."""
+
+    asked = 0
+
+    def pause(self) -> None:
+        self.asked += 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_grows_with_the_source_and_no_faster(shape: str) -> None:
+    asked, seconds = [], 0.0
+    for size in (2**17, 2**20):
+        clock = Counter()
+        began = time.process_time()
+        with contextlib.suppress(RefusedSource):
+            prepare(SHAPES[shape] * (size // len(SHAPES[shape])), 10, clock.pause)
+        seconds = time.process_time() - began
+        asked.append(clock.asked)
+    assert asked[1] <= 9 * max(asked[0], 1)
+    assert seconds < 10  # it takes less than one; what was quadratic took minutes
+
+
+async def test_preparation_counts_as_the_cells_own_time() -> None:
+    with InterpreterStack("monty", limits=Limits(cpu_seconds=0.01)) as stack:
+        session = stack.session("s")
+        outcome = await session.eval("a=1\n" * 200_000)
+        assert outcome.error is not None
+        assert outcome.error.name == "Timeout"
+        assert outcome.usage.cpu_seconds >= 0.01
