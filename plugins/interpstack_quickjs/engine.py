@@ -24,7 +24,7 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack.guests.javascript.exchange import bind_arguments
+from interpstack.guests.javascript.exchange import bind_arguments, read_answer
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
@@ -172,10 +172,7 @@ class QuickJSRealm(Realm):
     def _told(self, command: str, kind: type, seconds: float | None = None) -> Any:
         """What a command gives that changes nothing."""
         text = self._read(command, seconds)
-        try:
-            told = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise EngineFailure(f"the guest's {command} cannot be read: {error}") from error
+        told = read_answer(text)
         if not isinstance(told, kind):
             raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")
         return told

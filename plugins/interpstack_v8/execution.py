@@ -19,6 +19,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.guests.javascript.cells import TypeScriptError, load
+from interpstack.guests.javascript.drained import read_drained
 from interpstack.guests.javascript.exchange import (
     answer_text,
     drained_progress,
@@ -220,7 +221,7 @@ class V8Execution(Execution):
         return ["begin", begin, script.source, script.awaits]
 
     def _progress(self, text: str) -> Progress:
-        drained = json.loads(text)
+        drained = read_drained(text)
         self._importing = bool(drained["importing"])
         return drained_progress(drained, self._completion(drained["completion"]))
 

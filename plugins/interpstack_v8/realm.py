@@ -18,7 +18,7 @@ from interpstack import (
     Realm,
 )
 from interpstack.guests.javascript import KERNEL_NAME
-from interpstack.guests.javascript.exchange import bind_arguments
+from interpstack.guests.javascript.exchange import bind_arguments, read_answer
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
@@ -108,7 +108,7 @@ class V8Realm(Realm):
         return self.saved
 
     def names(self) -> Sequence[str]:
-        names: Sequence[str] = json.loads(self.say("names"))
+        names: Sequence[str] = read_answer(self.say("names"))
         return names
 
     def load(self, values: Mapping[str, Any]) -> None:
@@ -183,13 +183,14 @@ class V8Realm(Realm):
             export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
         try:
             answer = export.result()
+            saved = read_answer(answer.text)
         except (OutOfTime, EngineFailure):
             self.left_bytes = _UNKNOWN
             return
         except IsolateLost:
             self._lose(saved=False)
             return
-        self.saved, self._saved_is_new = json.loads(answer.text), True
+        self.saved, self._saved_is_new = saved, True
         self.left_bytes = max(answer.heap, answer.buffers)
 
     def _lose(self, saved: bool) -> None:

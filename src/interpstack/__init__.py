@@ -3,6 +3,7 @@
 from interpstack.accounts import Account
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
 from interpstack.budgets import Budget, BudgetExceeded
+from interpstack.encoding import encode
 from interpstack.engine import (
     Call,
     Capability,
@@ -50,7 +51,7 @@ from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.turns import HostTool, Turn
-from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode, encode
+from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 from interpstack.workers import call_blocking, run_sync
 
 __all__ = [

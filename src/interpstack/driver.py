@@ -37,6 +37,7 @@ from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.requests import Requests
+from interpstack.values import check
 from interpstack.workers import run_guest, to_end
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ __all__ = ["Recording", "run_cell"]
 
 #: Seconds that a call's handler has at the least, however late the cell is.
 _DELIVERY_SECONDS: Final = 5.0
+#: Characters around the output in the call that hands it out.
+_CONSOLE_CHARS: Final = 100
 #: Seconds that a guest computes before what ends meanwhile is kept on its own.
 _KEEP_SECONDS: Final = 0.05
 #: Seconds that a ledger gets to keep what has happened once the cell is cancelled.
@@ -385,7 +388,7 @@ class _Run:
         def step() -> Progress:
             if settled:
                 self.execution.settle(settled)
-            return self.execution.poll(now, budget)
+            return _checked(self.execution.poll(now, budget), self.limits)
 
         progress = await self._computed(step)
         self.polls += 1
@@ -484,10 +487,13 @@ class _Run:
         """End the execution; what became of the guest's state, if anything did."""
         self.ended = True
         await self._deliver_aside()
-        progress = await run_guest(lambda: self.execution.abort(reason), lambda: None)
+        progress = await run_guest(lambda: self._aborted(reason), lambda: None)
         for call in progress.calls:
             await self._deliver(call)
         return "" if progress.failure is None else progress.failure.message
+
+    def _aborted(self, reason: str) -> Progress:
+        return _checked(self.execution.abort(reason), self.limits)
 
     async def _give_up(self, name: str, message: str) -> Outcome:
         outstanding = self.requests.outstanding
@@ -512,3 +518,19 @@ class _Run:
         return self.context.outcome(
             self.limits.console_chars, usage=usage, notices=self.notices, **fields
         )
+
+
+def _checked(progress: Progress, limits: Limits) -> Progress:
+    """A progress whose values are of a size and depth that the host can take.
+
+    Whether they are plain is found out here, whatever the engine was told of them.
+    """
+    if not progress.calls and not progress.requests:
+        return progress
+    requests = []
+    for request in progress.requests:
+        wire, plain = check(request.wire, limits.value_bytes)
+        requests.append(Request(request.id, request.bridge, wire, plain))
+    most = limits.value_bytes + limits.console_chars + _CONSOLE_CHARS  # one may be the output
+    calls = [Call(call.bridge, check(call.wire, most)[0]) for call in progress.calls]
+    return attrs.evolve(progress, calls=calls, requests=requests)

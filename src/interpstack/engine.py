@@ -134,7 +134,8 @@ class Request:
         id: Unique in its execution, rising in the order of the requests.
         bridge: The bridge's dotted name, as the guest gave it.
         wire: The input as a wire tree.
-        plain: The tree is known to hold no tags, so it is its own decoded form.
+        plain: The tree holds no tags, so it is its own decoded form. The driver finds out; what
+            an engine says of it is ignored.
     """
 
     id: int

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from interpstack.answers import answer_text
 from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
+from interpstack.encoding import TooLarge
 from interpstack.engine import Cell, GuestError, Request, Settlement
 from interpstack.errors import UnsupportedValue
 from interpstack.flights import Flight, Flights
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.outcome import CellContext
-from interpstack.values import decode, encode
+from interpstack.values import decode
 from interpstack.workers import call_blocking
 
 if TYPE_CHECKING:
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GuestException", "Requests"]
 
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
+#: What a handler raises to end more than its call.
+_LEAVING = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
 _GRACE_SECONDS = 5.0
 
@@ -286,7 +289,9 @@ class Requests:
             if _cancels() > self._cancels:
                 raise
             self.context.attach(error)
-        except Exception as error:  # noqa: BLE001 - a handler may raise anything
+        except BaseException as error:
+            if _leaves(error):
+                raise
             self.context.attach(error)
 
     def start(self, request: Request) -> None:
@@ -358,11 +363,13 @@ class Requests:
                 raise
             told = GuestError("ToolError", f"{bridge.name} was cancelled")
             return Settlement(request.id, error=_with_tool(told, bridge.name))
-        except Exception as error:  # noqa: BLE001 - the guest is to catch it
+        except BaseException as error:
+            if _leaves(error):
+                raise
             return Settlement(request.id, error=describe_error(error, bridge.name))
 
     async def _load_module(self, request: Request) -> Settlement:
-        specifier = str(request.wire)[:_MESSAGE_CHARS]
+        specifier = request.wire[:_MESSAGE_CHARS] if isinstance(request.wire, str) else ""
         try:
             load = self.resolve_module(specifier)
             if load is None:
@@ -372,7 +379,9 @@ class Requests:
                 bundle = await load()
         except GuestException as error:
             return Settlement(request.id, error=error.error)
-        except Exception as error:  # noqa: BLE001 - the guest is to catch it
+        except BaseException as error:
+            if _leaves(error):
+                raise
             told = attrs.evolve(describe_error(error, "import"), name="SkillNotAvailable")
             return Settlement(request.id, error=told)
         return Settlement(request.id, json.dumps(bundle.entry), modules=bundle.files)
@@ -391,13 +400,13 @@ class Requests:
             context = self.context.for_request(request.id, key, request.plain)
             given = request.wire if request.plain else decode(request.wire)
             value = await self._invoke(bridge, given, context)
-        text = _to_json(encode(value))
-        if len(text) > self.limits.value_bytes:
+        try:
+            return await answer_text(value, self.limits.value_bytes, self._patience)
+        except TooLarge:
             raise UnsupportedValue(
-                f"the answer of {bridge.name} has {len(text)} bytes as JSON, more than the "
-                f"{self.limits.value_bytes} that may cross; return less, or a part at a time"
-            )
-        return text
+                f"the answer of {bridge.name} has more than the {self.limits.value_bytes} bytes "
+                "that may cross as JSON; return less, or a part at a time"
+            ) from None
 
     def _refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
         number, of_bridge = self._numbers.pop(request.id)
@@ -439,19 +448,23 @@ class Requests:
         if bridge.is_async:
             return await bridge.handler(*args, **kwargs)
         handler = partial(bridge.handler, *args, **kwargs)
-        value = await call_blocking(
-            handler, outlasts=lambda: _GRACE_SECONDS if self._finishing else 0.0
-        )
+        value = await call_blocking(handler, outlasts=self._patience)
         return await value if isinstance(value, Awaitable) else value
 
+    def _patience(self) -> float:
+        """Seconds that a thread gets to end once the cell is cancelled."""
+        return _GRACE_SECONDS if self._finishing else 0.0
 
-def describe_error(error: Exception, tool: str) -> GuestError:
+
+def describe_error(error: BaseException, tool: str) -> GuestError:
     """A host exception as the guest may see it: no stack, no host paths of its own."""
     wrong_input = isinstance(error, TypeError) and not isinstance(error, UnsupportedValue)
     name = "TypeError" if wrong_input else "ToolError"
     try:
         message = str(error) or type(error).__name__
-    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error
+    except BaseException as broken:
+        if _leaves(broken):
+            raise
         message = type(error).__name__
     data = {"tool": tool, "kind": type(error).__name__}
     return GuestError(name, message[:_MESSAGE_CHARS], data=data)
@@ -459,6 +472,13 @@ def describe_error(error: Exception, tool: str) -> GuestError:
 
 def _with_tool(error: GuestError, tool: str) -> GuestError:
     return attrs.evolve(error, data={"tool": tool, **error.data})
+
+
+def _leaves(error: BaseException) -> bool:
+    """Whether an exception is for whoever runs the program, not for the code that called."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(_LEAVING) is not None
+    return isinstance(error, _LEAVING)
 
 
 def _cancels() -> int:

@@ -12,6 +12,7 @@ import attrs
 from interpstack.arguments import expect
 from interpstack.engine import Capability, Engine, Image, Realm
 from interpstack.errors import EngineFailure, UnsupportedValue
+from interpstack.values import check
 
 __all__ = [
     "SessionState",
@@ -54,12 +55,19 @@ def take_state(
     if alone or Capability.VALUES not in engine.capabilities:
         return SessionState(image=image)
     try:
-        return SessionState(image=image, values=realm.values())
+        values = {name: _portable(wire) for name, wire in realm.values().items()}
+        return SessionState(image=image, values=values)
     except EngineFailure:
         # Reading values may run code of the guest, which may have used up time or memory.
         if image is None:
             raise
         return SessionState(image=image)
+
+
+def _portable(wire: Any) -> Any:
+    """A value as an engine gave it, unless it is too deep for whoever stores it."""
+    tree, _ = check(wire)
+    return wire if tree is wire else {"$": "lost", "v": "it is nested too deep"}
 
 
 def check_portable(values: Any) -> None:

@@ -21,7 +21,7 @@ from interpstack import (
     decode,
     encode,
 )
-from interpstack.values import MAX_DEPTH
+from interpstack.values import MAX_DEPTH, check
 
 # Any code point, lone surrogates too, and keys that are special to JSON, Python or a guest.
 _text = st.text(st.characters()) | st.sampled_from(
@@ -101,12 +101,88 @@ def test_whatever_a_guest_sends_decodes_or_is_unsupported(wire: Any) -> None:
         ((1, [2]), [1, [2]]),
         (frozenset({1}), {"$": "set", "v": [1]}),
         (range(2), [0, 1]),
-        (datetime(1970, 1, 1, 0, 0, 1), {"$": "date", "v": 1000}),
+        (datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), {"$": "date", "v": 1000}),
+        (datetime(1970, 1, 1, 0, 0, 1), {"$": "date", "v": 1000, "naive": True}),
         (bytearray(b"ab"), {"$": "bytes", "v": "YWI="}),
     ],
 )
 def test_wire_form(value: Any, wire: Any) -> None:
     assert encode(value) == wire
+
+
+def _check(wire: Any, most: int | None = None) -> tuple[bool, bool]:
+    tree, plain = check(wire, most)
+    if tree is not wire:
+        with pytest.raises(UnsupportedValue):
+            decode(tree)
+    return tree is wire, plain
+
+
+@pytest.mark.parametrize(
+    ("wire", "plain"),
+    [
+        ({"a": [1, 1.5, "x", None, True, {}]}, True),
+        ("$", True),
+        (["$", {"a": "$"}], True),
+        ({"$": "nothing"}, False),
+        ([[{"a": {"$": 1}}]], False),
+        (2**53, False),
+        ({"a": [-(2**60)]}, False),
+    ],
+    ids=repr,
+)
+def test_whether_a_tree_is_plain_is_found_out(wire: Any, plain: bool) -> None:
+    assert _check(wire) == (True, plain)
+    if plain:
+        assert decode(wire) == wire
+
+
+@given(_json)
+def test_plain_trees_are_their_own_decoded_form(wire: Any) -> None:
+    if check(wire)[1]:
+        assert repr(decode(wire)) == repr(wire)
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        "x" * 1000,
+        ["x" * 300] * 4,
+        {"k" * 1000: 1},
+        [[[1, 2]] * 400],
+        [{"a": n} for n in range(400)],
+        {"a": {"b": ["x" * 996]}},
+    ],
+    ids=lambda wire: str(wire)[:20],
+)
+def test_trees_that_are_too_large_are_replaced(wire: Any) -> None:
+    assert _check(wire, 1000) == (False, False)
+    assert len(json.dumps(wire, separators=(",", ":"))) > 1000
+    assert _check(wire, 100_000)[0]
+
+
+@given(_json)
+def test_the_count_of_characters_is_never_too_high(wire: Any) -> None:
+    size = len(json.dumps(wire, separators=(",", ":"), ensure_ascii=False))
+    assert check(wire, size)[0] is wire
+
+
+def test_trees_that_are_too_deep_are_replaced() -> None:
+    nested: Any = 1
+    for _ in range(100_000):
+        nested = [nested]
+    assert _check(nested) == (False, False)
+    shared: Any = []
+    for _ in range(60):
+        shared = [shared, shared]
+    assert _check(shared, 100_000) == (False, False)
+    while nested != 1:  # freed one by one: at once, it would take too much stack
+        nested = nested[0]
+
+
+def test_a_moment_without_a_zone_stays_without() -> None:
+    assert repr(_cross(datetime(2030, 5, 1, 8))) == repr(datetime(2030, 5, 1, 8))
+    assert decode({"$": "date", "v": 0, "naive": 1}).tzinfo is UTC
 
 
 def test_integers_longer_than_python_prints_cross() -> None:

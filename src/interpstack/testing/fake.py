@@ -23,6 +23,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from interpstack.bridges import BridgeSet
+from interpstack.encoding import encode
 from interpstack.engine import (
     Call,
     Capability,
@@ -43,7 +44,7 @@ from interpstack.guests.clock import GuestClock
 from interpstack.limits import Limits
 from interpstack.testing.scheduler import Promise, Scheduler, Stopped
 from interpstack.testing.script import Globals, describe, result_text, run_script
-from interpstack.values import decode, encode
+from interpstack.values import decode
 
 __all__ = ["FakeEngine"]
 

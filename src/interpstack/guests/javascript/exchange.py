@@ -8,12 +8,14 @@ from typing import Any
 
 from interpstack.bridges import Bridge, BridgeSet
 from interpstack.engine import Call, Completion, Progress, Request, Settlement
+from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
 
 __all__ = [
     "answer_text",
     "bind_arguments",
     "drained_progress",
+    "read_answer",
     "resume_text",
     "seed_words",
     "value_completion",
@@ -56,6 +58,22 @@ def resume_text(now_ms: float, answers: Sequence[str]) -> str:
         answers: Made by `answer_text`.
     """
     return f'["resume",{now_ms!r},[{",".join(answers)}]]'
+
+
+def read_answer(text: str) -> Any:
+    """What the kernel answered to a command.
+
+    Raises:
+        EngineFailure: The text is no JSON, or is nested deeper than Python reads.
+    """
+    try:
+        return json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise EngineFailure(f"the answer of the guest's kernel cannot be read: {error}") from error
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def seed_words(seed: int | None) -> list[int]:

@@ -33,7 +33,7 @@
   const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
-  const lookupGetter = uncurry(Object.prototype.__lookupGetter__);
+  const lookupGetter = uncurry(Object.prototype.__lookupGetter__), lookupSetter = uncurry(Object.prototype.__lookupSetter__);
   const functionToString = uncurry(Function.prototype.toString);
   const slice = uncurry(String.prototype.slice);
   const indexOf = uncurry(String.prototype.indexOf);
@@ -158,152 +158,219 @@
 
   // -- values: guest to wire ---------------------------------------------------------------
 
-  let encodedChars = 0;
-  const trail = list(); // keys from the root to the value being encoded, for messages
-  function encodeValue(value) {
-    encodedChars = 0;
-    const text = plainText(value);
-    encodedPlain = text !== undefined;
-    return encodedPlain ? bounded(text) : encode(value, 0);
+  // Guest code can run while a value is read: getters, traps of proxies, `toJSON`. So a value is
+  // read exactly once, into a copy of kernel-made objects that inherit nothing, with tags for what
+  // JSON lacks, and only the copy is made into text. What an encoding knows lies in its own `job`,
+  // since guest code may begin another one in the middle.
+  const Fields = function () {};
+  defineProperty(Fields, "prototype", { __proto__: null, value: freeze(table()), writable: false });
+  class Items extends Array {}
+  setPrototypeOf(Items.prototype, null);
+  freeze(Items.prototype);
+  freeze(Items);
+  const absent = new Fields(); // stands for every `undefined`
+  absent.$ = "undefined";
+
+  function encodeValue(value) { return textOfJob(value, newJob(false)); }
+  function newJob(quiet) {
+    return {
+      __proto__: null,
+      left: limits.valueChars, // characters of JSON that the value may still have
+      deepest: 0,              // levels of objects and lists in the copy, at most
+      trail: list(),           // keys from the root to what is read, for messages
+      quiet,                   // getters are not run but met, which ends the encoding
+      met: false,
+    };
   }
-  let encodedPlain = false; // whether what was encoded last holds no tag
-  // What JSON can say is left to the engine's own JSON, which is many times faster.
-  function plainText(value) {
-    if (typeof value !== "object" || value === null) return undefined;
-    if (getPrototypeOf(arrayPrototype) !== objectPrototype) return undefined; // a look would run its traps
-    plainLeft = limits.valueChars;
-    deepest = 0;
-    return isPlain(value, 0) && arraysAreSound() ? stringify(value) : undefined;
-  }
-  // JSON pushes each level onto an array of its own, which a guest can tamper with through the
-  // prototype.
-  function arraysAreSound() {
-    if ("toJSON" in arrayPrototype) return false;
-    for (let i = 0; i <= deepest + 1; i++) if (i in arrayPrototype) return false;
-    return true;
-  }
-  let plainLeft = 0, deepest = 0;
-  let quiet = false, met = false; // getters are not run but met, and what has one is not plain
-  function isPlain(value, depth) {
-    if (depth > deepest && (deepest = depth) > 100) return false;
-    if (isArray(value)) {
-      if (getPrototypeOf(value) !== arrayPrototype || "toJSON" in value) return false;
-      const length = value.length;
-      if ((plainLeft -= length) < 0) return false;
-      for (let i = 0; i < length; i++) if (!isPlainItem(value[i], depth)) return false;
-      return true;
-    }
-    // Also a `toJSON` that is not enumerable: JSON would call it, `encode` does not.
-    if (getPrototypeOf(value) !== objectPrototype || "toJSON" in value) return false;
-    const names = keys(value);
-    for (let i = 0; i < names.length; i++) {
-      const key = names[i];
-      if (quiet && lookupGetter(value, key) !== undefined) {
-        met = true;
-        return false;
-      }
-      if (key === "$" || (plainLeft -= key.length) < 0 || !isPlainItem(value[key], depth)) return false;
-    }
-    return true;
-  }
-  function isPlainItem(item, depth) {
-    switch (typeof item) {
-      case "string": return (plainLeft -= item.length) >= 0;
-      // Neither infinite nor NaN, nor -0, nor beyond the safe integers.
-      case "number": return item > -9007199254740992 && item < 9007199254740992 && (item !== 0 || 1 / item > 0);
-      case "boolean": return true;
-      case "object": return item === null || isPlain(item, depth + 1);
-    }
-    return false;
-  }
-  function refuse(what, depth) {
-    let path = "$";
-    for (let i = 0; i < depth && path.length < 200; i++)
-      path += typeof trail[i] === "number" ? "[" + trail[i] + "]" : "." + trail[i];
-    throw new TypeErrorClass(what + " (at " + slice(path, 0, 200) + ")");
-  }
-  function bounded(text) {
-    encodedChars += text.length;
-    if (encodedChars > limits.valueChars)
-      throw new RangeErrorClass("the value is too large to pass to the host: more than " + limits.valueChars + " bytes as JSON");
+  function textOfJob(value, job) {
+    const copy = copied(value, 0, job);
+    if (job.left < 0) tooLarge();
+    const text = isSound(3 * job.deepest + 4) ? stringify(copy) : written(copy);
+    if (text.length > limits.valueChars) tooLarge();
     return text;
   }
-  function encode(value, depth) {
-    switch (typeof value) {
-      case "string": return bounded(stringify(value));
-      case "number":
-        if (value !== value || value === Infinity || value === -Infinity || (value === 0 && 1 / value < 0))
-          return bounded('{"$":"number","v":"' + (value === 0 ? "-0" : value) + '"}');
-        return bounded("" + value);
-      case "boolean": return bounded(value ? "true" : "false");
-      case "undefined": return bounded('{"$":"undefined"}');
-      case "bigint": return bounded('{"$":"bigint","v":"' + bigintText(value, 16) + '"}');
-      case "symbol": return refuse("a symbol cannot be passed to the host", depth);
-      case "function": return refuse("a function cannot be passed to the host", depth);
+  // QuickJS pushes each level onto an array of its own, which a guest can tamper with through the
+  // prototype of all arrays.
+  function isSound(levels) {
+    if (getPrototypeOf(arrayPrototype) !== objectPrototype) return false; // a look would run its traps
+    for (let i = 0; i < levels; i++) if (i in arrayPrototype) return false;
+    return true;
+  }
+  function written(copy) { // the same text, many times slower
+    if (typeof copy !== "object" || copy === null) return stringify(copy);
+    let text = "";
+    if (isArray(copy)) {
+      for (let i = 0; i < copy.length; i++) text += (i === 0 ? "" : ",") + written(copy[i]);
+      return "[" + text + "]";
     }
-    if (value === null) return bounded("null");
-    if (depth > 190) refuse("the value is nested too deep, or contains itself", depth);
-    if (isArray(value)) return encodeList(value, value.length, depth);
+    const names = keys(copy);
+    for (let i = 0; i < names.length; i++) text += (i === 0 ? "" : ",") + stringify(names[i]) + ":" + written(copy[names[i]]);
+    return "{" + text + "}";
+  }
+  function refuse(what, depth, job) {
+    let path = "$";
+    for (let i = 0; i < depth && path.length < 200; i++)
+      path += typeof job.trail[i] === "number" ? "[" + job.trail[i] + "]" : "." + job.trail[i];
+    throw new TypeErrorClass(what + " (at " + slice(path, 0, 200) + ")");
+  }
+  function tooLarge() {
+    throw new RangeErrorClass("the value is too large to pass to the host: more than " + limits.valueChars + " bytes as JSON");
+  }
+  function spendChars(job, count) {
+    if ((job.left -= count) < 0) tooLarge();
+  }
+  function tagged(kind, body) {
+    const node = new Fields();
+    node.$ = kind;
+    node.v = body;
+    return node;
+  }
+  // The stack is short: of recursive functions, as few as possible for one level of data. What is
+  // most frequent comes first, and is not left to another function: for 1,000 rows, calls and
+  // comparisons are what takes the time.
+  function copied(value, depth, job) {
+    if (typeof value !== "object") return copiedScalar(value, depth, job);
+    if (value === null) return null;
+    if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
+    if (isArray(value)) return copiedItems(value, +value.length, depth, job);
     const prototype = getPrototypeOf(value);
-    if (prototype !== objectPrototype && prototype !== null) return encodeSpecial(value, depth);
-    return encodeObject(value, depth);
+    if (prototype !== objectPrototype && prototype !== null) return copiedSpecial(value, depth, job);
+    return copiedFields(value, keys(value), depth, job);
   }
-  // The stack is short: of recursive functions, as few as possible for one level of data.
-  function encodeList(value, length, depth) {
-    let text = "[";
+  function copiedScalar(value, depth, job) {
+    switch (typeof value) {
+      case "string":
+        spendChars(job, value.length + 2);
+        return value;
+      case "number":
+        if (value - value === 0 && (value !== 0 || 1 / value > 0)) return value;
+        spendChars(job, 22);
+        return tagged("number", value === 0 ? "-0" : "" + value);
+      case "undefined":
+        spendChars(job, 16);
+        return absent;
+      case "bigint": {
+        const digits = bigintText(value, 16);
+        spendChars(job, digits.length);
+        return tagged("bigint", digits);
+      }
+      case "symbol": return refuse("a symbol cannot be passed to the host", depth, job);
+      case "function": return refuse("a function cannot be passed to the host", depth, job);
+    }
+    return value; // a boolean
+  }
+  function copiedItems(value, length, depth, job) {
+    const made = new Items();
+    let chars = length > 0 ? 2 * length : 0; // each with a separator
+    if (chars > job.left) tooLarge();
     for (let i = 0; i < length; i++) {
-      trail[depth] = i;
-      text += (i === 0 ? "" : ",") + encode(value[i], depth + 1);
+      const item = value[i];
+      switch (typeof item) {
+        case "string":
+          chars += item.length;
+          made[i] = item;
+          break;
+        case "number":
+          if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[i] = item; break; }
+          // falls through
+        default:
+          job.trail[depth] = i;
+          made[i] = copied(item, depth + 1, job);
+      }
     }
-    bounded("[]");
-    return text + "]";
+    if ((job.left -= chars) < 0) tooLarge();
+    return made;
   }
-  function encodeObject(value, depth) {
-    const names = keys(value);
-    let text = "", tagged = false;
-    for (let i = 0; i < names.length; i++) if (names[i] === "$") tagged = true;
-    for (let i = 0; i < names.length; i++) {
-      const key = names[i], separator = i === 0 ? "" : ",", name = bounded(stringify(key));
-      trail[depth] = key;
-      const item = encode(value[key], depth + 1);
-      text += tagged ? separator + "[" + name + "," + item + "]" : separator + name + ":" + item;
+  function copiedFields(value, names, depth, job) {
+    const made = new Fields(), count = names.length;
+    let chars = 4 * count;
+    for (let i = 0; i < count; i++) {
+      const key = names[i];
+      if (job.quiet && lookupGetter(value, key) !== undefined) meet(job);
+      const item = value[key];
+      chars += key.length;
+      switch (typeof item) {
+        case "string":
+          chars += item.length;
+          made[key] = item;
+          break;
+        case "number":
+          if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[key] = item; break; }
+          // falls through
+        default:
+          if (item === undefined && job.quiet && lookupSetter(value, key) !== undefined) meet(job);
+          job.trail[depth] = key;
+          made[key] = copied(item, depth + 1, job);
+      }
     }
-    bounded("{}");
-    return tagged ? '{"$":"object","v":[' + text + "]}" : "{" + text + "}";
+    if ((job.left -= chars) < 0) tooLarge();
+    return "$" in made ? pairsOf(made, names) : made;
   }
-  function encodeSpecial(value, depth) {
+  // An object with a key that would pass for a tag.
+  function pairsOf(made, names) {
+    const pairs = new Items();
+    for (let i = 0; i < names.length; i++) pairs[i] = pairOf(names[i], made[names[i]]);
+    return tagged("object", pairs);
+  }
+  function pairOf(key, item) {
+    const pair = new Items();
+    pair[0] = key;
+    pair[1] = item;
+    return pair;
+  }
+  function copiedSpecial(value, depth, job) {
     const time = attempt(dateTime, value);
-    if (time !== undefined) return bounded('{"$":"date","v":' + (time === time ? time : "null") + "}");
-    if (hasBrand(mapSize, value)) {
-      const entries = entriesOf(value);
-      let text = "";
-      for (let i = 0; i < entries.length; i += 2) {
-        trail[depth] = "<key>";
-        text += (i === 0 ? "[" : ",[") + encode(entries[i], depth + 1);
-        trail[depth] = "<value>";
-        text += "," + encode(entries[i + 1], depth + 1) + "]";
-      }
-      return '{"$":"map","v":[' + text + "]}";
-    }
-    if (hasBrand(setSize, value)) {
-      const found = itemsOf(value);
-      let text = "";
-      for (let i = 0; i < found.length; i++) {
-        trail[depth] = "<item>";
-        text += (i === 0 ? "" : ",") + encode(found[i], depth + 1);
-      }
-      return '{"$":"set","v":[' + text + "]}";
-    }
+    if (time !== undefined) return tagged("date", time === time ? time : null);
+    if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
+    if (hasBrand(setSize, value)) return tagged("set", copiedMembers(itemsOf(value), depth, job));
     const bytes = bytesOf(value);
-    if (bytes !== undefined) return bounded('{"$":"bytes","v":"' + toBase64(bytes) + '"}');
-    if (isError(value)) return bounded('{"$":"error","v":' + errorText(value) + "}");
-    if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth);
+    if (bytes !== undefined) return tagged("bytes", toBase64(bytes, job));
+    if (job.quiet) meetAccessors(value, job);
+    if (isError(value)) return copiedError(value, job);
+    if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth, job);
     const boxed = unbox(value);
-    if (boxed !== undefined) return encode(boxed.value, depth + 1);
+    if (boxed !== undefined) return copied(boxed.value, depth + 1, job);
     const toJSON = value.toJSON;
-    trail[depth] = "toJSON()";
-    if (typeof toJSON === "function") return encode(apply(toJSON, value, [""]), depth + 1);
-    return encodeObject(value, depth);
+    job.trail[depth] = "toJSON()";
+    if (typeof toJSON === "function") return copied(apply(toJSON, value, [""]), depth + 1, job);
+    return copiedFields(value, keys(value), depth, job);
+  }
+  function copiedPairs(entries, depth, job) {
+    const pairs = new Items();
+    for (let i = 0; i < entries.length; i += 2) {
+      spendChars(job, 5);
+      job.trail[depth] = "<key>";
+      const key = copied(entries[i], depth + 1, job);
+      job.trail[depth] = "<value>";
+      pairs[i / 2] = pairOf(key, copied(entries[i + 1], depth + 1, job));
+    }
+    return pairs;
+  }
+  function copiedMembers(found, depth, job) {
+    const made = new Items();
+    spendChars(job, 2 * found.length);
+    for (let i = 0; i < found.length; i++) {
+      job.trail[depth] = "<item>";
+      made[i] = copied(found[i], depth + 1, job);
+    }
+    return made;
+  }
+  function copiedError(value, job) {
+    const { name, message, stack } = describe(value), node = new Fields();
+    spendChars(job, name.length + message.length + stack.length);
+    node.name = name;
+    node.message = message;
+    node.stack = stack;
+    return tagged("error", node);
+  }
+  function meetAccessors(value, job) {
+    const names = keys(value);
+    for (let i = 0; i < names.length; i++)
+      if (lookupGetter(value, names[i]) !== undefined || lookupSetter(value, names[i]) !== undefined) meet(job);
+  }
+  function meet(job) {
+    job.met = true;
+    throw new TypeErrorClass("an accessor");
   }
   function entriesOf(map, limit) { // key, value, key, value…
     const entries = list();
@@ -339,9 +406,9 @@
     if (typedTag(value) === undefined) return undefined; // a DataView
     return new Bytes(typedBuffer(value), typedOffset(value), typedBytes(value));
   }
-  function toBase64(bytes) {
+  function toBase64(bytes, job) {
     const length = typedLength(bytes), size = 4 * floor((length + 2) / 3);
-    if (encodedChars + size > limits.valueChars) bounded({ length: size, __proto__: null });
+    spendChars(job, size);
     if (nativeToBase64 !== undefined) return nativeToBase64(bytes);
     let text = "";
     for (let i = 0; i < length; i += 3) {
@@ -730,9 +797,9 @@
 
   // -- requests ----------------------------------------------------------------------------
 
-  function open(quoted, text, plain) {
+  function open(quoted, text) {
     const id = nextId++;
-    requests[requests.length] = "[" + id + "," + quoted + "," + text + (plain === true ? ",true]" : "]");
+    requests[requests.length] = "[" + id + "," + quoted + "," + text + "]";
     return id;
   }
   function request(name, input, quoted = stringify(name), counts = true) {
@@ -745,23 +812,26 @@
           + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
       const site = new ErrorClass();
-      pending[open(quoted, text, encodedPlain)] = { __proto__: null, resolve, reject, site };
+      pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
     });
   }
   function call(name, input) {
     if (!active) return;
     if (++called > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 calls without an answer");
-    calls[calls.length] = "[" + stringify(name) + "," + encodeValue(input) + "]";
+    const text = encodeValue(input); // a getter in it may make calls, too
+    calls[calls.length] = "[" + stringify(name) + "," + text + "]";
   }
   function timer(ms, callback) {
     if (!active) throw new ErrorClass("a timer was set after its cell had ended");
+    const wait = +ms; // read once: it may be an object
     if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
     openTimers++;
-    const id = open('"timer"', "" + (ms > 0 && ms < 2147483647 ? +ms : ms > 0 ? 2147483647 : 0));
+    const id = open('"timer"', "" + (wait > 0 && wait < 2147483647 ? wait : wait > 0 ? 2147483647 : 0));
     pending[id] = { __proto__: null, callback, drains, at: requests.length - 1 };
     return id;
   }
-  function clearTimer(id) {
+  function clearTimer(timerId) {
+    const id = +timerId; // read once: it may be an object
     const entry = pending[id];
     if (entry === undefined || entry.callback === undefined) return;
     delete pending[id];
@@ -1049,59 +1119,27 @@
   }
   function exportValues() {
     const own = ownNames(), parts = list();
-    for (let i = 0; i < own.length; i++) parts[parts.length] = stringify(own[i]) + ":" + exportValue(own[i]);
+    for (let i = 0; i < own.length; i++) {
+      const text = exportValue(own[i]);
+      if (text !== undefined) parts[parts.length] = stringify(own[i]) + ":" + text;
+    }
     return "{" + join(parts, ",") + "}";
   }
   function exportValue(name) {
     const found = getOwnPropertyDescriptor(globals, name);
+    if (found === undefined) return undefined; // removed by code that another variable's value runs
     let why = "it is not serializable (type: accessor)"; // it has no value unless its code runs
     if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
     if (found.get === undefined && found.set === undefined) {
+      // Getters in lists run, since a look at each item would take too long; so do proxies.
+      const job = newJob(true);
       try {
-        const text = quietText(found.value);
-        if (text !== undefined) return text;
-        if (!met && !hasAccessor(found.value, 0)) return encodeValue(found.value);
+        return textOfJob(found.value, job);
       } catch {
-        why = lostReason(found.value);
+        if (!job.met) why = lostReason(found.value);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
-  }
-  // The text of plain data; looked through once, where everything else is looked through twice.
-  function quietText(value) {
-    quiet = true;
-    met = false;
-    try {
-      encodedChars = 0;
-      const text = plainText(value);
-      return text === undefined ? text : bounded(text);
-    } finally {
-      quiet = false;
-    }
-  }
-  // Whether reading all of a value would run a getter. Long lists would take too long to look
-  // through; what a getter in them does is undone by the host.
-  function hasAccessor(value, depth) {
-    if (typeof value !== "object" || value === null || depth > 190) return false;
-    if (isArray(value)) {
-      const length = value.length;
-      for (let i = 0; i < length && length <= 10000; i++) {
-        const item = value[i];
-        if (typeof item === "object" && hasAccessor(item, depth + 1)) return true;
-      }
-      return false;
-    }
-    if (getPrototypeOf(value) !== objectPrototype) {
-      if (hasBrand(mapSize, value)) return hasAccessor(entriesOf(value), depth + 1);
-      if (hasBrand(setSize, value)) return hasAccessor(itemsOf(value), depth + 1);
-      if (bytesOf(value) !== undefined) return false;
-    }
-    const names = keys(value);
-    for (let i = 0; i < names.length; i++) {
-      const found = getOwnPropertyDescriptor(value, names[i]);
-      if (found.get !== undefined || found.set !== undefined || hasAccessor(found.value, depth + 1)) return true;
-    }
-    return false;
   }
   function importValues(values) {
     const names = keys(values);

@@ -14,13 +14,14 @@ import attrs
 import pytest
 
 from interpstack.bridges import Bridge, BridgeSet
+from interpstack.encoding import encode
 from interpstack.limits import Limits
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.testing.caller import CallerEngine
 from interpstack.testing.conformance import rules
 from interpstack.turns import Turn
-from interpstack.values import UNDEFINED, MapValue, decode, encode
+from interpstack.values import UNDEFINED, MapValue, decode
 
 __all__ = ["BridgeConformance", "BridgeUse"]
 

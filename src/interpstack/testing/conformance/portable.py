@@ -38,6 +38,20 @@ class PortableTests(EngineKit, area=Area.VALUES):
                     assert wire["$"] == "lost"
                     assert isinstance(wire["v"], str)
 
+    def test_values_that_change_when_they_are_read(self) -> None:
+        async def main() -> None:
+            for source in self.guest.store_unsteady:
+                session = self.stack().session("unsteady")
+                for cell in (self.guest.store, source, self.guest.recall, self.guest.recall):
+                    outcome, state = await session.eval_with_state(cell)
+                    assert outcome.ok, outcome.error
+                    assert state is not None, source
+                    json.dumps(dict(state.values or {}))
+                assert outcome.text == "42"
+                await session.aclose()
+
+        self.run(main())
+
     def test_what_has_no_portable_form_throws_when_it_is_used(self) -> None:
         with self.realm() as first, self.realm() as second:
             finish(first, self.sample("store_unportable"))

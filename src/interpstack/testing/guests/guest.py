@@ -112,6 +112,8 @@ class Guest:
         hold: Takes about 24 MiB, keeps them in a global, shows `held`.
         store_unportable: Declares something that has no portable form. For `VALUES`.
         recall_unportable: Uses it.
+        store_unsteady: Cells that leave variables which run code or change when they are read.
+            For `VALUES`.
         load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
             For `MODULES`.
         miss_module: Imports `kit/absent`, and does not catch the error. For `MODULES`.
@@ -163,6 +165,7 @@ class Guest:
     hold: str | None = None
     store_unportable: str | None = None
     recall_unportable: str | None = None
+    store_unsteady: tuple[str, ...] = ()
     load_module: str | None = None
     miss_module: str | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)

@@ -14,6 +14,7 @@ from interpstack.testing.guests.javascript import (
     keys,
     memory,
     nesting,
+    readings,
     requests,
     reserved,
     sources,
@@ -130,6 +131,7 @@ await kit.echo({value: await kit.echo({value})});
     hold="globalThis.held = Array(24).fill(0).map(() => new Uint8Array(2 ** 20).fill(1)); 'held'",
     store_unportable="const handler = () => 1",
     recall_unportable="handler()",
+    store_unsteady=readings.GLOBALS,
     load_module="(await import('kit/answer')).answer",
     miss_module="await import('kit/absent')",
     modules={
@@ -175,6 +177,7 @@ await kit.echo({value: await kit.echo({value})});
             keys,
             memory,
             nesting,
+            readings,
             requests,
             reserved,
             sources,
