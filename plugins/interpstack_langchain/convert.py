@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence, Set
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, time, timedelta
 from enum import Enum
-from pathlib import PurePath
 from typing import Any
-from uuid import UUID
 
 import attrs
 from langchain_core.documents import Document
@@ -25,44 +22,64 @@ def to_guest(value: Any) -> Any:
     """A tool's return value in types that cross to the guest.
 
     Pydantic models, dataclasses, attrs classes and documents become objects, messages their
-    content, dates, paths, UUIDs and decimals strings. What has no such form becomes its `str()`,
-    as it would in a message to the model.
+    content; dates, times, durations, paths, UUIDs and decimals become text. What has no such form
+    becomes its `str()`, as it would in a message to the model.
 
     Raises:
         ValueError: The value contains itself or is nested too deep.
     """
-    return _convert(value, 0)
+    return _Conversion().of(value, 0)
 
 
-def _convert(value: Any, depth: int) -> Any:
-    if isinstance(value, Enum):
-        value = value.value
-    if value is None or isinstance(value, (str, bool, int, float, bytes, datetime)):
-        return value
-    if depth > _DEPTH:
-        raise ValueError("the tool's answer contains itself or is nested too deep to pass to code")
-    if isinstance(value, Mapping):
-        return {_key(k): _convert(v, depth + 1) for k, v in value.items()}
-    if isinstance(value, BaseMessage):
-        return _convert(value.content, depth + 1)
-    if isinstance(value, (BaseModel, Document)):
-        return _convert(value.model_dump(), depth + 1)
-    if not isinstance(value, type) and (dataclasses.is_dataclass(value) or attrs.has(type(value))):
-        names = [
-            f.name for f in getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)
-        ]
-        return {name: _convert(getattr(value, name), depth + 1) for name in names}
-    if isinstance(value, (Sequence, Set)) and not isinstance(value, (bytearray, memoryview)):
-        return [_convert(item, depth + 1) for item in value]
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, (UUID, PurePath, Decimal)):
+class _Conversion:
+    """Converts one value; what is in it more than once is converted once, and shared again.
+
+    Lists that hold each other twice double with each level otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def of(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Enum):
+            value = value.value
+        if value is None or isinstance(value, (str, bool, int, float, bytes)):
+            return value
+        if depth > _DEPTH:
+            raise ValueError(
+                "the tool's answer contains itself or is nested too deep to pass to code"
+            )
+        if id(value) not in self._made:
+            self._made[id(value)] = (value, self._other(value, depth + 1))  # keeps the id its own
+        return self._made[id(value)][1]
+
+    def _other(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Mapping):
+            return self._object(value, depth)
+        if isinstance(value, (list, tuple, Set)):
+            return [self.of(item, depth) for item in value]
+        if isinstance(value, BaseMessage):
+            return self.of(value.content, depth)
+        if isinstance(value, (BaseModel, Document)):
+            # By the names in the signature, whatever else the fields are called in JSON.
+            return self.of(value.model_dump(by_alias=False), depth)
+        if not isinstance(value, type) and (
+            dataclasses.is_dataclass(value) or attrs.has(type(value))
+        ):
+            return self._record(value, depth)
+        if isinstance(value, (bytearray, memoryview)):
+            return bytes(value)
+        # Left to the core: text in ISO 8601, and lists such as a range, whose size it counts.
+        if isinstance(value, (date, time, timedelta, Sequence)):
+            return value
         return str(value)
-    return str(value)
+
+    def _record(self, value: Any, depth: int) -> Any:
+        fields = getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)
+        return {field.name: self.of(getattr(value, field.name), depth) for field in fields}
+
+    def _object(self, value: Mapping[Any, Any], depth: int) -> Any:
+        return {_key(key): self.of(item, depth) for key, item in value.items()}
 
 
 def _key(key: Any) -> str:

@@ -69,7 +69,7 @@ def _returned_schema(function: Any, response_format: str) -> Mapping[str, Any] |
         parts = (annotation, *typing.get_args(annotation))
         if annotation in (None, Any) or any(_is_reply(part) for part in parts):
             return None
-        return TypeAdapter(annotation).json_schema(mode="serialization")
+        return TypeAdapter(annotation).json_schema(by_alias=False, mode="serialization")
     except _UNDESCRIBABLE:
         return None
 

@@ -110,9 +110,9 @@ def _container(value: Any, depth: int, room: Room) -> Any:
 
 
 def _moment(value: dt.datetime) -> dt.datetime:
-    """The same moment in UTC; one without an offset is in UTC already."""
+    """The same moment in UTC; one without a zone stays without."""
     try:
-        return value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return value.astimezone(dt.UTC) if value.tzinfo else value
     except OverflowError as error:
         raise UnsupportedValue("it has a datetime outside the years 1 to 9999 in UTC") from error
 
@@ -153,7 +153,7 @@ def _python(value: Any) -> Any:
         return _set([_python(item) for item in value.items])
     if isinstance(value, ErrorValue):
         return exception_for(GuestError(value.name, value.message))
-    if isinstance(value, dt.datetime):
+    if isinstance(value, dt.datetime) and value.tzinfo:
         return value.astimezone(dt.UTC)
     return value
 

@@ -31,7 +31,7 @@ def describe_tool(name: str, tool: HostTool) -> str:
     """
     takes = _Python(tool.input_schema, _title(name))
     parameters, notes = _parameters(takes, takes.target(tool.input_schema))
-    gives = _Python(tool.output_schema, _title(name) + "Answer")
+    gives = _Python(tool.output_schema, _title(name) + "Answer", gives=True)
     answer = "Any" if tool.output_schema is None else gives.render(tool.output_schema, 0)
     head = f"async def {name}({parameters}) -> {answer}:"
     text = _docstring(tool.description, notes)
@@ -68,6 +68,7 @@ def _parameter(types: _Python, key: str, schema: Any, required: bool) -> str:
 
 
 class _Python(SchemaWalk):
+    binary = "bytes"
     anything = "Any"
     nothing = "Never"
     scalars: ClassVar[Mapping[str, str]] = {
@@ -78,8 +79,8 @@ class _Python(SchemaWalk):
         "null": "None",
     }
 
-    def __init__(self, root: Any, title: str) -> None:
-        super().__init__(root)
+    def __init__(self, root: Any, title: str, gives: bool = False) -> None:
+        super().__init__(root, gives)
         self.classes: list[str] = []
         self._path = [title]
         self._taken: set[str] = set()

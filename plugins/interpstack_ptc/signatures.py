@@ -21,7 +21,8 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 
 def describe_tool(name: str, tool: HostTool) -> str:
     """A tool as a documented method signature, as in `webSearch(input: {…}): Promise<string>`."""
-    answer = "unknown" if tool.output_schema is None else render_type(tool.output_schema)
+    gives = _TypeScript(tool.output_schema, gives=True)
+    answer = "unknown" if tool.output_schema is None else str(gives.render(tool.output_schema, 0))
     signature = f"{name}({_parameter(tool.input_schema)}): Promise<{answer}>"
     description = _comment(tool.description)
     return f"/** {description} */\n{signature}" if description else signature
@@ -50,6 +51,7 @@ def render_type(schema: Any, root: Any = None) -> str:
 
 
 class _TypeScript(SchemaWalk):
+    binary = "Uint8Array"
     anything = "unknown"
     nothing = "never"
     scalars: ClassVar[Mapping[str, str]] = {

@@ -35,6 +35,7 @@ class SchemaWalk(abc.ABC):
     Args:
         root: Where `$ref`s are looked up. A reference to a schema that is being rendered
             becomes the type for anything.
+        gives: Whether this is what a tool gives, not what it takes.
     """
 
     #: The language's type for anything, and the one for nothing.
@@ -43,8 +44,12 @@ class SchemaWalk(abc.ABC):
     #: Types without parts, by their name in a schema.
     scalars: ClassVar[Mapping[str, str]]
 
-    def __init__(self, root: Any) -> None:
+    #: What an answer holds where its schema says `string` with the format `binary`.
+    binary: ClassVar[str]
+
+    def __init__(self, root: Any, gives: bool = False) -> None:
         self._root = root
+        self._gives = gives
         self._open: list[str] = []
         self._nodes = 0
 
@@ -126,6 +131,8 @@ class SchemaWalk(abc.ABC):
             return self._array(schema, depth)
         if kind == "object" or "properties" in schema:
             return self._object(schema, depth)
+        if kind == "string" and self._gives and schema.get("format") == "binary":
+            return self.binary
         return self.scalars.get(kind, self.anything) if isinstance(kind, str) else self.anything
 
     def _array(self, schema: Mapping[str, Any], depth: int) -> str:

@@ -1,9 +1,9 @@
 """Checks a guest's input object against a function's annotations.
 
 The core depends on no validation library, so this covers what a bridge's signature says in
-plain types: scalars, `None`, `Any`, unions, `Literal`, enums, lists, tuples, dicts and
-`TypedDict`. Any other annotation accepts every value. Bridges with richer input validate it
-themselves (`Bridge(raw=True)`) or use a library of their own.
+plain types: scalars, dates and times, `UUID`, `Decimal`, `None`, `Any`, unions, `Literal`, enums,
+lists, tuples, dicts and `TypedDict`. Any other annotation accepts every value. Bridges with
+richer input validate it themselves (`Bridge(raw=True)`) or use a library of their own.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, time
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin
+from uuid import UUID
 
 import attrs
 
@@ -30,8 +32,21 @@ _SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
     int: ((int,), "a whole number"),
     float: ((int, float), "a number"),
     bytes: ((bytes,), "bytes"),
-    datetime: ((datetime,), "a Date"),
+    datetime: ((datetime,), "a Date, or a date and time as text in ISO 8601"),
+    date: ((date,), "a date as text in ISO 8601"),
+    time: ((time,), "a time as text in ISO 8601"),
+    UUID: ((UUID,), "a UUID as text"),
+    Decimal: ((Decimal,), "a number, or a decimal number as text"),
     type(None): ((type(None),), "null"),
+}
+
+#: What a bridge may return as text, it takes as text, too.
+_FROM_TEXT: dict[Any, Callable[[str], Any]] = {
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+    time: time.fromisoformat,
+    UUID: UUID,
+    Decimal: Decimal,
 }
 
 
@@ -172,12 +187,28 @@ def _check(value: Any, annotation: Any, path: str) -> Any:
 
 
 def _check_scalar(value: Any, annotation: Any, path: str) -> Any:
+    if annotation in _FROM_TEXT:
+        return _check_text(value, annotation, path)
     accepted, text = _SCALARS[annotation]
     is_bool = isinstance(value, bool)
     if annotation is int and isinstance(value, float) and value.is_integer():
         return int(value)
     _expect(isinstance(value, accepted) and is_bool == (annotation is bool), value, text, path)
     return value
+
+
+def _check_text(value: Any, annotation: Any, path: str) -> Any:
+    """A value that crosses as text, or as what guests have for it: a Date, a number."""
+    accepted, text = _SCALARS[annotation]
+    if annotation is date and isinstance(value, datetime):
+        return value.date()
+    if annotation is Decimal and type(value) in (int, float):
+        value = repr(value)
+    try:
+        value = _FROM_TEXT[annotation](value) if isinstance(value, str) else value
+    except (ValueError, ArithmeticError):
+        return _expect(False, value, text, path)
+    return _expect(isinstance(value, accepted), value, text, path)
 
 
 def _check_union(value: Any, annotation: Any, path: str) -> Any:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Literal, TypedDict
+from uuid import UUID
 
 import pytest
 
@@ -42,6 +44,17 @@ def _bind(annotation: Any, value: Any) -> Any:
             datetime(2024, 1, 1, tzinfo=UTC),
             datetime(2024, 1, 1, tzinfo=UTC),
         ),
+        (datetime, "2024-01-01T10:00:00", datetime(2024, 1, 1, 10)),
+        (datetime, "2024-01-01T10:00:00Z", datetime(2024, 1, 1, 10, tzinfo=UTC)),
+        (datetime | None, "2024-01-01", datetime(2024, 1, 1)),
+        (str | datetime, "2024-01-01", "2024-01-01"),
+        (date, "2024-02-29", date(2024, 2, 29)),
+        (date, datetime(2024, 2, 29, tzinfo=UTC), date(2024, 2, 29)),
+        (time, "10:30:00+02:00", time(10, 30, tzinfo=timezone(timedelta(hours=2)))),
+        (UUID, str(UUID(int=7)), UUID(int=7)),
+        (Decimal, "1.10", Decimal("1.10")),
+        (Decimal, 1.1, Decimal("1.1")),
+        (list[date], ["2024-02-29"], [date(2024, 2, 29)]),
         (str | None, None, None),
         (int | str, "a", "a"),
         (Literal["a", "b"], "b", "b"),
@@ -72,6 +85,12 @@ def test_accepted(annotation: Any, value: Any, bound: Any) -> None:
         (float, "1", "'field' takes a number; got '1'"),
         (bool, 0, "'field' takes true or false; got 0"),
         (str | None, 1, "'field' takes a string or null; got 1"),
+        (datetime, "soon", "'field' takes a Date, or a date and time as text in ISO 8601; got"),
+        (datetime, 1, "'field' takes a Date, or a date and time"),
+        (date, "2024-02-30", "'field' takes a date as text in ISO 8601; got '2024-02-30'"),
+        (UUID, "7", "'field' takes a UUID as text; got '7'"),
+        (Decimal, "much", "'field' takes a number, or a decimal number as text; got 'much'"),
+        (Decimal, True, "'field' takes a number, or a decimal"),
         (Literal["a", "b"], "c", r"'field' takes one of \['a', 'b'\]; got 'c'"),
         (_Unit, "f", r"'field' takes one of \['c', 'k'\]; got 'f'"),
         (list[int], {"length": 0}, "'field' takes an array"),

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import time
 from contextvars import ContextVar
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -33,7 +33,7 @@ from langchain_core.tools import (
 from langgraph.config import get_stream_writer
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from interpstack import Session
 
@@ -48,6 +48,10 @@ def returning(value: Any, **options: Any) -> BaseTool:
 
 
 # -- values --------------------------------------------------------------------------------
+
+
+class Aliased(BaseModel):
+    full_name: str = Field(alias="fullName")
 
 
 class Row(BaseModel):
@@ -74,6 +78,12 @@ BLOCKS = [{"type": "text", "text": "a"}, {"type": "image", "url": "https://examp
 LOOP: list[Any] = []
 LOOP += [LOOP, LOOP]
 
+MOMENT = datetime(2020, 1, 1, tzinfo=UTC)
+EAST = timezone(timedelta(hours=2))
+DOUBLED: list[Any] = [[1, 2]]
+for _ in range(10):
+    DOUBLED = [[DOUBLED[0], DOUBLED[0]]]
+
 VALUES = [
     ("list", [1, "two", None, True], "give[1]", "two"),
     ("dict", {"a": {"b": [1.5]}}, "give.a.b[0] * 2", "3"),
@@ -84,7 +94,14 @@ VALUES = [
     ("nan", float("nan"), "give", "NaN"),
     ("text", '{"a": 1}', "typeof give", "string"),
     ("nothing", None, "give", "null"),
-    ("model", Row(name="n", when=datetime(2020, 1, 1, tzinfo=UTC)), "give.when.getDate()", "1"),
+    ("model", Row(name="n", when=MOMENT), "give.when", "2020-01-01T00:00:00+00:00"),
+    ("moment", MOMENT, "give", "2020-01-01T00:00:00+00:00"),
+    ("moment without a zone", datetime(2020, 1, 1), "give", "2020-01-01T00:00:00"),
+    ("moment that UTC lacks", datetime.min.replace(tzinfo=EAST), "give.slice(-6)", "+02:00"),
+    ("time", MOMENT.time(), "give", "00:00:00"),
+    ("duration", timedelta(hours=-1, microseconds=5), "give", "-P0DT3599.999995S"),
+    ("model with other names", Aliased(fullName="Ann"), "give.full_name", "Ann"),
+    ("lists twice in lists", DOUBLED[0], "give.length", "2"),
     ("models", [Row(name="n", when=datetime(2020, 1, 1, tzinfo=UTC))], "give[0].name", "n"),
     ("dataclass", Point(1, [2]), "give.x + give.y[0]", "3"),
     ("date", date(2020, 2, 3), "give", "2020-02-03"),
@@ -119,10 +136,24 @@ async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:
 
 
 @pytest.mark.engines("javascript")
-async def test_dates_are_dates(talk: Any) -> None:
-    chat = talk(ptc=[returning(Row(name="n", when=datetime(2020, 1, 1, tzinfo=UTC)))])
-    (told,) = await chat.run("(await tools.give()).when.toISOString()")
-    assert told == "<result>2020-01-01T00:00:00.000Z</result>"
+async def test_moments_keep_their_zone_or_have_none(talk: Any) -> None:
+    seen = []
+
+    @tool
+    def at(when: datetime) -> datetime:
+        """Tell the time."""
+        seen.append(when)
+        return when
+
+    west = timezone(timedelta(hours=-7))
+    for moment in (datetime(2020, 1, 1), datetime(2020, 1, 1, 12, tzinfo=west)):
+        chat = talk(ptc=[at, returning(moment)])
+        (told,) = await chat.run("await tools.at({when: await tools.give()})")
+        assert told == f"<result>{moment.isoformat()}</result>"
+        assert repr(seen.pop()) == repr(moment) or moment.tzinfo
+    chat = talk(ptc=[at])
+    await chat.run("await tools.at({when: new Date(0)})")
+    assert seen[-1] == datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("value", ["text", BLOCKS, {"a": 1}])
@@ -137,9 +168,10 @@ async def test_an_artifact_is_not_for_code(talk: Any, value: Any) -> None:
     ("value", "message"),
     [
         (LOOP, "contains itself or is nested too deep"),
-        ("x" * 50_000_000, "more than the 16777216 that may cross"),
+        (range(10**12), "more than the 16777216 bytes that may cross"),
+        ("x" * 50_000_000, "more than the 16777216 bytes that may cross"),
     ],
-    ids=["cycle", "50 MB"],
+    ids=["cycle", "range", "50 MB"],
 )
 async def test_what_cannot_cross_is_an_error_in_the_guest(
     talk: Any, value: Any, message: str

@@ -103,7 +103,7 @@ def test_names_that_javascript_calls_by_itself_are_refused(
         ("await tools.echo(null)", "{}"),
         ("await tools.echo({a: undefined, b: {c: undefined}})", "{b: {}}"),
         ("await tools.echo({a: [undefined, 1]})", "{a: [null, 1]}"),
-        ("await tools.echo({a: new Date(0)}).then(r => r.a.getTime())", "0"),
+        ("(await tools.echo({a: new Date(0)})).a", "1970-01-01T00:00:00+00:00"),
         ("typeof tools.other", "undefined"),
         ("try { tools.echo = 1 } catch {} typeof tools.echo", "function"),
     ],
