@@ -114,8 +114,9 @@ class Spending:
         """
         config, account = var_child_runnable_config.get() or {}, self.account(turn, state)
         stops = None if running_eval.get(None) is None else account.parent
+        reports = Reports(account, self.cost_of, stops)
         with account.use():
-            callbacks = Reports(account, self.cost_of, stops).among(config.get("callbacks"))
+            callbacks = reports.among(config.get("callbacks"))
             token = var_child_runnable_config.set({**config, "callbacks": callbacks})
             try:
                 yield
@@ -141,7 +142,9 @@ class Reports(BaseCallbackHandler):
         self.cost_of = cost_of
         self.stops = stops
         self._calls: dict[UUID, Account | None] = {}  # `None` for those that have ended
-        self._both: list[BaseCallbackHandler] = [Recorded(self._begin, self._end), self]
+        # Where nothing stops it, no code is around that has a ledger.
+        recorded = [] if stops is None else [Recorded(self._begin, self._end)]
+        self._both: list[BaseCallbackHandler] = [*recorded, self]
 
     def among(self, callbacks: Callbacks) -> Callbacks:
         """Callbacks with this handler; it takes the place of that of an outer eval.

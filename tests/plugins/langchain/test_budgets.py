@@ -369,6 +369,30 @@ async def test_a_running_subagent_is_stopped_when_nothing_is_left(
     assert (len(kid.made), len(noted)) == (3, 3)
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("how", ["on the loop", "awaited", "in a thread"])
+async def test_a_tool_may_call_a_model_in_any_way(talk: Any, how: str) -> None:
+    """What a model uses is recorded meanwhile, also where the loop of the ledger stands still."""
+
+    @tool
+    async def think() -> str:
+        """Think."""
+        model = Replying(codes=[], tokens=10)
+        if how == "on the loop":
+            return str(model.invoke("x").text)
+        if how == "awaited":
+            return str((await model.ainvoke("x")).text)
+        return str((await asyncio.to_thread(model.invoke, "x")).text)
+
+    saver = InMemorySaver()
+    chat = talk(tools=[think], ptc=["think"], budget=Budget(tokens=25), checkpointer=saver)
+    code = "let n = 0; try { for (;; n++) await tools.think({}) } catch (e) { [n, e.name].join() }"
+    assert await chat.run(code) == ["<result>3,BudgetExceeded</result>"]
+    written = [saver.serde.loads_typed(w[2]) for ws in saver.writes.values() for w in ws.values()]
+    spent = [one["spent"]["drawn"] for one in written if isinstance(one, dict) and "of" in one]
+    assert max(drawn["tokens"] for drawn in spent) == 30
+
+
 @both
 async def test_an_agents_own_model_is_not_stopped_by_an_account_of_the_host(
     talk: Any, note: Any, noted: list[str]
