@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from interpstack.testing.guests.guest import Guest
-from interpstack.testing.guests.python import hostile, sources
+from interpstack.testing.guests.python import edges, hostile, sources
 
 __all__ = ["PYTHON"]
 
@@ -140,5 +140,5 @@ PYTHON: Final = Guest(
     squats=("tools = 1\n0",),
     prepare="keep = {'n': 41}",
     health=(("[keep['n'] + 1, (await host.echo({'a': [1, 'x']}))['a'][1]]", "[42, 'x']"),),
-    attacks={**hostile.ATTACKS, **sources.ATTACKS},
+    attacks={**hostile.ATTACKS, **edges.ATTACKS, **sources.ATTACKS},
 )
