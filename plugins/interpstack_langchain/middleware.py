@@ -52,6 +52,7 @@ from interpstack_langchain.skills import BackendSkills
 from interpstack_langchain.spending import CostOf, Spending
 from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of, with_writes
 from interpstack_langchain.tool_errors import shown
+from interpstack_langchain.tool_names import ToolNames
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -96,6 +97,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             first; what still runs then is left alone.
         tool_errors: What becomes of a tool's exception that code does not catch: `tell` the model,
             or `raise` it out of the eval, as it leaves a call by the model.
+        late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
+            All others must be names of its tools when it runs code.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -132,6 +135,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         tool_events: bool = True,
         pause_grace: float = 5.0,
         tool_errors: str = "tell",
+        late_tools: Collection[str] = (),
     ) -> None:
         super().__init__()
         self.options = Options(
@@ -155,6 +159,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
+        self._names = ToolNames.of(self.options.ptc, interrupt_on, late_tools)
         if self._approvals is not None and not durable:
             raise ConfigurationError(
                 "interrupt_on needs durable=True: without a record, calls that were approved "
@@ -257,6 +262,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return spending.told_with(response, turn, state)
 
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        self._names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
         self._sessions.offer(self._owner(request.state), tools)
         text = self.stack.prompt(self._offers.turn(tools))
@@ -305,6 +311,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             running_eval.reset(token)
 
     def _eval_call(self, request: ToolCallRequest, run: Any, *, is_async: bool) -> EvalCall:
+        self._names.check(request.runtime.tools)
         store = self._ledgers.open(request, is_async)
         options = self.options
         return EvalCall(
