@@ -9,12 +9,14 @@ from typing import Any, Final, TypedDict
 
 import attrs
 
-from interpstack_langchain.state import InterpreterState
+from interpstack_langchain.state import PEERS, InterpreterState
 
 __all__ = ["Channels"]
 
 #: The interpreter of this tool name has channels without a suffix.
 _FIRST: Final = "eval"
+#: What `view` adds: the records of the interpreter of that name.
+_FIRSTS: Final = "interpreter_record of eval"
 _NAMES: Final = ("interpreter_turn", "interpreter_record", "interpreter_drawn")
 
 
@@ -45,7 +47,17 @@ class Channels:
         if not self.suffix:
             return state
         own = {name: state[name + self.suffix] for name in _NAMES if name + self.suffix in state}
-        return {**{name: value for name, value in state.items() if name not in _NAMES}, **own}
+        rest = {name: value for name, value in state.items() if name not in _NAMES}
+        return {**rest, **own, _FIRSTS: state.get("interpreter_record")}
+
+    def foreign(self, state: Mapping[str, Any], tools: Iterable[str]) -> bool:
+        """Whether a state has variables that another interpreter has stored.
+
+        Args:
+            state: As `view` gives it.
+            tools: Names of the agent's tools: an interpreter that is still there keeps its own.
+        """
+        return bool(state.get(PEERS) or (state.get(_FIRSTS) and _FIRST not in tools))
 
     def known(self, writes: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
         """Writes to a graph's channels, those of other interpreters left out."""
@@ -67,4 +79,5 @@ class Channels:
 def _schema(suffix: str) -> Any:
     hints = typing.get_type_hints(InterpreterState, include_extras=True)
     fields = {name + suffix if name in _NAMES else name: hint for name, hint in hints.items()}
-    return TypedDict(f"InterpreterState{suffix}", fields)  # type: ignore[misc]
+    # Those of the first name stay to be read: an interpreter may have been renamed.
+    return TypedDict(f"InterpreterState{suffix}", {**hints, **fields})  # type: ignore[operator]

@@ -12,7 +12,7 @@ from langgraph.types import Command, Send
 from interpstack_langchain.inner import EvalCall
 from interpstack_langchain.task_writes import Reducer, TaskWrites
 
-__all__ = ["commit", "joined_updates"]
+__all__ = ["commit", "joined_updates", "pairs"]
 
 
 def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> None:
@@ -65,7 +65,7 @@ def joined_updates(
     """
     update: dict[str, Any] = {}
     for command in commands:
-        for key, value in _pairs(command.update):
+        for key, value in pairs(command.update):
             if key == "messages":
                 added = value if isinstance(value, list) else [value]
                 update[key] = [*update.get(key, []), *added]
@@ -76,7 +76,7 @@ def joined_updates(
     return {**update, **own}
 
 
-def _pairs(update: Any) -> list[tuple[str, Any]]:
+def pairs(update: Any) -> list[tuple[str, Any]]:
     """A command's update as key and value; one from a ledger may have lists for pairs."""
     if update is None:
         return []

@@ -81,6 +81,11 @@ class EvalTool(BaseTool):
                 f"{self.name} runs inside an agent: pass its CodeInterpreterMiddleware to "
                 "create_agent(middleware=[…]) instead of passing the tool alone"
             )
+        if running.request.tool_call["name"] != self.name:
+            raise RuntimeError(
+                f"{self.name} cannot be called from code of {running.request.tool_call['name']}, "
+                "whose middleware stands behind its own; exchange the two middlewares"
+            )
         return running
 
 

@@ -31,6 +31,7 @@ from interpstack_langchain.convert import to_guest
 from interpstack_langchain.finishing import finished
 from interpstack_langchain.ledgers import EvalLedger
 from interpstack_langchain.native import NativeCall, native_tool, noting
+from interpstack_langchain.owners import running_graph
 from interpstack_langchain.schemas import (
     injected_fields,
     input_schema,
@@ -69,6 +70,8 @@ class EvalCall:
         listened: Whether somebody may listen to the graph's custom stream.
         raised: What tools raised, in order.
         inside: The call of another eval's code that this eval is, if it is one.
+        outer: That other eval.
+        graph: The graph that the model's call stands in; calls of code are in scopes below it.
     """
 
     request: ToolCallRequest
@@ -83,6 +86,8 @@ class EvalCall:
     raised: list[Exception] = attrs.field(factory=list, init=False)
     listened: bool = attrs.field(init=False)
     inside: NativeCall | None = attrs.field(init=False)
+    outer: EvalCall | None = attrs.field(init=False)
+    graph: str = attrs.field(init=False)
     _name: str = attrs.field(init=False)
     _place: str = attrs.field(init=False)
     _writer_failed: bool = False
@@ -90,8 +95,10 @@ class EvalCall:
     def __attrs_post_init__(self) -> None:
         self._name, self._place = call_name(self.request), _place(self.request)
         self.listened = not _is_empty(self.request.runtime.stream_writer)
-        outer = noting.get(None)
-        self.inside = outer if outer is not None and outer.id == self.id else None
+        call = noting.get(None)
+        self.inside = call if call is not None and call.id == self.id else None
+        self.outer = running_eval.get(None) if self.inside is not None else None
+        self.graph = running_graph() if self.outer is None else self.outer.graph
         if self.store is not None:
             self.commands = self.store.commands
 

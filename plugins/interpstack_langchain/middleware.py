@@ -4,54 +4,45 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any, Self
 
-import attrs
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
 )
-from langchain_core.messages import SystemMessage, ToolMessage
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
-from langgraph.types import TracePolicy, omit_payload
+from langgraph.types import Command, TracePolicy, omit_payload
 
 from interpstack import (
+    Bridge,
     Budget,
-    Cell,
     ConfigurationError,
     Engine,
-    GuestError,
     InterpreterStack,
-    InterpstackError,
-    Outcome,
-    Turn,
-    UnreadableLedger,
     call_blocking,
-    render,
     run_sync,
 )
-from interpstack_langchain import plugin
 from interpstack_langchain.approvals import Approvals
-from interpstack_langchain.call_names import unique_names
-from interpstack_langchain.commands import commit
+from interpstack_langchain.channels import Channels
+from interpstack_langchain.evals import Evals
 from interpstack_langchain.evaluation import EvalTool
 from interpstack_langchain.finishing import FINISH_SECONDS
 from interpstack_langchain.inner import EvalCall, running_eval
 from interpstack_langchain.ledgers import Ledgers
 from interpstack_langchain.offers import Offers
-from interpstack_langchain.options import Options, PTCOption, check_plugins
-from interpstack_langchain.order import CallOrder, Place
+from interpstack_langchain.options import Options, PTCOption
+from interpstack_langchain.order import CallOrder
+from interpstack_langchain.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.skills import BackendSkills
 from interpstack_langchain.spending import CostOf, Spending
-from interpstack_langchain.state import InterpreterState, Sessions, new_turn, turn_of, with_writes
-from interpstack_langchain.tool_errors import shown
+from interpstack_langchain.stacks import StackArguments
+from interpstack_langchain.state import InterpreterState, Sessions, new_turn
 from interpstack_langchain.tool_names import ToolNames
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -99,6 +90,15 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             or `raise` it out of the eval, as it leaves a call by the model.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All others must be names of its tools when it runs code.
+        value_bytes: Bytes of one value that crosses, in either direction.
+        timers: Timers that may be open at once.
+        concurrency: Calls of one eval that may run at once; the rest wait in order.
+        console_chars: Characters of console output that are kept and shown. `None`:
+            `max_result_chars`.
+        bridges: Functions of your own, made with `@bridge`, that code may call.
+        options: Keyword arguments for the engine's class, where `engine` is a name.
+        stack: A ready stack in place of one made from the arguments that it covers: the engine,
+            plugins, bridges and limits. It stays yours to close.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -136,6 +136,13 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         pause_grace: float = 5.0,
         tool_errors: str = "tell",
         late_tools: Collection[str] = (),
+        value_bytes: int = 16 * 2**20,
+        timers: int = 1000,
+        concurrency: int = 128,
+        console_chars: int | None = None,
+        bridges: Sequence[Bridge] = (),
+        options: Mapping[str, Any] | None = None,
+        stack: InterpreterStack | None = None,
     ) -> None:
         super().__init__()
         self.options = Options(
@@ -156,6 +163,10 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             tool_events=tool_events,
             pause_grace=pause_grace,
             tool_errors=tool_errors,
+            value_bytes=value_bytes,
+            timers=timers,
+            concurrency=concurrency,
+            console_chars=console_chars,
         )
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
@@ -166,36 +177,60 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 "would be made again"
             )
         self._ledgers = Ledgers(_as_bytes(snapshot_signing_key), pause_grace)
-        own = [
-            plugin,
-            "persistence",
-            *(["durable"] if durable else []),
-            *(["console"] if capture_console else []),
-            "ptc",
-            "subagents",
-            "skills",
-        ]
-        self.stack = InterpreterStack(
-            engine, [*own, *check_plugins(plugins)], limits=self.options.limits()
+        given = StackArguments(
+            stack=stack, engine=engine, plugins=plugins, bridges=bridges, options=options
         )
+        if stack is not None:
+            has_skills = skills_backend is not None
+            self.options = given.adopt(stack, self.options, skills=has_skills)
+        self.stack = given.make(self.options) if stack is None else stack
+        self._owns_stack = stack is None
         mode_class = self.stack.persistence(self.options.mode)
+        most = max_snapshot_bytes
         self._mode = mode_class(
-            max_bytes=memory_limit if max_snapshot_bytes is None else max_snapshot_bytes,
+            max_bytes=self.options.memory_limit if most is None else most,
             signing_key=_as_bytes(snapshot_signing_key),
         )
-        self._sessions = Sessions(self.stack, self._mode)
+        # Others that use a ready stack must not get the sessions of this middleware.
+        keys = "" if self._owns_stack else f"{secrets.token_hex(8)}|"
+        self._sessions = Sessions(self.stack, self._mode, keys)
         self._order = CallOrder(tool_name)
         skills = None if skills_backend is None else BackendSkills(skills_backend)
         self._offers = Offers(self.stack, self.options, self._mode.scope, skills)
+        self._channels = Channels.of(tool_name)
+        self.state_schema = self._channels.schema
+        self.tools = [self._tool()]
+
+    def _tool(self) -> EvalTool:
+        evals = Evals(
+            options=self.options,
+            stack=self.stack,
+            mode=self._mode,
+            sessions=self._sessions,
+            ledgers=self._ledgers,
+            order=self._order,
+            offers=self._offers,
+            channels=self._channels,
+            spending=self._spending,
+        )
         language = self.stack.engine.language
         described = tool_description(self._mode.scope, language)
-        self.tools = [EvalTool.make(tool_name, described, self._evaluate, language)]
+        return EvalTool.make(self.options.tool_name, described, evals.run, language)
+
+    @property
+    def name(self) -> str:
+        """Of the middleware among those of an agent: each interpreter has its own."""
+        kind = type(self).__name__
+        return f"{kind}{self._channels.suffix}"
 
     # -- life ------------------------------------------------------------------------------
 
     async def aclose(self) -> None:
-        """Close the interpreter: its sessions, after the evals that run, and its engine."""
-        await self.stack.aclose()
+        """Close the interpreter: its sessions, after the evals that run, and its engine.
+
+        A ready stack stays open.
+        """
+        await (self.stack.aclose() if self._owns_stack else self._sessions.aclose())
 
     def close(self) -> None:
         """`aclose` for synchronous callers.
@@ -203,7 +238,10 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         Raises:
             ConfigurationError: An eval runs on the event loop of this very thread.
         """
-        self.stack.close()
+        if self._owns_stack:
+            self.stack.close()
+        else:
+            run_sync(self._sessions.aclose())
 
     async def __aenter__(self) -> Self:
         return self
@@ -221,7 +259,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        return new_turn(state)
+        return self._channels.named(new_turn(self._view(state)))
 
     async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
@@ -239,13 +277,13 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        spending, state = self._spending, _mapping(request.state)
+        spending, state = self._spending, self._view(request.state)
         if spending is None:
             return handler(self._with_prompt(request))
-        turn = self._turn_key(state)
+        turn = turn_key(state)
         with spending.model_call(turn, state):
             response = handler(self._with_prompt(request))
-        return spending.told_with(response, turn, state)
+        return self._with_drawn(response, spending.told(turn, state))
 
     async def awrap_model_call(
         self,
@@ -253,18 +291,24 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Tell the model of the interpreter and of what its code may call."""
-        spending, state = self._spending, _mapping(request.state)
+        spending, state = self._spending, self._view(request.state)
         if spending is None:
             return await handler(self._with_prompt(request))
-        turn = self._turn_key(state)
+        turn = turn_key(state)
         with spending.model_call(turn, state):
             response = await handler(self._with_prompt(request))
-        return spending.told_with(response, turn, state)
+        return self._with_drawn(response, spending.told(turn, state))
+
+    def _with_drawn(
+        self, response: ModelResponse[Any], told: Mapping[str, Any]
+    ) -> ExtendedModelResponse[Any]:
+        command: Command[Any] = Command(update=self._channels.named(told))
+        return ExtendedModelResponse(response, command)
 
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         self._names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
-        self._sessions.offer(self._owner(request.state), tools)
+        self._sessions.offer(owner_of(self._view(request.state)), tools)
         text = self.stack.prompt(self._offers.turn(tools))
         before = request.system_message
         if before is None:
@@ -323,158 +367,24 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             raises=options.tool_errors == "raise",
         )
 
-    async def _evaluate(self, code: str, running: EvalCall) -> ToolMessage:
-        state, done = _mapping(running.request.state), list[str]()
-        running_eval.set(running)
-        if running.store is not None:
-            state, ended = with_writes(state, await running.store.step_writes())
-            done = unique_names(ended)  # of two calls with one id, the first runs first
-        if self._spending is None:
-            return self._answer(*await self._run(code, running, state, done), running)
-        turn = self._turn_key(state)
-        with self._spending.eval(turn, state) as reports:
-            running.callbacks = reports.among(running.callbacks)
-            outcome, update = await self._run(code, running, state, done)
-        return self._answer(outcome, {**update, **self._spending.told(turn, state)}, running)
-
-    async def _run(
-        self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
-    ) -> tuple[Outcome, dict[str, Any]]:
-        request = running.request
-        offered = self._sessions.offered(self._owner(state))
-        turn = self._offers.turn(request.runtime.tools if offered is None else offered)
-        if running.store is not None:
-            bridges = self.stack.bridge_set(turn)
-            seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
-            running.store.offered = {bridge.name: bridge.listed for bridge in seen}
-        update: dict[str, Any] = {}
-        try:
-            if self._mode.scope == "call":
-                async with self._ledgers.alone(running.store), self.stack.session() as session:
-                    session.bind(turn)
-                    outcome = await session.eval(Cell(source=code))
-            else:
-                place = await self._order.wait(request, done)
-                # Where evals are durable, those of a turn may be spread over processes.
-                keeps = self._mode.stores or running.store is not None
-                outcome, update = await self._eval_in_turn(code, turn, state, place, keeps, running)
-        except UnreadableLedger:
-            raise  # what waits must not be answered
-        except InterpstackError as error:
-            outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-        await running.leave(outcome)
-        return outcome, update
-
-    async def _eval_in_turn(
-        self,
-        code: str,
-        turn: Turn,
-        state: Mapping[str, Any],
-        place: Place | None,
-        keeps: bool,
-        running: EvalCall,
-    ) -> tuple[Outcome, dict[str, Any]]:
-        owner = self._owner(state)
-        async with (
-            self._sessions.enter(owner, state, place, turn, keeps) as known,
-            known.session as session,
-        ):
-            if not keeps or known.detached:
-                return await session.eval(Cell(source=code)), {}
-            outcome, kept = await session.eval_with_state(
-                Cell(source=code), wants_values=self._mode.wants_values
-            )
-            if running.failure(outcome) is not None:
-                known.spoiled = True  # it may run again, from the state before it
-                return outcome, {}
-            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
-                known.spoiled = True
-                return _undone(outcome), {}
-            sequence = known.sequence + 1
-            # It compresses and signs, for some milliseconds or more.
-            dump = partial(self._mode.dump, kept, owner, sequence, known.records or ())
-            record, notice = await call_blocking(dump)
-            record = {**record, "id": secrets.token_hex(8)}
-            if not self._mode.stores:
-                record["turn"] = turn_of(state)
-            known.advance(record, place)
-            if notice and not known.warned:
-                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
-            known.warned = bool(notice)
-        mark = f"{turn_of(state)}:{sequence}"
-        return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
-
-    def _answer(
-        self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall
-    ) -> ToolMessage:
-        chars = self.options.max_result_chars
-        message = ToolMessage(
-            content=render(shown(outcome), result_chars=chars, console_chars=chars),
-            tool_call_id=running.id,
-            name=self.options.tool_name,
-            status="success" if outcome.ok else "error",
-        )
-        commit(message, update, running)
-        return message
-
-    # -- whose variables -------------------------------------------------------------------
-
-    def _owner(self, state: Any) -> str:
-        """Which conversation this is: the thread, and the subgraph in it."""
-        thread = _configurable().get("thread_id")
-        if thread is None:
-            return f"run:{turn_of(state)}"
-        return f"thread:{thread}|{_subgraph()}"
-
-    def _turn_key(self, state: Mapping[str, Any]) -> str:
-        """Identifies the turn among all turns."""
-        return f"{self._owner(state)}|{turn_of(state)}"
-
     async def _end_turn(self, state: Any) -> None:
-        owner = self._owner(state)
+        state = self._view(state)
+        owner = owner_of(state)
         if self._spending is not None:
-            self._spending.end(self._turn_key(_mapping(state)))
-        # A subgraph without a state of its own has the task that runs it in its name.
-        passing = ":" in _subgraph() or owner.startswith("run:")
-        await self._sessions.end_turn(owner, close=passing or self._mode.scope == "turn")
+            self._spending.end(turn_key(state))
+        await self._sessions.end_turn(owner, close=passes(owner) or self._mode.scope == "turn")
+
+    def _view(self, state: Any) -> Mapping[str, Any]:
+        return self._channels.view(as_mapping(state))
 
 
 class REPLMiddleware(CodeInterpreterMiddleware):
     """The name `CodeInterpreterMiddleware` had in the first release of the peer."""
 
 
-def _subgraph() -> str:
-    """The graph that runs now, as a checkpoint namespace; empty for the outermost."""
-    namespace = str(_configurable().get("checkpoint_ns", ""))
-    # The last part names the node of this very step; what is before it, the graph.
-    return namespace.rpartition("|")[0]
-
-
-def _configurable() -> Mapping[str, Any]:
-    """That of the running graph; empty where none runs."""
-    config = var_child_runnable_config.get() or {}
-    return config.get("configurable") or {}
-
-
 def _beside(answer: Any, running: EvalCall) -> Any:
     """An eval's answer, with what has to leave beside it."""
     return [answer, *running.leaving] if running.leaving else answer
-
-
-def _mapping(state: Any) -> Mapping[str, Any]:
-    """A graph's state; empty where it is another kind of object."""
-    return state if isinstance(state, Mapping) else {}
-
-
-def _undone(outcome: Outcome) -> Outcome:
-    """An outcome that tells what became of the variables when the engine broke."""
-    error = outcome.error
-    if error is None or error.name != "EngineFailure":
-        notice = "Variables are as they were before this call."
-        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
-    cause = error.message.partition(";")[0]
-    message = f"{cause}; variables are as they were before this call"
-    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))
 
 
 def _as_bytes(key: str | bytes | None) -> bytes | None:

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
 
-__all__ = ["Options", "PTCOption", "WrongType", "check_plugins"]
+__all__ = ["Options", "PTCOption", "WrongType"]
 
 #: What `ptc` takes: names of the agent's tools, and tools.
 PTCOption = Iterable[str | BaseTool]
@@ -111,17 +111,6 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
     return items
 
 
-def check_plugins(value: Any) -> list[Any]:
-    """More plugins for the stack, as a list.
-
-    Raises:
-        WrongType: It is no list.
-    """
-    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise WrongType(f"plugins takes a list of plugin names and plugins; got {value!r}")
-    return list(value)
-
-
 @attrs.frozen(kw_only=True)
 class Options:
     """See `CodeInterpreterMiddleware`."""
@@ -151,6 +140,17 @@ class Options:
     tool_events: bool = attrs.field(default=True, validator=_flag)
     pause_grace: float = attrs.field(default=5.0, validator=_grace)
     tool_errors: str = attrs.field(default="tell", validator=_tool_errors)
+    value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
+    timers: int = attrs.field(default=1000, validator=_number(int, least=1))
+    concurrency: int = attrs.field(default=128, validator=_number(int, least=1))
+    console_chars: int | None = attrs.field(
+        default=None, validator=_number(int, least=1, optional=True)
+    )
+
+    @property
+    def console_limit(self) -> int:
+        """Characters of console output that are kept and shown."""
+        return self.max_result_chars if self.console_chars is None else self.console_chars
 
     def limits(self) -> Limits:
         """What each eval may use."""
@@ -160,5 +160,8 @@ class Options:
             memory_bytes=self.memory_limit,
             requests=self.max_ptc_calls,
             result_chars=self.max_result_chars,
-            console_chars=self.max_result_chars,
+            console_chars=self.console_limit,
+            value_bytes=self.value_bytes,
+            timers=self.timers,
+            concurrency=self.concurrency,
         )

@@ -18,12 +18,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import attrs
-from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.types import Command
 
 from interpstack import Account, Budget, ConfigurationError
 from interpstack_langchain.inner import running_eval
@@ -88,12 +86,6 @@ class Spending:
         """The update of the graph's state that tells what was drawn in a turn so far."""
         drawn = self.account(turn, state).drawn()
         return {"interpreter_drawn": {"turn": turn_of(state), "drawn": drawn}}
-
-    def told_with(
-        self, response: ModelResponse[Any], turn: str, state: Mapping[str, Any]
-    ) -> ExtendedModelResponse[Any]:
-        """A model's answer, with the update that tells what was drawn after it."""
-        return ExtendedModelResponse(response, Command(update=self.told(turn, state)))
 
     def end(self, turn: str) -> None:
         """Forget the account of a turn."""

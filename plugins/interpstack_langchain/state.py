@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Final, NotRequired
 
 import attrs
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
@@ -37,6 +37,7 @@ from interpstack import (
 from interpstack_langchain.order import Place
 
 __all__ = [
+    "PEERS",
     "InterpreterState",
     "Known",
     "Sessions",
@@ -52,6 +53,8 @@ _MAX_SESSIONS = 4096
 
 
 Record = Mapping[str, Any]
+#: The channel of another interpreter, langchain-quickjs.
+PEERS: Final = "_quickjs_snapshot_payload"
 
 
 def joined(state: Any, writes: Sequence[Any]) -> Any:
@@ -84,6 +87,12 @@ def _are_records(value: Any) -> bool:
     )
 
 
+#: What the reader is told once; the next record is of this interpreter.
+_FOREIGN: Final = (
+    "Variables of earlier turns were stored by another interpreter and are not available."
+)
+
+
 def newer(left: str, right: str) -> str:
     """Reduce two marks of a turn to the one with the higher sequence number."""
     return right if _number(right) >= _number(left) else left
@@ -98,6 +107,11 @@ def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]
     return {**right, "drawn": drawn}
 
 
+def _any(state: Any, writes: Sequence[Any]) -> bytes:
+    """Whether something was written, as the shortest value that says so."""
+    return b"1" if any((state, *writes)) else b""
+
+
 class InterpreterState(AgentState[Any]):
     """Private channels of the middleware."""
 
@@ -110,6 +124,8 @@ class InterpreterState(AgentState[Any]):
     ]
     #: Where there is a budget: what was drawn in the turn, by kind.
     interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
+    #: Where langchain-quickjs has its variables; read to say that they are not available.
+    _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
 
 
 def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +165,7 @@ def with_writes(
     Returns:
         The state, and the ids of the tool calls that have their answer.
     """
-    seen, answered = dict(state), list[str]()
+    seen, answered, ids = dict(state), list[str](), set[str | None]()
     for channel, value in writes:
         if channel == "interpreter_record":
             seen[channel] = joined(seen.get(channel) or [], [value])
@@ -159,7 +175,10 @@ def with_writes(
             seen[channel] = more(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
-            answered += [one.tool_call_id for one in given if isinstance(one, ToolMessage)]
+            told = [one for one in given if isinstance(one, ToolMessage)]
+            # A message that others follow is written twice, under one id.
+            answered += [one.tool_call_id for one in told if one.id is None or one.id not in ids]
+            ids |= {one.id for one in told}
     return seen, answered
 
 
@@ -208,10 +227,17 @@ class Known:
 
 @attrs.define(eq=False)
 class Sessions:
-    """The sessions of one middleware, by conversation."""
+    """The sessions of one middleware, by conversation.
+
+    Attributes:
+        stack: Where they come from.
+        mode: How long variables live.
+        keys: Begins their keys in the stack.
+    """
 
     stack: InterpreterStack
     mode: Persistence
+    keys: str = ""
     _known: OrderedDict[str, Known] = attrs.field(factory=OrderedDict, init=False)
     _locks: dict[str, Slots] = attrs.field(factory=dict, init=False)
     _offered: OrderedDict[str, list[BaseTool]] = attrs.field(factory=OrderedDict, init=False)
@@ -229,7 +255,13 @@ class Sessions:
 
     @asynccontextmanager
     async def enter(
-        self, owner: str, state: Mapping[str, Any], place: Place | None, turn: Turn, keeps: bool
+        self,
+        owner: str,
+        state: Mapping[str, Any],
+        place: Place | None,
+        turn: Turn,
+        keeps: bool,
+        foreign: bool = False,
     ) -> AsyncIterator[Known]:
         """Hold a conversation's session, at the state the graph stands at; others wait.
 
@@ -239,6 +271,7 @@ class Sessions:
             place: The eval's place in its message.
             turn: What the session is to offer.
             keeps: Whether its state is kept in the graph's.
+            foreign: Whether another interpreter has stored variables there.
         """
         async with self._locks.setdefault(owner, Slots(1)).slot():
             records = self._records(state) if keeps else []
@@ -249,6 +282,8 @@ class Sessions:
             if known is None or not known.fits(token, place):
                 newest = _number(state.get("interpreter_turn")) if keeps else 0
                 known = await self._open(owner, token, records, newest, turn)
+                if foreign and self.mode.stores and not (records or newest):
+                    known.session.notify(_FOREIGN)
             elif known.spoiled:
                 known = await self._reopen(owner, known, records, turn)
             else:
@@ -276,7 +311,7 @@ class Sessions:
     async def _open(
         self, owner: str, token: str, records: Sequence[Record], newest: int, turn: Turn
     ) -> Known:
-        session = self.stack.session(owner)
+        session = self.stack.session(self.keys + owner)
         await session.reset()
         session.bind(turn)
         known = Known(session, token, newest)
@@ -287,7 +322,7 @@ class Sessions:
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
             else:
-                notices = await session.restore_state(state)
+                notices = await self._restored(session, state)
         except (RecordRejected, ImageError, EngineFailure, UnsupportedValue) as error:
             await session.reset()
             known.detached = True
@@ -298,6 +333,17 @@ class Sessions:
         for notice in notices:
             session.notify(notice)
         return known
+
+    async def _restored(self, session: Session, state: SessionState) -> tuple[str, ...]:
+        """Restore a state; what the reader must be told."""
+        try:
+            return await session.restore_state(state)
+        except ImageError:
+            engine = "" if state.image is None else state.image.engine
+            own = self.stack.engine.name.removeprefix("process:")
+            if state.values is not None or engine.removeprefix("process:") in ("", own):
+                raise
+            return (_FOREIGN,)  # only that engine could restore it
 
     async def _reopen(
         self, owner: str, known: Known, records: Sequence[Record], turn: Turn
@@ -329,6 +375,12 @@ class Sessions:
         if known is not None:
             await known.session.aclose()
         self._forget_lock(owner)
+
+    async def aclose(self) -> None:
+        """Close all sessions, after the evals that run."""
+        while self._known:
+            _, known = self._known.popitem()
+            await known.session.aclose()
 
     async def _trim(self) -> None:
         while len(self._known) > _MAX_SESSIONS:

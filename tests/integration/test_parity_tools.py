@@ -47,9 +47,10 @@ async def test_area_ptc(converse: Talk) -> None:
         """Be offered to code, never to the model."""
         return "object"
 
-    agent = converse(tools=[echo, find_rows], ptc=[only_here, "find_rows", echo, "eval", "gone"])
+    ptc = [only_here, "find_rows", echo, "eval", "gone"]
+    agent = converse(tools=[echo, find_rows], ptc=ptc, late_tools=["gone"])
     assert await agent.run(
-        "Object.keys(tools).filter(name => !name.startsWith('$')).sort().join()",
+        "Object.keys(tools).sort().join()",
         "let r = await tools.findRows({limit: 2}); [r.length, r[1].id + 1, r[0].tags]",
         "await tools.echo({text: 'ab', times: undefined})",
     ) == [

@@ -22,6 +22,7 @@ class Script(BaseChatModel):
     A message that lists no steps is answered with `heard: <message>`.
     """
 
+    tool: str = "eval"
     seen: list[list[BaseMessage]] = Field(default_factory=list)
     bound: list[Any] = Field(default_factory=list)
 
@@ -35,7 +36,7 @@ class Script(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         self.seen[:] = [messages]
-        return ChatResult(generations=[ChatGeneration(message=_reply(messages))])
+        return ChatResult(generations=[ChatGeneration(message=_reply(messages, self.tool))])
 
     async def _agenerate(
         self, messages: list[BaseMessage], *args: Any, **kwargs: Any
@@ -43,7 +44,7 @@ class Script(BaseChatModel):
         return self._generate(messages)
 
 
-def _reply(messages: list[BaseMessage]) -> AIMessage:
+def _reply(messages: list[BaseMessage], tool: str) -> AIMessage:
     start = max(i for i, m in enumerate(messages) if isinstance(m, HumanMessage))
     asked = messages[start].text
     if not asked.startswith("["):
@@ -54,7 +55,7 @@ def _reply(messages: list[BaseMessage]) -> AIMessage:
         return AIMessage("done")
     codes = [steps[done]] if isinstance(steps[done], str) else steps[done]
     calls = [
-        {"name": "eval", "args": {"code": code}, "id": uuid.uuid4().hex, "type": "tool_call"}
+        {"name": tool, "args": {"code": code}, "id": uuid.uuid4().hex, "type": "tool_call"}
         for code in codes
     ]
     return AIMessage("", tool_calls=calls)
