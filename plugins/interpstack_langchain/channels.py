@@ -42,6 +42,10 @@ class Channels:
         """The part of a graph's state that has them, as a middleware declares it."""
         return _schema(self.suffix) if self.suffix else InterpreterState
 
+    def own(self, name: str) -> str:
+        """The name in the graph of the channel with this known name."""
+        return name + self.suffix if name in _NAMES else name
+
     def view(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         """A graph's state with these channels under their known names."""
         if not self.suffix:
@@ -70,9 +74,7 @@ class Channels:
 
     def named(self, update: Mapping[str, Any]) -> dict[str, Any]:
         """An update of the known names, for the graph."""
-        return {
-            name + self.suffix if name in _NAMES else name: value for name, value in update.items()
-        }
+        return {self.own(name): value for name, value in update.items()}
 
 
 @cache

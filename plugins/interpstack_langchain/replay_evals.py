@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
 from interpstack_langchain.call_names import unique_names
+from interpstack_langchain.channels import Channels
 from interpstack_langchain.ledgers import eval_key, recorded_entries
 from interpstack_langchain.retries import effective
 from interpstack_langchain.scopes import pending_calls
@@ -42,6 +43,7 @@ class RecordedEval:
         earlier: Ids of the message's evals before it.
         blocked: It did not run, since one of those had not ended.
         saved: The checkpoint that its step started from.
+        tool_name: The interpreter's.
     """
 
     number: int
@@ -55,6 +57,7 @@ class RecordedEval:
     earlier: Sequence[str]
     blocked: bool
     saved: CheckpointTuple = attrs.field(repr=False)
+    tool_name: str = "eval"
 
     @property
     def owner(self) -> str:
@@ -88,7 +91,8 @@ def recorded_evals(
         names = [name for name, _ in own]
         for place, (name, call) in enumerate(own):
             code = str(call["args"]["code"])
-            evals.append(_eval(saved, len(evals) + 1, code, name, names[:place]))
+            found_one = _eval(saved, len(evals) + 1, code, name, names[:place])
+            evals.append(attrs.evolve(found_one, tool_name=tool_name))
     if not evals:
         called = ", ".join(others) or "none"
         raise ConfigurationError(
@@ -119,15 +123,16 @@ def records_before(
     saver: BaseCheckpointSaver[Any], found: RecordedEval
 ) -> tuple[Sequence[Record], Sequence[Record]]:
     """Records of the interpreter's state: what it was before an eval, and what it wrote itself."""
+    channels = Channels.of(found.tool_name)
     values = found.saved.checkpoint["channel_values"]
     state = {
-        "interpreter_record": _recorded(saver, found.saved),
-        "interpreter_turn": values.get("interpreter_turn", ""),
+        "interpreter_record": _recorded(saver, found.saved, channels.own("interpreter_record")),
+        "interpreter_turn": values.get(channels.own("interpreter_turn"), ""),
     }
     ended = _tasks(found.saved.pending_writes or ())
     earlier = [w for call in found.earlier for w in ended.get(call, ())]
-    before, _ = with_writes(state, earlier)
-    after, _ = with_writes({}, ended.get(found.call_id, ()))
+    before, _ = with_writes(state, channels.known(earlier))
+    after, _ = with_writes({}, channels.known(ended.get(found.call_id, ())))
     turn = turn_of(before)
     # In mode `turn`, records tell their turn, and those of another one hold for nobody.
     records = [
@@ -169,14 +174,15 @@ def _told(writes: Iterable[tuple[str, str, Any]]) -> dict[str, str]:
         if channel == "messages"
         for message in (value if isinstance(value, list) else [value])
     ]
-    given = [one for one in messages if isinstance(one, ToolMessage)]
+    told = [one for one in messages if isinstance(one, ToolMessage)]
+    # A message that others follow is written twice, under one id; the last one counts.
+    given = list({one.id or str(id(one)): one for one in told}.values())
     names = unique_names(one.tool_call_id for one in given)
     return {name: one.text for name, one in zip(names, given, strict=True)}
 
 
-def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> Any:
+def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple, name: str) -> Any:
     """The records that a checkpoint holds, without the graph that would read them."""
-    name = "interpreter_record"
     values = saved.checkpoint["channel_values"]
     if name in values:
         return _stored(values[name])

@@ -166,6 +166,16 @@ async def test_code_that_leaves_a_timer_open_ends(record: Any) -> None:
     assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
 
 
+@pytest.mark.parametrize("store_name", ["sqlite-async"])
+async def test_evals_of_a_renamed_interpreter_run_on_their_state(record: Any, evals: Any) -> None:
+    agent = record(tool_name="js")
+    steps = ("var n = 1", "n += 1; await tools.pay({to: 'Ann', euros: n}); n")
+    await agent.turn(*(evals(code, name="js") for code in steps))
+    found = await agent.data("--tool-name", "js")
+    assert [one["text"] for one in found] == [one["recorded_answer"] for one in found]
+    assert found[1]["text"] == "<result>2</result>"
+
+
 async def test_code_finds_the_names_that_it_could_call(record: Any) -> None:
     agent = record()
     names = "Object.keys(tools).sort()"
