@@ -35,6 +35,7 @@ from interpstack_langchain.replay_ledger import (
     Rerun,
 )
 from interpstack_langchain.replay_timeline import Timeline
+from interpstack_langchain.tool_errors import shown
 
 __all__ = ["Replay", "Replayer"]
 
@@ -194,7 +195,7 @@ async def _run(
     except InterpstackError as error:
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return "failed", session.render(outcome)
-    text = session.render(outcome)
+    text = session.render(shown(outcome))
     stopped = outcome.error is not None and outcome.error.name in _HOSTS_ERRORS
     return ("failed" if stopped and found.answer != text else "ended"), text
 

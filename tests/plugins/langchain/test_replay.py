@@ -167,6 +167,15 @@ async def test_code_that_leaves_a_timer_open_ends(record: Any) -> None:
 
 
 @pytest.mark.parametrize("store_name", ["sqlite-async"])
+async def test_what_a_tool_raised_reads_the_same(record: Any) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: 'Ann', euros: -1})")
+    found = await agent.one()
+    assert "(ValueError in tools.pay)" in found["text"]
+    assert found["text"] == found["recorded_answer"]
+
+
+@pytest.mark.parametrize("store_name", ["sqlite-async"])
 async def test_evals_of_a_renamed_interpreter_run_on_their_state(record: Any, evals: Any) -> None:
     agent = record(tool_name="js")
     steps = ("var n = 1", "n += 1; await tools.pay({to: 'Ann', euros: n}); n")
