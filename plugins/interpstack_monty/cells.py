@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from interpstack_monty.scan import scan
 
 __all__ = ["RefusedSource", "prepare"]
+
+#: What holds a value until it is known whether it is kept.
+_VALUE: Final = "__interpstack_value__"
 
 
 class RefusedSource(Exception):
@@ -21,7 +25,9 @@ class RefusedSource(Exception):
         self.line = line
 
 
-def prepare(source: str, chars: int, pause: Callable[[], None] = lambda: None) -> str:
+def prepare(
+    source: str, chars: int, value_name: str = "", pause: Callable[[], None] = lambda: None
+) -> str:
     """Source that ends with a call of the kernel's `show`, if it ends with an expression.
 
     Otherwise it ends with `None`, so that no cell gives a raw value. Lines stay where they are.
@@ -30,6 +36,7 @@ def prepare(source: str, chars: int, pause: Callable[[], None] = lambda: None) -
     Args:
         source: Without characters that UTF-8 lacks.
         chars: Characters of the result that `show` gives at most.
+        value_name: A variable that gets the value, unless that is `None`; empty for none.
         pause: Called every few milliseconds; what it raises ends the work.
 
     Raises:
@@ -47,7 +54,10 @@ def prepare(source: str, chars: int, pause: Callable[[], None] = lambda: None) -
     if found is None or found.value is None:
         return f"{source}\nNone"
     start, end = found.value
-    shown = f"await __interpstack_show__(({source[start:end]}), {chars:d})"
+    value = f"({source[start:end]})"
+    if value_name:
+        value = f"(None if ({_VALUE} := {value}) is None else ({value_name} := {_VALUE}))"
+    shown = f"await __interpstack_show__({value}, {chars:d})"
     return f"{source[:start]}{shown}{source[end:]}"
 
 

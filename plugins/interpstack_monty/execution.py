@@ -373,7 +373,8 @@ class MontyExecution(Execution):
             return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
         source = clean(self._cell.source)
         try:
-            self._source = prepare(source, shown_chars(realm.limits), patience.pause)
+            name = self._cell.value_name
+            self._source = prepare(source, shown_chars(realm.limits), name, patience.pause)
         except RefusedSource as error:
             return syntax_error(str(error), self._cell.name, error.line)
         if not realm.engine.type_check:

@@ -121,6 +121,11 @@ class ProcessRealm(Realm):
         with self.checking():
             return read_names(answer.message.get("done"))
 
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        answer = self.ask("members", json.dumps(list(path)).encode())
+        with self.checking():
+            return read_names(answer.message.get("done"))
+
     def load(self, values: Mapping[str, Any]) -> None:
         if Capability.VALUES not in self.engine.capabilities:
             return super().load(values)

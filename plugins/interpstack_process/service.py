@@ -123,6 +123,9 @@ class Service:
     def do_names(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         return {"done": list(self._bound(told).names())}, b""
 
+    def do_members(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": list(self._bound(told).members(json.loads(attached)))}, b""
+
     def do_load(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         realm = self._bound(told)
         realm.load(json.loads(attached))

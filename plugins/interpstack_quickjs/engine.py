@@ -24,7 +24,11 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack.guests.javascript.exchange import bind_arguments, read_answer
+from interpstack.guests.javascript.exchange import (
+    MEMBER_SECONDS,
+    bind_arguments,
+    read_answer,
+)
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
@@ -177,15 +181,20 @@ class QuickJSRealm(Realm):
             raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")
         return told
 
-    def _read(self, command: str, seconds: float | None = None) -> str:
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        text = self._read("members", list(path), seconds=MEMBER_SECONDS)
+        names: Sequence[str] = read_answer(text)
+        return names
+
+    def _read(self, *command: Any, seconds: float | None = None) -> str:
         """Run a command that changes nothing; what it leaves in memory is undone, too.
 
         So the next image does not differ by it, and a realm goes on as one restored would.
         """
         if not self._touched:
-            return self._trusted(command, seconds=seconds)
+            return self._trusted(*command, seconds=seconds)
         kept, before = self._copy, self._passing_copy()
-        text = self._trusted(command, seconds=seconds, before=before)
+        text = self._trusted(*command, seconds=seconds, before=before)
         if before.size == self.guest.memory_bytes:
             self.guest.load(before)
             self._copy = kept

@@ -189,6 +189,7 @@ class QuickJSExecution(Execution):
         words = seed_words(self._cell.seed)
         live = self._ear is not None
         told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name, "live": live}
+        told["valueName"] = self._cell.value_name
         self._realm.dispatch("begin", words, told)
         status, handle = guest.evaluate(self._source, "eval_async")
         if status == STATUS_JS_ERROR:

@@ -211,6 +211,7 @@ class V8Execution(Execution):
         words = seed_words(self._cell.seed)
         live = self._hear is not None
         told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name, "live": live}
+        told["valueName"] = self._cell.value_name
         try:
             script = prepare(self._cell.source, self._cell.language, clock)
             self._prepared = script.source

@@ -18,7 +18,11 @@ from interpstack import (
     Realm,
 )
 from interpstack.guests.javascript import KERNEL_NAME
-from interpstack.guests.javascript.exchange import bind_arguments, read_answer
+from interpstack.guests.javascript.exchange import (
+    MEMBER_SECONDS,
+    bind_arguments,
+    read_answer,
+)
 from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
@@ -109,6 +113,11 @@ class V8Realm(Realm):
 
     def names(self) -> Sequence[str]:
         names: Sequence[str] = read_answer(self.say("names"))
+        return names
+
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        text = self.say("members", list(path), seconds=MEMBER_SECONDS)
+        names: Sequence[str] = read_answer(text)
         return names
 
     def load(self, values: Mapping[str, Any]) -> None:

@@ -86,6 +86,8 @@ class Cell:
         name: Shown in stack traces instead of a file name.
         language: The guest language, or `None` for the engine's own.
         seed: Seed of the guest's random numbers; `None` lets the host draw one.
+        value_name: A variable that gets the value of the last expression, unless there is none or
+            the guest gave the variable another; empty for none. Engines may not know it.
     """
 
     source: str = attrs.field(validator=_is("a string", str))
@@ -96,6 +98,12 @@ class Cell:
     seed: int | None = attrs.field(
         default=None, validator=_is("an integer or None", int, optional=True)
     )
+    value_name: str = attrs.field(default="", validator=_is("a string", str))
+
+    @value_name.validator
+    def _check_value_name(self, attribute: attrs.Attribute[str], value: str) -> None:
+        if value and not (value.isascii() and value.isidentifier()):
+            raise ConfigurationError(f"cell: value_name takes an identifier; got {value!r:.80}")
 
 
 @attrs.frozen
@@ -342,6 +350,19 @@ class Realm(abc.ABC):
     def names(self) -> Sequence[str]:
         """Names of the guest's own globals; effectively the keys of `values()`."""
         return tuple(self.values())
+
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        """Names that may follow a dotted path in code; effectively none is known.
+
+        Runs no getter and changes nothing. What comes back is the guest's word.
+
+        Args:
+            path: A global, then members of it.
+
+        Raises:
+            EngineFailure: The guest was stopped, for it took too long.
+        """
+        return ()
 
 
 class Engine(abc.ABC):

@@ -290,6 +290,12 @@ class Session:
             realm, _ = await self._ready()
             return await _off_loop(realm.names)
 
+    async def members(self, path: Sequence[str]) -> Sequence[str]:
+        """Names that may follow a dotted path in code; see `Realm.members`."""
+        async with self._exclusive():
+            realm, _ = await self._ready()
+            return await _off_loop(partial(realm.members, path))
+
     async def values(self) -> Mapping[str, Any]:
         """Portable values of the guest's globals; see `Realm.values`."""
         async with self._exclusive():

@@ -20,6 +20,7 @@ from prompt_toolkit.output import DummyOutput
 
 from interpstack import HostTool, InterpreterStack, Turn, bridge
 from interpstack.cli.editor import Editor, history_file, open_history
+from interpstack.cli.languages import JAVASCRIPT, Language, find
 from interpstack.cli.repl import converse
 from interpstack.cli.shell import Shell
 
@@ -78,6 +79,7 @@ def type_in(shell):
         ("\r \r1\r", "1\n"),
         (".5 + .5\r", "1\n"),
         ("1\r.exit\r2\r", "1\n"),
+        ("6 * 7\r_ / 2\r", "42\n21\n"),
     ],
 )
 def test_typed_code_runs_once_it_is_whole(type_in, capsys, typed, shown):
@@ -142,6 +144,88 @@ def test_completes_globals_tools_and_commands(shell, before, offered):
     editor.offer(shell.names(), shell.commands())
     found = editor.completer.get_completions(Document(before), CompleteEvent())
     assert [completion.text for completion in found] == offered
+
+
+@pytest.mark.parametrize(
+    ("before", "offered"),
+    [
+        ("point.mo", ["point.move"]),
+        ("f(point.", ["point.constructor", "point.far", "point.hasOwnProperty"]),
+        ("point.inner.de", ["point.inner.deep"]),
+        ("point.far.", []),
+        ("'text'.tri", []),
+        ("console.lo", ["console.log"]),
+        ("evil.", ["evil.fine"]),
+        ("hangs.", []),
+        ("lost.lost.lost.", []),
+    ],
+)
+def test_completes_members_by_asking_the_guest(shell, before, offered):
+    shell.feed(
+        "class Point { move() {} get far() { throw 1 } }; var point = new Point(); "
+        "point.inner = {deep: 1}; var hangs = new Proxy({}, {ownKeys() { for (;;) {} }}); "
+        "var evil = {__proto__: null, '\\x1b[2J': 1, 'a b': 1, '\\u202e': 1, fine: 1}"
+    )
+    editor = Editor()
+    editor.offer(shell.names(), shell.commands(), shell.members)
+    found = list(editor.completer.get_completions(Document(before), CompleteEvent()))
+    texts = [completion.text for completion in found]
+    assert texts[: len(offered)] == offered
+    assert bool(texts) is bool(offered)
+    assert all(completion.display_text.isprintable() for completion in found)
+    assert shell.feed("point.inner.deep")  # the session goes on
+
+
+def _edited(keys: str, language: Language = JAVASCRIPT) -> str:
+    """What is in the editor after some keys, all of them before the code is whole."""
+    with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
+        typed.send_text(keys + CTRL_D)
+        editor = Editor(language)
+        seen: list[str] = []
+        buffer = editor._prompt.default_buffer
+        buffer.on_text_changed += lambda changed: seen.append(changed.text)
+        typed.send_text(CTRL_C)
+        with pytest.raises((KeyboardInterrupt, EOFError)):
+            editor.read()
+    return [text for text in seen if text][-1]
+
+
+PYTHON = find("python")
+
+
+@pytest.mark.parametrize(
+    ("keys", "language", "text"),
+    [
+        ("f(() => {\ra", JAVASCRIPT, "f(() => {\n  a"),
+        ("f({\ra: [\r1\r]", JAVASCRIPT, "f({\n  a: [\n    1\n  ]"),
+        ("f([\r1,\r2\r]", JAVASCRIPT, "f([\n  1,\n  2\n]"),
+        ("f({\r\x7f\x7fx", JAVASCRIPT, "f({x"),
+        ("f({\ra\x7f\x7fb", JAVASCRIPT, "f({\nb"),
+        ("def f():\rx", PYTHON, "def f():\n    x"),
+        (
+            "def f():\rif x:\rreturn 1\relse",
+            PYTHON,
+            "def f():\n    if x:\n        return 1\n    else",
+        ),
+        ("for x in y:\rpass\rz", PYTHON, "for x in y:\n    pass\nz"),
+        ("x = [\r1,\r2", PYTHON, "x = [\n    1,\n    2"),
+    ],
+)
+def test_lines_are_indented(keys, language, text):
+    assert _edited(keys, language) == text
+
+
+def test_large_values_are_wrapped(shell, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    shell.feed("({list: [...Array(20).keys()], name: 'x'.repeat(20)})")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "{"
+    assert lines[-1] == "}"
+    assert max(map(len, lines)) <= 40
+    assert '  name: "xxxxxxxxxxxxxxxxxxxx"' in lines
+    shell.plain = True
+    shell.feed("[...Array(40).keys()]")
+    assert capsys.readouterr().out.count("\n") == 1  # a program that reads it wants one line
 
 
 def test_help_and_tools_say_what_there_is(shell, capsys):

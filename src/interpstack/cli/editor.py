@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import is_searching
@@ -18,6 +19,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
 from interpstack.cli.chunks import is_whole
+from interpstack.cli.folding import fold
 from interpstack.cli.languages import JAVASCRIPT, Language
 from interpstack.cli.printing import encodable, output, write
 from interpstack.cli.shell import COMMAND
@@ -53,11 +55,18 @@ class Editor:
             lexer=PygmentsLexer.from_filename(f"cell{language.extensions[0]}"),
             completer=self.completer,
             complete_while_typing=False,
+            complete_in_thread=True,  # the guest is asked
             key_bindings=_keys(language),
         )
 
-    def offer(self, names: Sequence[str], commands: Sequence[str]) -> None:
-        """What to complete from now on."""
+    def offer(
+        self,
+        names: Sequence[str],
+        commands: Sequence[str],
+        members: Callable[[Sequence[str]], Sequence[str]] = lambda path: (),
+    ) -> None:
+        """What to complete from now on; `members` finds what may follow a dotted path."""
+        self.completer.members = members
         self.completer.names = sorted({*names, *self._words})
         self.completer.commands = commands
 
@@ -77,6 +86,7 @@ class _Names(Completer):
     def __init__(self) -> None:
         self.names: Sequence[str] = ()
         self.commands: Sequence[str] = ()
+        self.members: Callable[[Sequence[str]], Sequence[str]] = lambda path: ()
 
     def get_completions(
         self,
@@ -90,6 +100,10 @@ class _Names(Completer):
             return
         known = self.commands if typed.startswith(".") else self.names
         offered = {_next_part(name, typed) for name in known if name.startswith(typed)}
+        path, dot, part = typed.rpartition(".")
+        if dot and path and not offered:
+            names = self.members(path.split("."))
+            offered = {f"{path}.{name}" for name in names if _is_offered(name, part)}
         for name in sorted(offered - {typed}):
             yield Completion(name, start_position=-len(typed), display=name.rpartition(".")[2])
 
@@ -100,8 +114,45 @@ def _next_part(name: str, typed: str) -> str:
     return name if end < 0 else name[:end]
 
 
+def _is_offered(name: str, part: str) -> bool:
+    """Whether a member goes on with what is typed; internal ones only once that is begun."""
+    return name.startswith(part) and (not name.startswith("_") or part.startswith("_"))
+
+
+def _new_line(buffer: Buffer, language: Language) -> None:
+    """Begin a line that is indented as the one before it asks for."""
+    before = buffer.document.current_line_before_cursor.rstrip()
+    buffer.newline(copy_margin=True)
+    margin = buffer.document.current_line_before_cursor
+    if before.endswith(language.openers):
+        buffer.insert_text(language.indent)
+    elif before.split()[:1] and before.split()[0] in language.leavers:
+        buffer.delete_before_cursor(min(len(margin), len(language.indent)))
+
+
+def _outdent(buffer: Buffer, language: Language) -> bool:
+    """Take one step of indentation away, if there is nothing else before the cursor."""
+    margin = buffer.document.current_line_before_cursor
+    if not margin or margin.strip(" ") or len(margin) % len(language.indent):
+        return False
+    buffer.delete_before_cursor(len(language.indent))
+    return True
+
+
 def _keys(language: Language) -> KeyBindings:
     keys = KeyBindings()
+
+    @keys.add("backspace", filter=~is_searching)
+    def _backspace(event: KeyPressEvent) -> None:
+        if not _outdent(event.current_buffer, language):
+            event.current_buffer.delete_before_cursor(1)
+
+    @keys.add(")", filter=~is_searching)
+    @keys.add("]", filter=~is_searching)
+    @keys.add("}", filter=~is_searching)
+    def _close(event: KeyPressEvent) -> None:
+        _outdent(event.current_buffer, language)
+        event.current_buffer.insert_text(event.data)
 
     @keys.add("enter", filter=~is_searching)
     def _enter(event: KeyPressEvent) -> None:
@@ -109,7 +160,7 @@ def _keys(language: Language) -> KeyBindings:
         if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text, language.follower):
             buffer.validate_and_handle()
         else:
-            buffer.newline(copy_margin=True)
+            _new_line(buffer, language)
 
     @keys.add("escape", "enter")
     def _alt_enter(event: KeyPressEvent) -> None:
@@ -150,10 +201,11 @@ def coloured(text: str, language: str) -> None:
     from rich.text import Text
 
     with output() as stream:
-        shown = encodable(text, stream)
+        console = Console(file=stream)
+        shown = fold(encodable(text, stream), console.width)
         if len(shown) <= _HIGHLIGHTED:
             syntax = Syntax("", language, theme="ansi_dark").highlight(shown)
             syntax.rstrip()
         else:
             syntax = Text(shown)
-        Console(file=stream).print(syntax, soft_wrap=True)
+        console.print(syntax, soft_wrap=True)

@@ -27,6 +27,9 @@ class Language:
         joining: Beginnings that would join a statement to the one in the line before it.
         call: The arguments of a call, for help; `{fields}` stands for them.
         optional: A field that may be left out, for help; `{field}` stands for it.
+        indent: What a line is indented by after one that opens something.
+        openers: Ends of such lines.
+        leavers: First words of lines that end a block.
         quiet: Whether a prompt says nothing of a statement without a value.
         extra: The extra that brings an engine, if the package alone has none.
     """
@@ -39,6 +42,9 @@ class Language:
     joining: tuple[str, ...] = ()
     call: str
     optional: str
+    indent: str = "  "
+    openers: tuple[str, ...] = ("(", "[", "{")
+    leavers: tuple[str, ...] = ()
     quiet: bool = False
     extra: str = ""
 
@@ -74,6 +80,9 @@ _PYTHON: Final = Language(
     ),
     call="{fields}",
     optional="{field}=…",
+    indent="    ",
+    openers=("(", "[", "{", ":"),
+    leavers=("break", "continue", "pass", "raise", "return"),
     quiet=True,
     extra="monty",
 )

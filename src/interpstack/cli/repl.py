@@ -59,7 +59,7 @@ def converse(shell: Shell, editor: Editor) -> None:
     """Run what the editor reads, until it has no more."""
     while not shell.done:
         try:
-            editor.offer(shell.names(), shell.commands())
+            editor.offer(shell.names(), shell.commands(), shell.members)
             text = _typed(editor)
             if text is None:
                 return

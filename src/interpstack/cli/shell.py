@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+
+import attrs
 
 from interpstack.bridges import Bridge
 from interpstack.cli import languages
@@ -21,11 +23,16 @@ from interpstack.outcome import Outcome
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.turns import HostTool, first_paragraph
+from interpstack.workers import run_sync
 
 __all__ = ["COMMAND", "Shell"]
 
 #: What a dot command looks like; `.5` and `.then(…)` are code.
 COMMAND: Final = re.compile(r"\s*\.([a-z]+)(?:[ \t]+(.*?))?\s*")
+
+#: The variable that has the last value.
+_LAST: Final = "_"
+_MEMBER: Final = re.compile(r"[^\W\d][\w$]{0,99}|\$[\w$]{0,99}")
 
 
 class Shell:
@@ -66,6 +73,14 @@ class Shell:
         except (InterpstackError, NotImplementedError):  # the engine cannot tell, or broke
             return bridges
 
+    def members(self, path: Sequence[str]) -> tuple[str, ...]:
+        """Names that may follow a dotted path; what a guest tells is checked."""
+        try:
+            told = run_sync(self._session.members(path))
+        except (InterpstackError, NotImplementedError):  # it took too long, or cannot be told
+            return ()
+        return tuple(name for name in told if _MEMBER.fullmatch(name) and name.isprintable())
+
     def feed(self, text: str) -> bool:
         """Run a cell or a dot command; whether it succeeded. Nothing is nothing to fail."""
         if not text.strip():
@@ -80,6 +95,7 @@ class Shell:
             return False
 
     def _run(self, cell: Cell) -> bool:
+        cell = attrs.evolve(cell, value_name=_LAST)
         outcome = self._runner.run(eval_live(self._session, cell))
         self._show(outcome)
         if outcome.ok:
@@ -115,6 +131,7 @@ class Shell:
         for name, (text, _action) in self._commands.items():
             write(f".{name:<6} {text}")
         write(f"Enter runs the code {self.language.whole}; Alt+Enter begins a new line.")
+        write(f"{_LAST} is the last value, unless the code has a variable of that name.")
         write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
 
     def _tools(self, _: str) -> None:

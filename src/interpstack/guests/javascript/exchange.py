@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from interpstack.bridges import Bridge, BridgeSet
 from interpstack.engine import Call, Completion, Progress, Request, Settlement
@@ -12,6 +12,7 @@ from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
 
 __all__ = [
+    "MEMBER_SECONDS",
     "answer_text",
     "bind_arguments",
     "drained_progress",
@@ -20,6 +21,9 @@ __all__ = [
     "seed_words",
     "value_completion",
 ]
+
+#: Seconds that a guest may take to tell the members of a value: only its proxies take any.
+MEMBER_SECONDS: Final = 0.2
 
 
 def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:

@@ -20,7 +20,7 @@
     const found = getOwnPropertyDescriptor(object, key);
     return found === undefined ? undefined : found.get;
   };
-  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
+  const ObjectClass = Object, PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
   const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
   const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
   const { isArray } = Array;
@@ -1075,6 +1075,19 @@
       completion = noRoom;
     }
     active = false;
+    attempt(keepValue, value);
+  }
+  // The value of a cell as a variable of the next one, unless the guest has one of that name.
+  let valueName = "", lastValue;
+  function keepValue(value) {
+    if (valueName === "" || value === undefined) return;
+    const found = getOwnPropertyDescriptor(globals, valueName);
+    if (found !== undefined) {
+      const last = found.value;
+      if (found.get !== undefined || (last !== lastValue && (last === last || lastValue === lastValue))) return;
+    }
+    define(globals, valueName, value, true);
+    lastValue = value;
   }
   function fail(reason, mine, place) {
     if (mine !== cell || !active) return;
@@ -1112,6 +1125,38 @@
     for (let i = 0; i < names.length; i++)
       if (typeof names[i] === "string" && !(names[i] in builtin)) own[own.length] = names[i];
     return own;
+  }
+  // What may follow a path of names: found without running a getter. Only a proxy can notice.
+  function memberNames(path) {
+    let at = globals;
+    for (let i = 0; i < path.length; i++) {
+      const found = propertyOf(at, path[i]);
+      if (found === undefined || found.get !== undefined || found.set !== undefined) return list();
+      at = found.value;
+    }
+    if (at === undefined || at === null) return list();
+    const seen = table(), names = list();
+    let owner = ObjectClass(at);
+    const indexed = typeof at === "string" || isArray(owner) || isView(owner);
+    for (let level = 0; owner !== null && level < 20; level++) {
+      const own = indexed && level === 0 ? ["length"] : ownKeys(owner);
+      for (let i = 0; i < own.length && names.length < 1000; i++) {
+        const name = own[i];
+        if (typeof name !== "string" || name.length > 100 || seen[name] === true) continue;
+        seen[name] = true;
+        names[names.length] = name;
+      }
+      owner = getPrototypeOf(owner);
+    }
+    return names;
+  }
+  function propertyOf(value, key) {
+    if (value === undefined || value === null) return undefined;
+    for (let at = ObjectClass(value), level = 0; at !== null && level < 20; at = getPrototypeOf(at), level++) {
+      const found = getOwnPropertyDescriptor(at, key);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
   function lostReason(value) {
     const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
@@ -1173,6 +1218,8 @@
       forget();
       calls = list(); completion = "";
       live = told.live === true;
+      valueName = typeof told.valueName === "string" ? told.valueName : "";
+      if (lastValue === undefined) lastValue = getOwnPropertyDescriptor(globals, valueName)?.value; // restored
       delivered = 0;
       clearConsole();
       requested = uncounted = called = imported = importing = 0;
@@ -1199,6 +1246,7 @@
       return drain(true);
     },
     names: () => stringify(ownNames()),
+    members: (path) => stringify(memberNames(path)),
     values: () => exportValues(),
     load: (values) => importValues(values),
   };
