@@ -99,7 +99,8 @@ def _wrap(source: str, seconds: float | None) -> Wrapped:
     except IsolateLost:
         return Wrapped("throw new RangeError('the source is too large')", seconds or 0.0)
     finally:
-        spent = isolate.cpu_seconds - begun
+        # The first command of a new isolate can come before its clock is known.
+        spent = max(0.0, isolate.cpu_seconds - begun)
         _idle.give(isolate, heap)
     return Wrapped(answer.text or None, spent)
 

@@ -1,8 +1,10 @@
 """The benchmark: this project beside `langchain-quickjs`, measured in the same run.
 
-`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines] [--quick]`
+`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines | --sources]
+[--quick]`
 
-A second table follows, with a column for each engine; `--engines` prints it alone.
+A second table follows, with a column for each engine; `--engines` prints it alone. A third one
+shows what preparing sources of many shapes costs; `--sources` prints that alone.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from cases import CASES, ROWS, Row
 from engines import engine_results, engine_table, missing
 from rich.console import Console
 from rich.table import Table
+from scaling import scaling_results, scaling_table
 from sides import Figures, fill, measure
 
 __all__: list[str] = []
@@ -31,25 +34,32 @@ _PEER = "langchain-quickjs"
 def _main() -> int:
     arguments = _arguments()
     peer = _peer_version()
-    if peer is None and not arguments.engines:
+    alone = arguments.engines or arguments.sources
+    if peer is None and not alone:
         sys.stderr.write(f"{_PEER} is not installed; run the benchmark with: tox -e bench\n")
         return 2
     console = Console(width=None if sys.stdout.isatty() else 140)
     results: list[dict[str, Any]] = []
     by_engine: list[dict[str, Any]] = []
+    by_shape: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as cache:
         fill(cache)
-        if not arguments.engines:
+        if not alone:
             figures = _measure(arguments.only, arguments.quick, cache)
             results = [_result(row, figures[row.case]) for row in ROWS if row.case in figures]
             console.print(_table(results, str(peer)))
-        if not arguments.only:
+        if not arguments.only and not arguments.sources:
             by_engine = engine_results(cache, arguments.quick)
             console.print(engine_table(by_engine), *missing(), sep="\n")
+    if not arguments.only and not arguments.engines:
+        by_shape = scaling_results(arguments.quick)
+        console.print(scaling_table(by_shape))
     if arguments.json:
-        report = json.dumps({**_report(results, peer), "engines": by_engine}, indent=2)
+        report = json.dumps(
+            {**_report(results, peer), "engines": by_engine, "sources": by_shape}, indent=2
+        )
         Path(arguments.json).write_text(report + "\n", "utf-8")
-    missed = [result for result in [*results, *by_engine] if not result["met"]]
+    missed = [result for result in [*results, *by_engine, *by_shape] if not result["met"]]
     return 1 if missed and arguments.check else 0
 
 
@@ -83,6 +93,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--only", action="append", choices=names, help="run this case; repeatable")
     parser.add_argument("--engines", action="store_true", help="print the table by engine alone")
+    parser.add_argument("--sources", action="store_true", help="print the table by source alone")
     parser.add_argument("--quick", action="store_true", help="one repetition of everything")
     return parser.parse_args()
 

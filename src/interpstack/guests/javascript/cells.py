@@ -10,7 +10,6 @@ All of this takes time in proportion to the source, and the cell's clock can end
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from interpstack.guests.javascript.rewrite import rewrite
@@ -19,7 +18,6 @@ __all__ = ["ENDLESS", "Clock", "TypeScriptError", "escape", "load", "prepare", "
 
 #: Nothing to do for cells without one of these words.
 _WORDS: Final = ("let", "const", "class", "import")
-_ESCAPED: Final = re.compile("[\0\ud800-\udfff]")
 
 
 class TypeScriptError(Exception):
@@ -54,16 +52,15 @@ def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) ->
     Raises:
         TypeScriptError: It is no TypeScript, although `language` says so.
     """
-    source = escape(source)
     if language == "typescript":
         # Imports first: TypeScript drops those that nothing in the same cell uses.
-        source = _rewrite(source, clock, types=True)
+        source = escape(_rewrite(source, clock, types=True))
         try:
             source = strip_types(source, seconds=clock.left())
         except TypeScriptError:
             clock.pause()  # it may have been too slow
             raise
-    return _rewrite(source, clock)
+    return escape(_rewrite(source, clock))
 
 
 def escape(source: str) -> str:
@@ -71,7 +68,7 @@ def escape(source: str) -> str:
 
     UTF-8 has no lone surrogates, and a NUL would end the source.
     """
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", source)
+    return source.replace("\0", "\\u0000").encode("utf-8", "backslashreplace").decode()
 
 
 def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None) -> str:
