@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from interpstack.limits import Limits
+from interpstack.stack import InterpreterStack
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import EngineKit, hanging
+from interpstack.testing.conformance.kit import EngineKit, bridge_set, hanging
 
 __all__ = ["CpuLimitTests", "LimitTests", "MemoryLimitTests"]
 
@@ -28,6 +31,12 @@ class LimitTests(EngineKit, area=Area.LIMITS):
         with self.session(limits=Limits(requests=3)) as session:
             assert self.eval(session, self.guest.sequence) == "3 PTCCallBudgetExceeded"
             assert self.eval(session, self.guest.request) == "42"
+
+    def test_bridges_that_are_not_counted_draw_on_no_budget(self) -> None:
+        bridges = [attrs.evolve(bridge, counted=False) for bridge in bridge_set()]
+        stack = InterpreterStack(self.engine, bridges=bridges, limits=Limits(requests=3))
+        with stack.session() as session:
+            assert self.eval(session, self.guest.parallel) == "4950"
 
     def test_large_results_are_cut_and_say_so(self) -> None:
         with self.session(limits=Limits(result_chars=100)) as session:
