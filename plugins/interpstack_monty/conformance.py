@@ -45,7 +45,14 @@ _MONTY: Final = attrs.evolve(
     pollute="import math\nmath.pi = 1",
     polluted="import math\n'clean' if math.pi > 3 else 'polluted'",
     kinds=PYTHON.kinds - {"undefined", "map", "set", "bigint", "error", "surrogate"},
-    sends={**PYTHON.sends, "date": (_DATE, PYTHON.sends["date"][1])},
+    sends={
+        **PYTHON.sends,
+        "date": (_DATE, PYTHON.sends["date"][1]),
+        "date without a zone": (
+            _DATE.replace(", tzinfo=datetime.timezone.utc", ""),
+            PYTHON.sends["date without a zone"][1],
+        ),
+    },
 )
 
 _GENERATORS: Final = "Monty has no generator functions"

@@ -178,6 +178,21 @@ def test_values_come_back_as_they_were(echoing: Any, value: Any) -> None:
     assert decode(from_guest(echoing(to_guest(wire)), Room(10**6))) == decode(wire)
 
 
+async def test_moments_without_a_zone_come_back_without() -> None:
+    cell = """
+import datetime
+bare = datetime.datetime(2020, 1, 2)
+zoned = datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)
+"""
+    with InterpreterStack("monty") as stack:
+        async with stack.session("a") as one, stack.session("b") as other:
+            await one.eval(cell)
+            await other.load(await one.values())
+            assert (await other.eval("[bare.tzinfo, str(zoned - zoned), str(bare)]")).text == (
+                "[None, '0:00:00', '2020-01-02 00:00:00']"
+            )
+
+
 async def test_a_state_moves_between_languages() -> None:
     with InterpreterStack("quickjs") as javascript, InterpreterStack("monty") as python:
         async with javascript.session("a") as one, python.session("b") as other:

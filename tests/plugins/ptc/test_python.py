@@ -180,6 +180,12 @@ def test_signatures_always_compile(takes: Any, gives: Any, description: str) -> 
     assert all(isinstance(node, ast.ClassDef) for node in classes)
 
 
+def test_bytes_are_bytes_where_a_tool_gives_them(make_tool: Make) -> None:
+    schema = {"type": "string", "format": "binary"}
+    tool = make_tool("f", input_schema={"properties": {"a": schema}}, output_schema=schema)
+    assert describe_tool("f", tool).startswith("async def f(*, a: str = ...) -> bytes:")
+
+
 def test_deep_and_wide_schemas_stay_short(make_tool: Make) -> None:
     deep: Any = {"type": "string"}
     for _ in range(100):

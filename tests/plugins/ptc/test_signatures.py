@@ -198,6 +198,14 @@ FIELDS = {"type": "object", "properties": {"q": {"type": "string"}}}
             "t(input: { q: string }): Promise<number>",
         ),
         (
+            {
+                "input_schema": {"properties": {"q": {"type": "string", "format": "binary"}}},
+                "output_schema": {"items": {"type": "string", "format": "binary"}, "type": "array"},
+            },
+            "t(input?: { q?: string }): Promise<Uint8Array[]>",
+        ),
+        ({"output_schema": {"type": "string", "format": "date-time"}}, "t(): Promise<string>"),
+        (
             {"description": "Does */ it.\n\nWell."},
             "/** Does *\\/ it. Well. */\nt(): Promise<unknown>",
         ),

@@ -66,6 +66,10 @@ _SENDS = {
     "infinity": ("float('-inf')", float("-inf")),
     "large integer": ("-(2 ** 70)", -(2**70)),
     "bytes": (r"b'\x00\xff'", b"\x00\xff"),
+    "date without a zone": (
+        "__import__('datetime').datetime(1970, 1, 1, 0, 0, 1)",
+        datetime(1970, 1, 1, 0, 0, 1),
+    ),
     "date": (
         "__import__('datetime').datetime.fromtimestamp(1, __import__('datetime').timezone.utc)",
         datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC),
