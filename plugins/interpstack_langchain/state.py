@@ -194,6 +194,8 @@ class Known:
             state yet. `None` between turns.
         spoiled: Something was left in the middle, so that the session is in no state to go on.
         detached: A restore failed: go on in memory, but never write over the stored state.
+        entered: An eval uses it; still so once that is gone with its event loop, or in the parent
+            of a forked process.
         warned: The reader knows that the state is too large to be stored.
         step: The model's message whose evals ran last, and the token before the first of them.
     """
@@ -204,6 +206,7 @@ class Known:
     records: Sequence[Record] | None = None
     spoiled: bool = False
     detached: bool = False
+    entered: bool = False
     warned: bool = False
     step: tuple[str, str] | None = None
 
@@ -279,6 +282,8 @@ class Sessions:
             if not self.mode.stores:
                 token = token or turn_of(state)
             known = self._known.get(owner)
+            if known is not None and known.entered:
+                known.spoiled = keeps and not known.detached
             if known is None or not known.fits(token, place):
                 newest = _number(state.get("interpreter_turn")) if keeps else 0
                 known = await self._open(owner, token, records, newest, turn)
@@ -292,13 +297,18 @@ class Sessions:
                 known.records = records
             self._known[owner] = known
             self._known.move_to_end(owner)
+            known.entered = True
             try:
                 yield known
-            except ConfigurationError:
-                raise  # nothing was run
-            except BaseException:
-                known.spoiled = keeps and not known.detached
+            except GeneratorExit:
                 raise
+            except ConfigurationError:
+                known.entered = False  # nothing was run
+                raise
+            except BaseException:
+                known.entered, known.spoiled = False, keeps and not known.detached
+                raise
+            known.entered = False
         await self._trim()
 
     def _records(self, state: Mapping[str, Any]) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
@@ -62,6 +63,11 @@ def kernel_source() -> str:
     return (files("interpstack_monty") / "kernel.txt").read_text("utf-8")
 
 
+_all: weakref.WeakSet[Workers | Worker] = weakref.WeakSet()
+#: What belongs to the parent of a forked process: to drop it would end what the parent uses.
+_left: list[object] = []
+
+
 class Workers:
     """The worker processes of one engine; the first is started when it is needed.
 
@@ -74,6 +80,13 @@ class Workers:
         self._pool: pydantic_monty.Monty | None = None
         self._held = 0
         self._lock = threading.Lock()
+        _all.add(self)
+
+    def start_anew(self) -> list[object]:
+        """Forget the processes: in the child of a fork they are the parent's; those forgotten."""
+        forgotten, self._pool, self._held = self._pool, None, 0
+        self._lock = threading.Lock()
+        return [] if forgotten is None else [forgotten]
 
     @property
     def crowded(self) -> bool:
@@ -132,6 +145,12 @@ class Workers:
             self._held -= 1
 
     def _started(self) -> pydantic_monty.Monty:
+        if _left:
+            raise EngineFailure(
+                "Monty was used in this process before it was forked, and its threads did not come "
+                "along; fork before Monty is used, start processes with 'spawn', or use "
+                "engine='process:monty'"
+            )
         with self._lock:
             if self._pool is None:
                 pool = pydantic_monty.Monty(
@@ -160,13 +179,21 @@ class Worker:
         self.bound = ""
         self.timed = True
         self._pid = session.worker_pid
+        self._host = os.getpid()
         self._running = False
         self._released = False
         self._lock = threading.Lock()
+        _all.add(self)
 
     @contextlib.contextmanager
     def watched(self, seconds: float | None) -> Iterator[pydantic_monty.MontySession]:
-        """The session, for a turn of at most `seconds`; then the process is killed."""
+        """The session, for a turn of at most `seconds`; then the process is killed.
+
+        Raises:
+            EngineFailure: The process belongs to the parent of this one.
+        """
+        if self._host != os.getpid():
+            raise EngineFailure("this process was forked; its Monty worker belongs to the parent")
         with self._lock:
             self._running = True
         try:
@@ -215,7 +242,8 @@ class Worker:
     def kill(self) -> None:
         """Stop the process, if a turn is running in it; the turn then fails."""
         with self._lock:
-            if self._running and not self.killed and self._pid is not None:
+            ours = self._host == os.getpid()
+            if ours and self._running and not self.killed and self._pid is not None:
                 self.killed = True
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
@@ -224,6 +252,8 @@ class Worker:
         """Give the process back; what was in the session is gone."""
         if not self._released:
             self._released = True
+            if self._host != os.getpid():
+                return
             with contextlib.suppress(pydantic_monty.MontyError):
                 self.session.__exit__(None, None, None)
             self._returned()
@@ -231,3 +261,15 @@ class Worker:
 
 def _discard(stream: str, text: str) -> None:
     """Take output that nobody is to see."""
+
+
+def _start_anew() -> None:
+    for one in list(_all):
+        if isinstance(one, Workers):
+            _left.extend(one.start_anew())
+        else:
+            _left.append(one.session)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -176,7 +176,8 @@ class Isolate:
 
     def close(self) -> None:
         """Free everything, once the running command has ended. Closing twice is allowed."""
-        self._owner.call(self._close_in_turn())
+        if not self._owner.forked:
+            self._owner.call(self._close_in_turn())
 
     # -- on the owner's thread -------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from interpstack import EngineFailure
 from interpstack_v8.platform import ready_platform
 
-__all__ = ["Owner", "owner"]
+__all__ = ["Owner", "owner", "refuse_forked"]
 
 _T = TypeVar("_T")
 
@@ -46,11 +46,23 @@ class Owner:
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the loop and wait for it."""
+        self._check(coroutine)
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine on the loop and do not wait."""
+        self._check(coroutine)
         asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _check(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        if self.forked:
+            coroutine.close()
+        refuse_forked(self.pid)
+
+    @property
+    def forked(self) -> bool:
+        """Whether it is of the process that this one was forked from."""
+        return self.pid != os.getpid()
 
     def adopt(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Have something closed at the end of the process."""
@@ -63,11 +75,28 @@ class Owner:
         ready_platform()
 
     def _close(self) -> None:
-        if self.pid != os.getpid():
+        if self.forked:
             return
         for close in list(self._open):
             self.call(close())
         time.sleep(_LEAVING_SECONDS)
+
+
+def refuse_forked(pid: int) -> None:
+    """Refuse to go on in the child of a fork.
+
+    Args:
+        pid: Of the process in which V8 was started.
+
+    Raises:
+        EngineFailure: This is another one.
+    """
+    if pid != os.getpid():
+        raise EngineFailure(
+            "V8 was used in this process before it was forked, and its threads did not come "
+            "along; fork before V8 is used, start processes with 'spawn', or use "
+            "engine='process:v8'"
+        )
 
 
 _owner: Owner | None = None
@@ -75,9 +104,19 @@ _lock = threading.Lock()
 
 
 def owner() -> Owner:
-    """The owner of this process; a new one after a fork."""
+    """The owner of this process; in the child of a fork one that refuses, if V8 was used before."""
     global _owner
     with _lock:
-        if _owner is None or _owner.pid != os.getpid():
+        if _owner is None:
             _owner = Owner()
         return _owner
+
+
+def _start_anew() -> None:
+    """After a fork, in the child: a thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

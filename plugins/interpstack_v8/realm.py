@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -27,6 +28,7 @@ from interpstack.guests.javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfTime
+from interpstack_v8.owner import refuse_forked
 from interpstack_v8.residents import residents
 
 __all__ = ["V8Realm"]
@@ -57,6 +59,7 @@ class V8Realm(Realm):
         self.modules = ModuleTable()
         self.saved: Mapping[str, Any] = {}
         self.running = False
+        self._pid = os.getpid()
         self._lock = threading.Lock()  # against being put to sleep from another thread
         self._isolate: Isolate | None = None
         self._saved_is_new = True
@@ -76,6 +79,7 @@ class V8Realm(Realm):
     # -- the protocol ----------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
+        refuse_forked(self._pid)
         self._bridges = bridges
         with self._lock:
             isolate = self._isolate
@@ -87,6 +91,7 @@ class V8Realm(Realm):
             raise ConfigurationError(
                 f"engine 'v8' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
             )
+        refuse_forked(self._pid)
         with self._lock:
             self.running = True
         self.save()
@@ -134,6 +139,8 @@ class V8Realm(Realm):
         self._weight = heap
 
     def close(self) -> None:
+        if self._pid != os.getpid():
+            return  # all that it has is in the parent of this process
         with self._lock:
             self._closed = True
             self._drop()
@@ -143,6 +150,7 @@ class V8Realm(Realm):
     @property
     def isolate(self) -> Isolate:
         """The live heap; woken if the realm slept."""
+        refuse_forked(self._pid)
         with self._lock:
             return self._awake()
 
@@ -182,6 +190,7 @@ class V8Realm(Realm):
         Where that fails, because the guest's own code takes too long or they are too large,
         the earlier ones stay.
         """
+        refuse_forked(self._pid)
         with self._lock:
             if not self._saved_is_new:
                 self._save(self._awake())

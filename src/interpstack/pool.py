@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from interpstack.stack import InterpreterStack
 
 __all__ = ["SessionPool"]
+
+
+_pools: weakref.WeakSet[SessionPool] = weakref.WeakSet()
 
 
 class SessionPool:
@@ -35,6 +39,13 @@ class SessionPool:
         self._used: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
+        _pools.add(self)
+
+    def start_anew(self) -> None:
+        """After a fork, in the child: cells that ran go on in the parent, without this lock."""
+        self._lock = threading.Lock()
+        for session in self._sessions.values():
+            session.forked()
 
     def session(self, key: str | None) -> Session:
         """The session of this key, made on first use."""
@@ -90,3 +101,12 @@ class SessionPool:
         ends = await asyncio.gather(*(s.aclose() for s in sessions), return_exceptions=True)
         for error in filter(None, ends):
             raise error
+
+
+def _start_anew() -> None:
+    for pool in list(_pools):
+        pool.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -525,7 +525,8 @@ class Session:
             await self._drop_realm()
             raise
         finally:
-            _running.reset(token)
+            with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
+                _running.reset(token)
 
     def _resolve_module(self, specifier: str) -> ModuleLoader | None:
         hook = self._stack.hook.interpstack_resolve_module
@@ -562,9 +563,9 @@ class Session:
             except GeneratorExit:
                 raise  # the event loop is gone: what runs in the realm runs on
             except BaseException:
-                self._entered = False
+                self._entered, self._execution = False, None
                 raise
-            self._entered = False
+            self._entered, self._execution = False, None
         if not self._users:  # used without a block
             await self._pool.trim()
 
@@ -580,6 +581,10 @@ class Session:
                 "Variables of earlier cells are lost: the event loop of a cell was closed, or its "
                 "process was forked, while it ran."
             )
+
+    def forked(self) -> None:
+        """In the child of a fork: what runs in the realm, runs in the parent."""
+        self._execution = None
 
     def _note(self, execution: Execution | None) -> None:
         self._execution = execution

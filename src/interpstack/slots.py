@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
@@ -30,6 +32,9 @@ class _Ticket:
     given: Future[None] = attrs.field(factory=Future)
 
 
+_all: weakref.WeakSet[Slots | WaitGraph] = weakref.WeakSet()
+
+
 class Slots:
     """A number of slots, handed out strictly in order, to any thread and any event loop.
 
@@ -41,6 +46,11 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self._count = count
+        self.start_anew()
+        _all.add(self)
+
+    def start_anew(self) -> None:
+        """Forget who holds slots and who waits: in the child of a fork, nobody does."""
         self._lock = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._held: list[_Ticket] = []
@@ -108,6 +118,11 @@ class WaitGraph:
     """Who waits for whom; nobody may wait for himself, however long the way round."""
 
     def __init__(self) -> None:
+        self.start_anew()
+        _all.add(self)
+
+    def start_anew(self) -> None:
+        """Forget who waits, as the child of a fork must."""
         self._lock = threading.Lock()
         self._waits: list[tuple[Any, Any]] = []
 
@@ -146,3 +161,12 @@ class WaitGraph:
                     seen.add(target)
                     ways.append([*way, target])
         return []
+
+
+def _start_anew() -> None:
+    for one in list(_all):
+        one.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -35,7 +35,6 @@ class _Threads:
     """The pools and the loop of one process; made on first use, again after a fork."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
         self.guests = _guest_pool(os.cpu_count() or 2)
         self.handlers = ThreadPoolExecutor(HANDLER_THREADS, "interpstack-handler")
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -67,17 +66,30 @@ def _guest_pool(count: int) -> ThreadPoolExecutor:
 
 _threads: _Threads | None = None
 _threads_lock = threading.Lock()
+#: Those of the parent of a forked process: to drop them would touch what both share.
+_left: list[_Threads | None] = []
 
 
 def _get() -> _Threads:
     global _threads
     threads = _threads
-    if threads is None or threads.pid != os.getpid():
+    if threads is None:
         with _threads_lock:
-            if _threads is None or _threads.pid != os.getpid():
+            if _threads is None:
                 _threads = _Threads()
             threads = _threads
     return threads
+
+
+def _start_anew() -> None:
+    """After a fork, in the child: no thread came along, and any may have held the lock."""
+    global _threads, _threads_lock
+    _left.append(_threads)
+    _threads, _threads_lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:

@@ -6,6 +6,7 @@ all JavaScript engines.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from functools import cache
@@ -42,6 +43,10 @@ class Ticker:
 
     def __init__(self, engine: wasmtime.Engine) -> None:
         self._engine = engine
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget the thread, as the child of a fork must: it did not come along."""
         self._running = 0
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -119,6 +124,18 @@ def guest_path(name: str = "_guest.wasm") -> Path:
 
 _host: WasmHost | None = None
 _lock = threading.Lock()
+
+
+def _start_anew() -> None:
+    """After a fork, in the child: a thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    if _host is not None:
+        _host.ticker.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def wasm_host() -> WasmHost:
