@@ -376,3 +376,30 @@ def _wait_for(terminal: int, text: bytes) -> None:
             seen += os.read(terminal, 65536)
         except OSError:  # the command has ended
             pytest.fail(f"{text!r} did not come: {seen!r}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_tab_asks_the_guest_at_a_real_terminal():
+    terminal, inside = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "interpstack", "repl"],
+        env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "NO_COLOR": "1"},
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        start_new_session=True,
+    )
+    os.close(inside)
+    try:
+        _type(terminal, b"var held = {onlyMember: 40}\r")
+        _wait_for(terminal, b"undefined\r\n")
+        _type(terminal, b"held.onl\t")
+        _wait_for(terminal, b"Member")
+        os.write(terminal, b" + 2\r")
+        _wait_for(terminal, b"42\r\n")
+        _type(terminal, CTRL_D.encode())
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)

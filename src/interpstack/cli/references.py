@@ -73,7 +73,7 @@ def _check_name(given: str, module_name: str) -> None:
         )
     if not all(part.isidentifier() for part in module_name.split(".")):
         raise ConfigurationError(
-            f"{option} {value!r}: takes MODULE or MODULE:ATTR, as in {option} mymodule:read_file"
+            f"{option} {value!r}: takes MODULE or MODULE:ATTR, as in {option} mymodule:name"
         )
 
 
