@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from interpstack_process.frames import Closed
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from interpstack_process.workers import WorkerProcess
 
 __all__ = ["Patience"]
+
+#: Seconds that an interrupted worker may take to stop; the caller is waiting to go on.
+_STOP_SECONDS: Final = 0.5
 
 
 class Patience:
@@ -38,8 +41,9 @@ class Patience:
         if self._interrupted():
             self._interrupted_at = self._interrupted_at or now
             self._worker.interrupt(self._number)
-            if now > self._interrupted_at + self._grace:
-                self._give_up(f"did not stop within {self._grace:g} s")
+            patience = min(_STOP_SECONDS, self._grace)
+            if now > self._interrupted_at + patience:
+                self._give_up(f"did not stop within {patience:g} s")
         if self.seconds is not None and now > self._started + self.seconds:
             self._give_up(f"did not answer within {self.seconds:g} s")
         if self._worker.ended:

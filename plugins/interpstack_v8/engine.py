@@ -17,6 +17,7 @@ from interpstack import (
     Limits,
     Realm,
 )
+from interpstack_v8.isolate import abandoned
 from interpstack_v8.realm import V8Realm
 
 __all__ = ["V8Engine"]
@@ -60,6 +61,11 @@ class V8Engine(Engine):
                 f"v8: give_up_seconds takes a number above 0, or None; got {give_up_seconds!r}"
             )
         self._give_up_seconds = give_up_seconds
+
+    @property
+    def abandoned(self) -> int:
+        """Threads of this process that compute for nobody, since V8 could not be stopped."""
+        return abandoned()
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is not None:

@@ -67,7 +67,8 @@ class V8Execution(Execution):
         self._cell = cell
         self._isolate: Isolate | None = None
         self._prepared: str | TypeScriptError = ""
-        self._interrupted = False
+        self._interrupted = self._polling = False
+        self._gone = False  # its heap was given up, and all that it did is undone
         self._completed = False
         self._importing = False
         self._answers: list[str] = []
@@ -92,13 +93,11 @@ class V8Execution(Execution):
         else:
             command = self._resume(now * 1000)
         isolate = self._isolate or self._take(self._realm.isolate)
-        try:
-            progress = self._run(isolate, command, cpu_seconds)
-        except IsolateLost as error:
-            if begins and self._was_left(error):
-                progress = self._begin_again(command, cpu_seconds)
-            else:
-                progress = self._lost(isolate, error)
+        if self._interrupted:  # while the source was made ready
+            return Progress(exhausted=True)
+        progress = self._entered(isolate, command, cpu_seconds, begins)
+        if self._gone:
+            return progress  # nobody reads it; the next cell tells what was lost
         spent = progress.cpu_seconds + prepared
         return attrs.evolve(progress, notices=self._realm.take_notices(), cpu_seconds=spent)
 
@@ -109,9 +108,9 @@ class V8Execution(Execution):
 
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
-        if isolate is None:
+        if isolate is None or self._gone:
             self._realm.running = False
-            return Progress()  # it never began
+            return Progress()  # it never began, or has nothing left to end
         progress = Progress()
         self._realm.changes()
         try:
@@ -135,10 +134,32 @@ class V8Execution(Execution):
         self._hear = hear
 
     def interrupt(self) -> None:
-        """Keep a poll from beginning; jsrun cannot stop one that runs before its time is up."""
+        """Keep a poll from beginning, or give up the heap of one that runs.
+
+        Nothing stops V8 before the time that it was given at first is up.
+        """
         self._interrupted = True
+        isolate = self._isolate
+        if isolate is not None:
+            isolate.leave(lambda: self._polling)
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _entered(
+        self, isolate: Isolate, command: list[Any], cpu_seconds: float | None, begins: bool
+    ) -> Progress:
+        """What a command led to, whatever became of the heap."""
+        self._polling = True
+        try:
+            return self._run(isolate, command, cpu_seconds)
+        except IsolateLost as error:
+            if self._interrupted:
+                return self._leave()
+            if begins and self._was_left(error):
+                return self._begin_again(command, cpu_seconds)
+            return self._lost(isolate, error)
+        finally:
+            self._polling = False
 
     def _run(self, isolate: Isolate, command: list[Any], cpu_seconds: float | None) -> Progress:
         """Enter the guest, and again while it waits for a module only.
@@ -151,7 +172,7 @@ class V8Execution(Execution):
             told = isolate.enter(*command, seconds=cpu_seconds)
             progress = self._progress(told.text)
             for _ in range(_MODULE_STEPS):
-                if not self._waits_for_module(progress):
+                if self._interrupted or not self._waits_for_module(progress):
                     break
                 spent = isolate.cpu_seconds - begun
                 left = None if cpu_seconds is None else cpu_seconds - spent
@@ -168,6 +189,12 @@ class V8Execution(Execution):
         if self._completed:
             self._realm.ended(isolate)
         return attrs.evolve(progress, cpu_seconds=spent)
+
+    def _leave(self) -> Progress:
+        """The end of a poll that was cancelled while V8 computed; the next cell is told of it."""
+        self._gone = True
+        self._realm.forsake(f"A cancelled cell did not stop: {UNDONE}.")
+        return Progress(exhausted=True)
 
     def _take(self, isolate: Isolate) -> Isolate:
         """Run the cell in this heap."""

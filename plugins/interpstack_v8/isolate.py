@@ -79,6 +79,18 @@ def _on_the_clock(seconds: float) -> float:
     return max(seconds * stretch, _LEAST_SECONDS)
 
 
+#: Seconds a command may go on once nobody wants its answer any more.
+_LEAVE_SECONDS: Final = 0.25
+#: Isolates that may compute for nobody; beyond that, those who cancel wait for the time limit.
+MAX_ABANDONED: Final = 8
+_abandoned: set[Isolate] = set()
+
+
+def abandoned() -> int:
+    """How many isolates of this process compute although they were given up."""
+    return len(_abandoned)
+
+
 class OutOfTime(Exception):
     """The guest was stopped because its time was up; the isolate is sound."""
 
@@ -139,6 +151,7 @@ class Isolate:
         self._parked: asyncio.Future[Any] | None = None
         self._turn = asyncio.Lock()  # commands run one by one
         self._answer: Future[Answer] = Future()  # of the running command
+        self._left: asyncio.Future[None] | None = None  # set when the running one is given up
         self._lost: IsolateLost | None = None
         self._hung = False
         #: Console output of the running cell, line by line.
@@ -173,6 +186,18 @@ class Isolate:
         answer: Future[Answer] = Future()
         self._owner.spawn(self._enter(f"{DOOR}({given})", seconds, answer))
         return answer
+
+    def leave(self, waits: Callable[[], bool]) -> None:
+        """Have whoever waits for an answer wait no longer, though nothing stops V8 at once.
+
+        The isolate is lost then, and its thread computes until its time is up. Not in a process
+        that is ended instead, and not if too many do so already.
+
+        Args:
+            waits: Whether somebody still does.
+        """
+        if self._give_up_seconds is not None:
+            self._owner.spawn(self._leave(waits))
 
     def close(self) -> None:
         """Free everything, once the running command has ended. Closing twice is allowed."""
@@ -266,11 +291,16 @@ class Isolate:
             self._bell.put(None)
         grace = self._give_up_seconds
         patience = None if timeout is None or grace is None else timeout + grace
-        done, _ = await asyncio.wait({command}, timeout=patience)
+        left = self._left = asyncio.get_running_loop().create_future()
+        await asyncio.wait({command, left}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        self._left = None
         self._rest()  # not before: jsrun may swap what is given at once
-        if not done:
+        if not command.done():
             self._give_up(command)
-            raise IsolateLost("it could not be stopped inside a builtin")
+            cancelled = "it was cancelled, and V8 cannot be stopped before its time is up"
+            raise IsolateLost(
+                cancelled if left.done() else "it could not be stopped inside a builtin"
+            )
         try:
             return command.result()["answer"]
         except jsrun.RuntimeTerminated as error:
@@ -297,13 +327,24 @@ class Isolate:
         self._parked = asyncio.ensure_future(self._runtime.eval_async(script))
         self._parked.add_done_callback(lambda done: done.cancelled() or done.exception())
 
+    async def _leave(self, waits: Callable[[], bool]) -> None:
+        await asyncio.sleep(_LEAVE_SECONDS)
+        while waits():
+            left = self._left
+            if left is not None and not left.done() and len(_abandoned) < MAX_ABANDONED:
+                left.set_result(None)
+                return
+            await asyncio.sleep(_LEAVE_SECONDS)
+
     def _give_up(self, command: asyncio.Future[Any]) -> None:
         """Leave a thread that does not stop to itself; it is closed when it does."""
         self._hung = True
+        _abandoned.add(self)
 
         def close(done: asyncio.Future[Any]) -> None:
             _ = done.cancelled() or done.exception()
             self._hung = False
+            _abandoned.discard(self)
             self._owner.spawn(self._close_in_turn())
 
         command.add_done_callback(close)

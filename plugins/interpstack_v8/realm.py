@@ -172,6 +172,18 @@ class V8Realm(Realm):
             self._drop()
             self._awake()
 
+    def forsake(self, notice: str) -> None:
+        """Leave the heap behind; the next cell finds the values from before the last one.
+
+        Args:
+            notice: What the next cell's reader is told.
+        """
+        with self._lock:
+            self.running = False
+            self._drop()
+            self._saved_is_new = True
+            self._notices.append(notice)
+
     def rest(self) -> None:
         """Give heap and thread back until the realm is used again; functions are lost."""
         if not self._lock.acquire(blocking=False):

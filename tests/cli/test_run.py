@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from interpstack.cli.options import stoppable
+from interpstack.plugins import PluginManager
 
 MODULES = "langchain", "langchain_core", "langgraph", "deepagents"
 
@@ -228,3 +232,21 @@ def _wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
+@pytest.mark.parametrize(
+    ("asked", "used"),
+    [
+        ("quickjs", "quickjs"),
+        ("v8", "process:v8"),
+        ("process:v8", "process:v8"),
+        ("monty", "monty"),
+    ],
+)
+def test_engines_that_nothing_stops_run_in_workers(asked, used):
+    if asked.endswith("v8"):
+        pytest.importorskip("jsrun")
+    if asked == "monty":
+        pytest.importorskip("pydantic_monty")
+    assert stoppable(asked, PluginManager()) == used

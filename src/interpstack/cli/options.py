@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,11 +17,11 @@ from interpstack.cli.tools import load_tools
 from interpstack.engine import Capability, Cell, Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
-from interpstack.plugins import PluginManager, find_engine
+from interpstack.plugins import PluginManager, find_engine, installed
 from interpstack.stack import InterpreterStack
 from interpstack.turns import Turn
 
-__all__ = ["check_language", "open_stack", "stack_options"]
+__all__ = ["check_language", "open_stack", "stack_options", "stoppable"]
 
 _MIB = 2**20
 #: A person reads all of it; the default is for models, whose context is dear.
@@ -39,7 +40,11 @@ def stack_options(command: _F) -> _F:
     """Add the options that `open_stack` takes to a command."""
     options = [
         click.option(
-            "--engine", default="quickjs", show_default=True, help="Engine to run the code in."
+            "--engine",
+            default="quickjs",
+            show_default=True,
+            help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
+            "runs in a worker process, so that Ctrl-C ends it.",
         ),
         click.option(
             "--tools",
@@ -94,6 +99,7 @@ def open_stack(
     """
     # The stack needs the tools, and their names depend on what its engine runs.
     added = load_plugins(plugins)
+    engine = stoppable(engine, PluginManager(added))
     language = find_engine(engine, PluginManager(added)).language
     loaded = load_tools(tools, language)
     given: dict[str, Any] = {}
@@ -109,6 +115,17 @@ def open_stack(
     stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
     options = {} if skills is None else {"skills": skills}
     return stack, Turn(tools=loaded.host_tools, options=options)
+
+
+def stoppable(name: str, manager: PluginManager) -> str:
+    """The name of the engine with which Ctrl-C ends whatever runs.
+
+    An engine with options for workers is one that is ended with its process where a guest does
+    not stop.
+    """
+    cls = find_engine(name, manager)
+    workers = os.name == "posix" and "process" in installed()
+    return f"process:{name}" if cls.worker_options and workers else name
 
 
 def check_language(stack: InterpreterStack, cell: Cell) -> None:

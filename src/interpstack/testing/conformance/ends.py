@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from interpstack.engine import Capability, Cell, Execution
 from interpstack.limits import Limits
 from interpstack.testing.conformance.areas import Area
-from interpstack.testing.conformance.kit import EngineKit, finish, hanging
+from interpstack.testing.conformance.kit import EngineKit, finish, hanging, poll
 
 __all__ = ["EndTests"]
+
+#: Seconds in which a cancelled cell must be over, and the longer time it might compute.
+_CANCELLED: Final = 12.0
+_COMPUTES: Final = 20.0
 
 
 class EndTests(EngineKit, area=Area.ENDS):
@@ -66,6 +70,19 @@ class EndTests(EngineKit, area=Area.ENDS):
             pytest.skip("the engine does not declare cpu-limit")
         self.run(self._cancel(self.guest.loop, None))
 
+    def test_cancellation_does_not_wait_for_the_time_limit(self) -> None:
+        if Capability.CPU_LIMIT not in self.engine.capabilities:
+            pytest.skip("the engine does not declare cpu-limit")
+        with self.realm() as realm:
+            execution = realm.start(Cell(source=self.guest.store, seed=1))
+            interrupts = type(execution).interrupt is not Execution.interrupt
+            poll(execution)
+            execution.abort("the cell has ended")
+        if not interrupts:
+            pytest.skip("the engine does not interrupt guests before their CPU limit")
+        cancelled = self._cancel(self.guest.loop, None, cpu_seconds=_COMPUTES)
+        self.run(asyncio.wait_for(cancelled, _CANCELLED))
+
     def test_an_interruption_before_the_poll_counts(self) -> None:
         """The poll may still wait for a thread when its caller is cancelled."""
         if Capability.CPU_LIMIT not in self.engine.capabilities:
@@ -100,9 +117,10 @@ class EndTests(EngineKit, area=Area.ENDS):
         self.run(main())
         assert seen == [42, 42]
 
-    async def _cancel(self, source: str, echo: Any) -> None:
+    async def _cancel(self, source: str, echo: Any, cpu_seconds: float = 5.0) -> None:
         handlers = {"echo": echo} if echo else {}
-        async with self.stack(limits=Limits(cpu_seconds=5.0), **handlers).session() as session:
+        limits = Limits(cpu_seconds=cpu_seconds)
+        async with self.stack(limits=limits, **handlers).session() as session:
             await session.eval(self.guest.store)
             running = asyncio.ensure_future(session.eval(source))
             await asyncio.sleep(0.2)
