@@ -170,6 +170,20 @@ def test_a_line_break_ends_a_statement(parts: list[str]) -> None:
     assert len(found.keywords) == len(parts)
 
 
+IMPORTS = ["import", "{", "}", "a", ",", "*", "as", "from", "'x'", ";", "(", ")", "\n", "with"]
+
+
+@given(st.lists(st.sampled_from(IMPORTS), max_size=12))
+def test_any_pieces_of_imports_are_prepared(pieces: list[str]) -> None:
+    source = "import " + " ".join(pieces)
+    assert prepare(source).count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize("source", ["import", "import {", "import {a", "import {a as", "import a,"])
+def test_imports_that_are_cut_short_stay(source: str) -> None:
+    assert prepare(source) == source
+
+
 @pytest.mark.parametrize(
     ("source", "prepared"),
     [

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from interpstack.guests.javascript.lexis import BREAK, NAME, SPACE, STRING
+from interpstack.guests.javascript.lexis import BREAK, NAME, STRING, behind_space
 
 __all__ = ["StaticImport", "static_import"]
 
@@ -84,8 +84,9 @@ def _read(source: str, start: int) -> StaticImport:
     return StaticImport(start, _end(source, end), part, whole, tuple(members))
 
 
-def _members(parts: Iterator[_Part]) -> Iterator[tuple[str, str]]:
+def _members(parts: Iterator[_Part]) -> list[tuple[str, str]]:
     """What stands between curly brackets, up to the closing one."""
+    members = []
     part = next(parts)[0]
     while part != "}":
         name = local = part
@@ -95,18 +96,19 @@ def _members(parts: Iterator[_Part]) -> Iterator[tuple[str, str]]:
             local = next(parts)[0]
             part = next(parts)[0]
         _expect(_is_name(local) and part in (",", "}"))
-        yield name, local
+        members.append((name, local))
         if part == ",":
             part = next(parts)[0]
+    return members
 
 
 def _end(source: str, at: int) -> int:
     """Where the statement ends, of which the module's name ends at `at`."""
-    following = _behind_space(source, at)
+    following = behind_space(source, at)
     attributes = _ATTRIBUTES.match(source, following)
     if attributes is not None:
         at = attributes.end()
-        following = _behind_space(source, at)
+        following = behind_space(source, at)
     if source.startswith(";", following):
         return following + 1
     _expect(following == len(source) or BREAK.search(source, at, following) is not None)
@@ -114,14 +116,9 @@ def _end(source: str, at: int) -> int:
 
 
 def _tokens(source: str, at: int) -> Iterator[_Part]:
-    while part := _TOKEN.match(source, _behind_space(source, at)):
+    while part := _TOKEN.match(source, behind_space(source, at)):
         at = part.end()
         yield part[0], at
-
-
-def _behind_space(source: str, at: int) -> int:
-    space = SPACE.match(source, at)
-    return at if space is None else space.end()
 
 
 def _is_string(part: str) -> bool:

@@ -27,12 +27,14 @@ __all__ = [
     "OPERATOR",
     "REGEX",
     "SEMICOLON",
-    "SPACE",
     "START",
     "STRING",
     "TEMPLATE",
     "WHITE",
+    "behind_space",
     "classify",
+    "first_code",
+    "is_part",
 ]
 
 # -- kinds of what stands before a token -------------------------------------------------------
@@ -108,7 +110,7 @@ _PLAIN: Final = r"[^/\\\[\n\r\u2028\u2029]*+(?:\\[^\n\r][^/\\\[\n\r\u2028\u2029]
 _LISTED: Final = r"[^\]\\\n\r\u2028\u2029]*+(?:\\[^\n\r][^\]\\\n\r\u2028\u2029]*+)*+"
 REGEX: Final = re.compile(rf"/(?![*/]){_PLAIN}(?:\[{_LISTED}\]{_PLAIN})*+/[\w$]*+")
 #: White space and comments, or nothing.
-SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
+_SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
 NAME: Final = re.compile(r"(?!\d)(?:[\w$\u200c\u200d]|\\u[{\da-fA-F}]+)+")
 #: A word at the end, longer than any keyword if it is none; the dot before it.
 _LAST_WORD: Final = re.compile(r"(\.{0,3})([\w$]+)\Z")
@@ -136,3 +138,25 @@ def classify(text: str) -> str:
     if text.endswith(("++", "--")) or (last == "." and text[-2:-1].isdigit()):
         return OPERAND
     return ARROW if text.endswith("=>") else OPERATOR
+
+
+def is_part(source: str, start: int) -> bool:
+    """Whether a word is the end of a longer one, or the name of a property."""
+    before = source[start - 1 : start] if start else ""
+    if before == ".":
+        return not source.endswith("...", 0, start)
+    return before.isalnum() or before in ("_", "$", "#")
+
+
+def first_code(source: str) -> int:
+    """Where code begins: behind a first line that is for a shell."""
+    if not source.startswith("#!"):
+        return 0
+    line = BREAK.search(source)
+    return len(source) if line is None else line.start()
+
+
+def behind_space(source: str, at: int) -> int:
+    """Where the next token begins."""
+    space = _SPACE.match(source, at)
+    return at if space is None else space.end()

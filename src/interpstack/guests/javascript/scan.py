@@ -9,16 +9,28 @@ to report, and so is what nests deeper than any engine takes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
+from interpstack.guests.javascript.brackets import (
+    CODE,
+    CONDITION,
+    CURLY_BLOCK,
+    CURLY_OBJECT,
+    DO_BLOCK,
+    DO_CONDITION,
+    IN_TEMPLATE,
+    ROUND,
+    SQUARE,
+    Bracket,
+    DeclaredClass,
+)
 from interpstack.guests.javascript.imports import StaticImport, static_import
 from interpstack.guests.javascript.lexis import (
     BLOCK,
     BREAK,
     COLON,
-    CONTROL,
     DO,
     EVENT,
     HEAD,
@@ -30,11 +42,13 @@ from interpstack.guests.javascript.lexis import (
     OPERATOR,
     REGEX,
     SEMICOLON,
-    SPACE,
     START,
     TEMPLATE,
     WHITE,
+    behind_space,
     classify,
+    first_code,
+    is_part,
 )
 
 __all__ = ["Found", "scan"]
@@ -49,21 +63,6 @@ _MAX_DOUBTS: Final = 10
 _BEFORE_OBJECT: Final = frozenset({OPERATOR, KEYWORD, OPEN, COLON})
 #: Kinds after which a statement of the top level may begin on the same line.
 _BEFORE_STATEMENT: Final = frozenset({START, SEMICOLON, BLOCK, DO})
-
-#: Start of a class at the top level and, if it is a declaration, its name.
-_Class: TypeAlias = tuple[int, str]
-#: What closes a bracket, the kind it then is, and what to do: end a class, a template or a call.
-_Bracket: TypeAlias = tuple[str, str, _Class | int | None]
-
-_SQUARE: Final[_Bracket] = ("]", OPERAND, None)
-_OBJECT: Final[_Bracket] = ("}", OPERAND, None)
-_BLOCK: Final[_Bracket] = ("}", BLOCK, None)
-_DO_BLOCK: Final[_Bracket] = ("}", DO, None)
-_ROUND: Final[_Bracket] = (")", OPERAND, None)
-_CONDITION: Final[_Bracket] = (")", CONTROL, None)
-_DO_CONDITION: Final[_Bracket] = (")", SEMICOLON, None)
-_IN_TEMPLATE: Final = -1
-_CODE: Final[_Bracket] = ("}", OPERAND, _IN_TEMPLATE)
 
 
 @attrs.frozen
@@ -112,8 +111,8 @@ class _Scan:
     def __init__(self, source: str) -> None:
         self._source = source
         self._found = Found()
-        self._brackets: list[_Bracket] = []
-        self._classes: list[_Class] = []  # at the top level, their bodies yet to come
+        self._brackets: list[Bracket] = []
+        self._classes: list[DeclaredClass] = []  # at the top level, their bodies yet to come
         self._end = 0
         self._last = START
         self._broke = False
@@ -124,10 +123,10 @@ class _Scan:
         take: dict[str, Callable[[int, int], int | None]] = {
             "'": self._string,
             '"': self._string,
-            "`": self._template,
+            "`": lambda start, end: self._template_text(end),
             "/": self._slash,
             "(": self._open_round,
-            "[": self._open_square,
+            "[": lambda start, end: self._open(SQUARE, end, OPEN),
             "{": self._open_curly,
             **dict.fromkeys(")]}", self._close),
             "l": self._declaration,
@@ -135,7 +134,7 @@ class _Scan:
             "i": self._import,
             "\\": lambda start, end: None,
         }
-        events = EVENT.finditer(source, _after_first_line(source))
+        events = EVENT.finditer(source, first_code(source))
         while True:
             elsewhere = None
             for event in events:
@@ -161,9 +160,6 @@ class _Scan:
             raise _Unclear
         self._after(end, OPERAND)
 
-    def _template(self, start: int, end: int) -> int:
-        return self._template_text(end)
-
     def _template_text(self, at: int) -> int:
         text = TEMPLATE.match(self._source, at)
         if text is None:
@@ -171,7 +167,7 @@ class _Scan:
         if text[0][-1] == "`":
             self._after(text.end(), OPERAND)
         else:
-            self._open(_CODE, text.end(), OPEN)
+            self._open(CODE, text.end(), OPEN)
         return text.end()
 
     def _slash(self, start: int, end: int) -> int | None:
@@ -200,24 +196,21 @@ class _Scan:
 
     def _open_round(self, start: int, end: int) -> None:
         before = self._before(start)[0]
-        bracket = _ROUND
+        bracket = ROUND
         if before == HEAD:
             ends_do = self._last == DO and self._source[self._end : start].strip(WHITE) == "while"
-            bracket = _DO_CONDITION if ends_do else _CONDITION
+            bracket = DO_CONDITION if ends_do else CONDITION
         self._open(bracket, end, OPEN)
-
-    def _open_square(self, start: int, end: int) -> None:
-        self._open(_SQUARE, end, OPEN)
 
     def _open_curly(self, start: int, end: int) -> None:
         before = self._before(start)[0]
         if before == OPERAND and self._classes and not self._brackets:
             declared = self._classes.pop()
-            bracket: _Bracket = ("}", BLOCK, declared) if declared[1] else _OBJECT
+            bracket: Bracket = ("}", BLOCK, declared) if declared[1] else CURLY_OBJECT
         elif before in _BEFORE_OBJECT:
-            bracket = _OBJECT
+            bracket = CURLY_OBJECT
         else:
-            bracket = _DO_BLOCK if before == DO else _BLOCK
+            bracket = DO_BLOCK if before == DO else CURLY_BLOCK
         self._open(bracket, end, OPEN_CURLY)
 
     def _close(self, start: int, end: int) -> int | None:
@@ -229,7 +222,7 @@ class _Scan:
         self._after(end, kind)
         if action is None:
             return None
-        if action == _IN_TEMPLATE:
+        if action == IN_TEMPLATE:
             return self._template_text(end)
         if isinstance(action, int):
             self._end_call(action, end)
@@ -241,14 +234,13 @@ class _Scan:
 
     def _declaration(self, start: int, end: int) -> None:
         """`let`, `const` or `class`, of which only those at the top level matter."""
-        if self._brackets or self._is_part(start):
+        if self._brackets or is_part(self._source, start):
             return
         before, broke = self._before(start)
         begins = before in _BEFORE_STATEMENT or (before == OPERAND and broke)
-        following = SPACE.match(self._source, end)
-        assert following is not None  # noqa: S101 - it matches nothing, too
-        name = NAME.match(self._source, following.end())
-        first = self._source[following.end() : following.end() + 1]
+        following = behind_space(self._source, end)
+        name = NAME.match(self._source, following)
+        first = self._source[following : following + 1]
         keyword = self._source[start:end]
         if keyword == "class":
             if name or first == "{":
@@ -265,13 +257,12 @@ class _Scan:
         self._after(end, OPERATOR)
 
     def _import(self, start: int, end: int) -> int | None:
-        if self._is_part(start):
+        if is_part(self._source, start):
             return None
-        following = SPACE.match(self._source, end)
-        assert following is not None  # noqa: S101 - it matches nothing, too
-        if self._source.startswith("(", following.end()):
-            self._open((")", OPERAND, start), following.end() + 1, OPEN)
-            return following.end() + 1
+        following = behind_space(self._source, end)
+        if self._source.startswith("(", following):
+            self._open((")", OPERAND, start), following + 1, OPEN)
+            return following + 1
         if self._brackets:
             return None
         before, broke = self._before(start)
@@ -296,7 +287,7 @@ class _Scan:
     def _after(self, end: int, kind: str) -> None:
         self._end, self._last, self._broke = end, kind, False
 
-    def _open(self, bracket: _Bracket, end: int, kind: str) -> None:
+    def _open(self, bracket: Bracket, end: int, kind: str) -> None:
         self._brackets.append(bracket)
         if len(self._brackets) > _MAX_DEPTH:
             raise _Unclear
@@ -311,18 +302,3 @@ class _Scan:
         if not text:
             return self._last, self._broke or BREAK.search(gap) is not None
         return classify(text), BREAK.search(gap, len(text)) is not None
-
-    def _is_part(self, start: int) -> bool:
-        """Whether a word is the end of a longer one, or the name of a property."""
-        before = self._source[start - 1 : start] if start else ""
-        if before == ".":
-            return not self._source.endswith("...", 0, start)
-        return before.isalnum() or before in ("_", "$", "#")
-
-
-def _after_first_line(source: str) -> int:
-    """Where code begins: behind a first line that is for a shell."""
-    if not source.startswith("#!"):
-        return 0
-    line = BREAK.search(source)
-    return len(source) if line is None else line.start()

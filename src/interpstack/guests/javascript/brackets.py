@@ -1,0 +1,36 @@
+"""Brackets of JavaScript: what closes each kind, and what stands before the next token then."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from interpstack.guests.javascript.lexis import BLOCK, CONTROL, DO, OPERAND, SEMICOLON
+
+__all__ = [
+    "CODE",
+    "CONDITION",
+    "CURLY_BLOCK",
+    "CURLY_OBJECT",
+    "DO_BLOCK",
+    "DO_CONDITION",
+    "IN_TEMPLATE",
+    "ROUND",
+    "SQUARE",
+    "Bracket",
+    "DeclaredClass",
+]
+
+#: Start of a class at the top level and, if it is a declaration, its name.
+DeclaredClass: TypeAlias = tuple[int, str]
+#: What closes a bracket, the kind it then is, and what to do: end a class, a template or a call.
+Bracket: TypeAlias = tuple[str, str, DeclaredClass | int | None]
+
+SQUARE: Final[Bracket] = ("]", OPERAND, None)
+CURLY_OBJECT: Final[Bracket] = ("}", OPERAND, None)
+CURLY_BLOCK: Final[Bracket] = ("}", BLOCK, None)
+DO_BLOCK: Final[Bracket] = ("}", DO, None)
+ROUND: Final[Bracket] = (")", OPERAND, None)
+CONDITION: Final[Bracket] = (")", CONTROL, None)
+DO_CONDITION: Final[Bracket] = (")", SEMICOLON, None)
+IN_TEMPLATE: Final = -1
+CODE: Final[Bracket] = ("}", OPERAND, IN_TEMPLATE)
