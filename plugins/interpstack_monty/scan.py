@@ -30,6 +30,8 @@ def _quoted(quote: str) -> str:
 
 _STRING: Final = re.compile(f"{_quoted(chr(34))}|{_quoted(chr(39))}")
 _JOINT: Final = r"(?:\\(?:\r\n|[\n\r]))++"
+#: What may stand before the first token of a statement.
+_LEAD: Final = re.compile(rf"(?:[ \t\f]|{_JOINT})*+")
 #: What changes the state of a scan. Line breaks come with the white space behind them.
 _EVENT: Final = re.compile(
     rf"[\"'()\[\]{{}}]|#[^\n\r]*+|[\n\r][\s]*+|{_JOINT}|;"
@@ -198,14 +200,16 @@ class _Scan:
         if end == len(self._source):
             return
         space = self._source[start:end]
-        indent = space[max(space.rfind("\n"), space.rfind("\r")) + 1 :].lstrip("\f\ufeff")
-        self._column = len(indent.expandtabs(_TAB))
-        self._line = self._begins = end
-        if self._source[end] == "#":  # no statement, wherever it stands
+        indent = space[max(map(space.rfind, "\n\r\f")) + 1 :].lstrip("\ufeff")
+        self._line = self._begins = first = _behind_lead(self._source, end)
+        # Of lines that are joined, the first one that has white space indents.
+        indents = (indent, *re.split(_JOINT, self._source[end:first]))
+        self._column = next((len(each.expandtabs(_TAB)) for each in indents if each), 0)
+        if self._source.startswith("#", first):  # no statement, wherever it stands
             return
         while self._functions and self._functions[-1] >= self._column:
             self._functions.pop()
-        if _FUNCTION.match(self._source, end):
+        if _FUNCTION.match(self._source, first):
             self._functions.append(self._column)
 
     def _comment(self, start: int, end: int) -> None:
@@ -254,22 +258,24 @@ class _Scan:
         begins, self._begins = self._begins, -1
         return begins >= 0 and not self._source[begins:start].strip(" \t\f")
 
-    # -- statements ------------------------------------------------------------------------------
-
     def _end_statement(self, end: int) -> None:
         plain, self._plain, self._lambdas = self._plain, True, 0
         text = self._source[self._start : end].rstrip(" \t\f")
-        bare = text.lstrip(" \t\f")
-        if not bare:
+        start = _behind_lead(text, 0)
+        if start == len(text):
             return
-        start = self._start + len(text) - len(bare)
-        line, head = _WORD.match(self._source, self._line), _WORD.match(bare)
+        line, head = _WORD.match(self._source, self._line), _WORD.match(text, start)
         compound = line is not None and line[0] in _COMPOUND
         has_value = head is None or head[0] not in _NO_VALUES
         if plain and has_value and not compound and not self._column:
-            self._value = (start, start + len(bare))
+            self._value = (self._start + start, self._start + len(text))
         else:
             self._value = None
+
+
+def _behind_lead(source: str, at: int) -> int:
+    lead = _LEAD.match(source, at)
+    return at if lead is None else lead.end()
 
 
 _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}

@@ -33,6 +33,26 @@ async def test_the_last_expression_is_shown(session: Session, source: str, text:
     assert (outcome.error, outcome.text) == (None, text)
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("\\\n1", "1"),
+        ("1\n   \\\n\n", "1"),
+        ("1\n\\\n# nothing", "1"),
+        ("\\\nx = 5\nx", "5"),
+        ("\\\npass", "None"),
+        ("x = 1\n\\\nimport json\n", "None"),
+        ("if False:\n\\\n  1", "None"),
+        (" \f1", "1"),
+    ],
+)
+async def test_statements_may_begin_with_joined_lines(
+    session: Session, source: str, text: str
+) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.text) == (None, text)
+
+
 async def test_errors_are_bounded(session: Session) -> None:
     error = (await session.eval("raise ValueError('x' * 2_000_000)")).error
     assert len(error.message) < 20_000

@@ -53,6 +53,10 @@ SHAPES = {
     "keywords": "let ",
     "loops": "do{}while(1)",
     "spaces": " " * 40 + "const",
+    "comments of HTML": "<!--\n",
+    "arrows of HTML": "-->",
+    "labels": "a:{}",
+    "dots": ". let",
 }
 
 
@@ -220,6 +224,16 @@ def test_imports_that_are_cut_short_stay(source: str) -> None:
         ("class A extends class {} {}", "var A = class A extends class {} {};"),
         ("class A extends {B: class {}}.B {}", "var A = class A extends {B: class {}}.B {};"),
         ("class \\u{41}b {}", "var \\u{41}b = class \\u{41}b {};"),
+        ("let of = 1; let\nof", "var of = 1; var\nof"),
+        ("of\nlet a; yield\nconst b = 1", "of\nvar a; yield\nvar   b = 1"),
+        ("a <!-- don't\nlet b", "a <!-- don't\nvar b"),
+        ("a = 1\n/* ` */ --> don't\nlet b", "a = 1\n/* ` */ --> don't\nvar b"),
+        ("--> `\nlet a; a-->b; '-->'", "--> `\nvar a; a-->b; '-->'"),
+        ("do a++; while (a < 3)\nlet b", "do a++; while (a < 3)\nvar b"),
+        ("a: {} let b; c:{} class D {}", "a: {} var b; c:{} var D = class D {};"),
+        ("a = b ?\n c : {} / 2; let d = '/'", "a = b ?\n c : {} / 2; var d = '/'"),
+        ("a.\n  import('x'); a. let\nlet b", "a.\n  import('x'); a. let\nvar b"),
+        ("a = 1.\nlet b; [... import('x')]", "a = 1.\nvar b; [... $mport('x')]"),
         ("let a = '", "let a = '"),
         ("let a = `", "let a = `"),
         ("let a = 1 /*", "let a = 1 /*"),

@@ -27,10 +27,12 @@ __all__ = [
     "OPERATOR",
     "REGEX",
     "SEMICOLON",
+    "SOFT",
     "START",
     "STRING",
     "TEMPLATE",
     "WHITE",
+    "before_label",
     "behind_space",
     "classify",
     "first_code",
@@ -46,6 +48,7 @@ ARROW: Final = "arrow of a function"
 COLON: Final = "colon"
 OPERAND: Final = "end of an operand"
 KEYWORD: Final = "keyword that an expression follows"
+SOFT: Final = "keyword inside brackets, and a name outside"
 HEAD: Final = "keyword that a condition follows"
 DO: Final = "keyword or body of a do loop"
 CONTROL: Final = "keyword or condition that a statement follows"
@@ -63,12 +66,12 @@ _KINDS: Final = {
     "in": KEYWORD,
     "instanceof": KEYWORD,
     "new": KEYWORD,
-    "of": KEYWORD,
+    "of": SOFT,
     "return": KEYWORD,
     "throw": KEYWORD,
     "typeof": KEYWORD,
     "void": KEYWORD,
-    "yield": KEYWORD,
+    "yield": SOFT,
     "catch": HEAD,
     "for": HEAD,
     "if": HEAD,
@@ -86,7 +89,8 @@ _KINDS: Final = {
 #: Characters between tokens, for `str.rstrip`.
 WHITE: Final = " \t\n\r\v\f\u00a0\ufeff\u2028\u2029"
 BREAK: Final = re.compile(r"[\n\r\u2028\u2029]")
-_COMMENT: Final = r"//[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/"
+#: `<!--` begins a comment, too; `-->` does where nothing but comments is before it on its line.
+_COMMENT: Final = r"(?://|<!--)[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/"
 
 
 def _quoted(quote: str) -> str:
@@ -101,7 +105,7 @@ STRING: Final = re.compile(_STRINGS)
 _WORDS: Final = "|".join(rf"{word}(?![\w$\\])" for word in ("let", "const", "class", "import"))
 #: What changes the state of a scan; a quote or slash alone begins something that has no end.
 EVENT: Final = re.compile(
-    "|".join((_STRINGS, _COMMENT, r"[()\[\]{}`/'\"]", _WORDS, r"\\u\{[\da-fA-F]*+\}"))
+    "|".join((_STRINGS, _COMMENT, r"[()\[\]{}`/'\"]|-->", _WORDS, r"\\u\{[\da-fA-F]*+\}"))
 )
 _TEXT: Final = r"[^`\\$]*+(?:\\[\s\S][^`\\$]*+)*+"
 #: The rest of a template up to its end, or up to the code in it.
@@ -111,7 +115,11 @@ _LISTED: Final = r"[^\]\\\n\r\u2028\u2029]*+(?:\\[^\n\r][^\]\\\n\r\u2028\u2029]*
 REGEX: Final = re.compile(rf"/(?![*/]){_PLAIN}(?:\[{_LISTED}\]{_PLAIN})*+/[\w$]*+")
 #: White space and comments, or nothing.
 _SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
+_LABEL: Final = re.compile(rf"[\w$]++[{WHITE}]*+:\Z")
 NAME: Final = re.compile(r"(?!\d)(?:[\w$\u200c\u200d]|\\u[{\da-fA-F}]+)+")
+#: Characters before a token in which a name or a dot is looked for.
+_NEAR: Final = 80
+_INTEGER: Final = re.compile(r"(?<![\w$])\d[\d_]*+\.\Z")
 #: A word at the end, longer than any keyword if it is none; the dot before it.
 _LAST_WORD: Final = re.compile(r"(\.{0,3})([\w$]+)\Z")
 _LONGEST: Final = 10 + 4
@@ -140,12 +148,19 @@ def classify(text: str) -> str:
     return ARROW if text.endswith("=>") else OPERATOR
 
 
-def is_part(source: str, start: int) -> bool:
-    """Whether a word is the end of a longer one, or the name of a property."""
+def is_part(source: str, start: int, since: int) -> bool:
+    """Whether a word is the end of a longer one, or the name of a property.
+
+    Args:
+        source: JavaScript.
+        start: Of the word.
+        since: Where there is nothing but code from.
+    """
     before = source[start - 1 : start] if start else ""
-    if before == ".":
-        return not source.endswith("...", 0, start)
-    return before.isalnum() or before in ("_", "$", "#")
+    if before.isalnum() or before in ("_", "$", "#"):
+        return True
+    text = _near(source, start, since)
+    return text.endswith(".") and not text.endswith("...") and _INTEGER.search(text) is None
 
 
 def first_code(source: str) -> int:
@@ -160,3 +175,25 @@ def behind_space(source: str, at: int) -> int:
     """Where the next token begins."""
     space = _SPACE.match(source, at)
     return at if space is None else space.end()
+
+
+def before_label(source: str, start: int, since: int, last: str) -> tuple[str, bool]:
+    """The kind of the token before a name and a colon, and whether a line break is between.
+
+    Args:
+        source: JavaScript.
+        start: Behind the colon and white space.
+        since: Where there is nothing but code from.
+        last: The kind of what is before that.
+    """
+    text = _near(source, start, since)
+    label = _LABEL.search(text)
+    if label is None:
+        return COLON, False
+    before = text[: label.start()].rstrip(WHITE)
+    broke = BREAK.search(text, len(before), label.start()) is not None
+    return classify(before) if before else last, broke
+
+
+def _near(source: str, start: int, since: int) -> str:
+    return source[max(since, start - _NEAR) : start].rstrip(WHITE)

@@ -8,6 +8,7 @@ to report, and so is what nests deeper than any engine takes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -42,9 +43,11 @@ from interpstack.guests.javascript.lexis import (
     OPERATOR,
     REGEX,
     SEMICOLON,
+    SOFT,
     START,
     TEMPLATE,
     WHITE,
+    before_label,
     behind_space,
     classify,
     first_code,
@@ -59,6 +62,7 @@ _MAX_DEPTH: Final = 20_000
 _PER_PAUSE: Final = 2048
 #: Slashes that may turn out to begin no regular expression; each costs a look at its line.
 _MAX_DOUBTS: Final = 10
+_DO: Final = re.compile(r"\bdo\b")
 #: Kinds before a curly bracket that make it one of an object.
 _BEFORE_OBJECT: Final = frozenset({OPERATOR, KEYWORD, OPEN, COLON})
 #: Kinds after which a statement of the top level may begin on the same line.
@@ -106,6 +110,7 @@ class _Scan:
         _end: End of the last token that was looked at.
         _last: Its kind, for the next token.
         _broke: Whether comments between it and `_end` have line breaks.
+        _loops: Whether there may be `do` loops, of which a `while` is the end.
     """
 
     def __init__(self, source: str) -> None:
@@ -117,6 +122,7 @@ class _Scan:
         self._last = START
         self._broke = False
         self._doubts = 0
+        self._loops = _DO.search(source) is not None
 
     def run(self, pause: Callable[[], None]) -> Found:
         source, left = self._source, 0
@@ -125,6 +131,8 @@ class _Scan:
             '"': self._string,
             "`": lambda start, end: self._template_text(end),
             "/": self._slash,
+            "<": self._comment,
+            "-": self._closing_arrow,
             "(": self._open_round,
             "[": lambda start, end: self._open(SQUARE, end, OPEN),
             "{": self._open_curly,
@@ -194,12 +202,23 @@ class _Scan:
         self._broke = broke or BREAK.search(self._source, start, end) is not None
         self._end = end
 
+    def _closing_arrow(self, start: int, end: int) -> int | None:
+        """`-->`, which begins a comment if only comments are before it on its line."""
+        before, broke = self._before(start)
+        if not broke and before != START:
+            self._after(end, OPERATOR)
+            return None
+        line = BREAK.search(self._source, end)
+        end = len(self._source) if line is None else line.start()
+        self._comment(start, end)
+        return end
+
     def _open_round(self, start: int, end: int) -> None:
         before = self._before(start)[0]
         bracket = ROUND
         if before == HEAD:
-            ends_do = self._last == DO and self._source[self._end : start].strip(WHITE) == "while"
-            bracket = DO_CONDITION if ends_do else CONDITION
+            head = self._source[self._end : start].rstrip(WHITE)
+            bracket = DO_CONDITION if self._loops and head.endswith("while") else CONDITION
         self._open(bracket, end, OPEN)
 
     def _open_curly(self, start: int, end: int) -> None:
@@ -208,7 +227,7 @@ class _Scan:
             declared = self._classes.pop()
             bracket: Bracket = ("}", BLOCK, declared) if declared[1] else CURLY_OBJECT
         elif before in _BEFORE_OBJECT:
-            bracket = CURLY_OBJECT
+            bracket = CURLY_BLOCK if before == COLON and self._is_labelled(start) else CURLY_OBJECT
         else:
             bracket = DO_BLOCK if before == DO else CURLY_BLOCK
         self._open(bracket, end, OPEN_CURLY)
@@ -234,7 +253,7 @@ class _Scan:
 
     def _declaration(self, start: int, end: int) -> None:
         """`let`, `const` or `class`, of which only those at the top level matter."""
-        if self._brackets or is_part(self._source, start):
+        if self._brackets or is_part(self._source, start, self._end):
             return
         before, broke = self._before(start)
         begins = before in _BEFORE_STATEMENT or (before == OPERAND and broke)
@@ -248,16 +267,14 @@ class _Scan:
                 self._classes.append((start, name[0] if begins and named and name else ""))
             self._after(end, OPERAND)
             return
-        binds = (name is not None and name[0] not in ("in", "instanceof", "of")) or first in (
-            "[",
-            "{",
-        )
+        operator = name is not None and name[0] in ("in", "instanceof")
+        binds = (name is not None and not operator) or first in ("[", "{")
         if begins and (binds or keyword == "const"):
             self._found.keywords.append((start, end))
         self._after(end, OPERATOR)
 
     def _import(self, start: int, end: int) -> int | None:
-        if is_part(self._source, start):
+        if is_part(self._source, start, self._end):
             return None
         following = behind_space(self._source, end)
         if self._source.startswith("(", following):
@@ -301,4 +318,14 @@ class _Scan:
         text = gap.rstrip(WHITE)
         if not text:
             return self._last, self._broke or BREAK.search(gap) is not None
-        return classify(text), BREAK.search(gap, len(text)) is not None
+        kind = classify(text)
+        if kind == SOFT:
+            kind = KEYWORD if self._brackets else OPERAND
+        return kind, BREAK.search(gap, len(text)) is not None
+
+    def _is_labelled(self, start: int) -> bool:
+        """Whether a colon before a bracket is a label's; asked at the top level alone."""
+        if self._brackets:
+            return False
+        kind, broke = before_label(self._source, start, self._end, self._last)
+        return kind in _BEFORE_STATEMENT or (kind == OPERAND and broke)

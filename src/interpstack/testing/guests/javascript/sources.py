@@ -45,6 +45,10 @@ SHAPES: Final[Mapping[str, str]] = {
     "spaces": " " * 40 + "let",
     "line breaks": "\n",
     "NULs": "\0",
+    "comments of HTML": "<!--`\n",
+    "arrows of HTML": "-->",
+    "labels": "a:{}",
+    "dots": ". let",
 }
 _LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20)
 _BYTES: Final = 300_000
