@@ -39,7 +39,13 @@ def test_to_dict_is_plain_json() -> None:
     )
     data = json.loads(json.dumps(outcome.to_dict()))
     assert data["ok"] is False
-    assert data["error"] == {"name": "E", "message": "m", "stack": "", "data": {"tool": "a"}}
+    assert data["error"] == {
+        "name": "E",
+        "message": "m",
+        "stack": "",
+        "data": {"tool": "a"},
+        "place": None,
+    }
     assert data["attachments"] == ["object", "bytes"]
     assert (data["usage"]["requests"], data["notices"], data["console"]) == (2, ["n"], "c")
     assert Outcome(text="1").to_dict()["ok"] is True
