@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, ToolCall
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
+from langgraph.types import Interrupt
 
 from interpstack import (
     UNDEFINED,
@@ -69,7 +70,13 @@ class ApprovalNeeded(GraphBubbleUp):
 
 
 class UnfitAnswer(ValueError):
-    """An answer does not fit what was asked; the question is still there."""
+    """An answer does not fit what was asked; the question is still there.
+
+    Attributes:
+        waiting: What the eval waits for, for an eval around it.
+    """
+
+    waiting: tuple[Interrupt, ...] = ()
 
 
 @attrs.define(eq=False)

@@ -9,11 +9,10 @@ from typing import Any, Final, Protocol
 
 from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
 
 from interpstack import CellContext, GuestException
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
-from interpstack_langchain.inner import run_tool, running_eval
+from interpstack_langchain.inner import PASSES, run_tool, running_eval
 from interpstack_langchain.native import native_tool
 from interpstack_langchain.schemas import visible_fields
 
@@ -62,7 +61,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         begun = time.monotonic()
         try:
             answer = await _run(*made, wanted.response_schema, context)
-        except GraphBubbleUp:
+        except PASSES:
             raise
         except Exception as error:
             told = {"duration_ms": _spent(begun), "error": str(error)[:_ERROR_CHARS]}

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 from langchain_core.messages import ToolCall, ToolMessage
@@ -24,8 +24,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import CellContext, GuestException, HostTool, Outcome, ReplayDivergence
-from interpstack_langchain.approvals import Approvals, decided
+from interpstack import (
+    CellContext,
+    GuestException,
+    HostTool,
+    Outcome,
+    ReplayDivergence,
+    UnreadableLedger,
+)
+from interpstack_langchain.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.convert import to_guest
 from interpstack_langchain.finishing import finished
@@ -40,9 +47,12 @@ from interpstack_langchain.schemas import (
 )
 from interpstack_langchain.tool_errors import uncaught
 
-__all__ = ["EvalCall", "host_tool", "running_eval"]
+__all__ = ["PASSES", "EvalCall", "host_tool", "running_eval"]
 
 _T = TypeVar("_T")
+
+#: What an inner call raises for the graph, or for who resumes it, and not for the code.
+PASSES: Final = (GraphBubbleUp, ReplayDivergence, UnfitAnswer, UnreadableLedger)
 
 _log = logging.getLogger(__name__)
 
@@ -101,6 +111,7 @@ class EvalCall:
         self.graph = running_graph() if self.outer is None else self.outer.graph
         if self.store is not None:
             self.commands = self.store.commands
+            self.store.outer = None if self.outer is None else self.outer.store
 
     @property
     def id(self) -> str:
@@ -245,7 +256,7 @@ def host_tool(tool: BaseTool) -> HostTool:
         input_schema=input_schema(tool),
         output_schema=output_schema(tool),
         call=call,
-        passes=(GraphBubbleUp, ReplayDivergence),
+        passes=PASSES,
     )
 
 
@@ -262,7 +273,7 @@ async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> 
     begun = time.monotonic()
     try:
         value, _ = await run_tool(tool, given, context)
-    except GraphBubbleUp:
+    except PASSES:
         raise
     except Exception as error:
         spent = round((time.monotonic() - begun) * 1000)
@@ -314,7 +325,7 @@ async def run_tool(
     made = running.run(request)
     try:
         answer = await (made if running.store is None else finished(made, call))
-    except (GraphBubbleUp, ReplayDivergence, GuestException):
+    except (*PASSES, GuestException):
         raise
     except Exception as error:
         running.raised.append(error)

@@ -27,7 +27,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt
 
 from interpstack import GuestError, Ledger, Request, Slots, call_blocking
-from interpstack_langchain.approvals import ApprovalNeeded, decisions, payload, shown
+from interpstack_langchain.approvals import ApprovalNeeded, UnfitAnswer, decisions, payload, shown
 from interpstack_langchain.call_names import call_name
 from interpstack_langchain.paused_runs import PausedRuns, Sweep
 from interpstack_langchain.retries import effective, retry_entry
@@ -186,6 +186,8 @@ class EvalLedger:
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Of the entries that were loaded, if there were some.
         heir: The next run of the eval, where this one's calls are still at work.
+        outer: The ledger of the eval whose code runs this one, if there is one.
+        inside: Ledgers of evals that this one's code ran to their ends.
     """
 
     key: str
@@ -199,6 +201,8 @@ class EvalLedger:
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
     heir: EvalLedger | None = attrs.field(default=None, init=False)
+    outer: EvalLedger | None = attrs.field(default=None, init=False)
+    inside: list[EvalLedger] = attrs.field(factory=list, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -344,10 +348,19 @@ class EvalLedger:
 
     async def ended(self) -> None:
         """Drop what was only needed to go on."""
-        self.ledgers.forget(self.key)
+        if self.outer is None:
+            self.forget()
+        else:  # that one may be run again, and would run this one again
+            self.outer.inside.append(self)
         runs = self._paused_runs
         if runs is not None and self._kept:
             await runs.drop()
+
+    def forget(self) -> None:
+        """Forget the entries of the eval, and of those that its code ran."""
+        self.ledgers.forget(self.key)
+        for inner in self.inside:
+            inner.forget()
 
     @property
     def _paused_runs(self) -> PausedRuns | None:
@@ -378,9 +391,8 @@ class EvalLedger:
         running: Sequence[Request],
     ) -> BaseException:
         """Record what the eval waits for, and make one interrupt of it."""
-        other = next(
-            (e for _, e in paused if not isinstance(e, GraphInterrupt | ApprovalNeeded)), None
-        )
+        known = (GraphInterrupt, ApprovalNeeded, UnfitAnswer)
+        other = next((e for _, e in paused if not isinstance(e, known)), None)
         if other is not None:
             return other
         number = (ledger.noted("pauses") or 0) + 1
@@ -398,7 +410,9 @@ class EvalLedger:
             **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
         }
         await ledger.note(notes)
-        return GraphInterrupt(self._waiting(ledger, number))
+        waiting = self._waiting(ledger, number)
+        unfit = next((e for _, e in paused if isinstance(e, UnfitAnswer)), None)
+        return GraphInterrupt(waiting) if unfit is None else _asking(unfit, waiting)
 
     def _leave(self, running: Sequence[Request]) -> list[dict[str, Any]]:
         """Leave calls alone that are at work; what the person is told of them who decides."""
@@ -441,7 +455,10 @@ class EvalLedger:
             return
         questions, asked = pause["questions"], self._question_id(number)
         if asked in given:
-            made = decisions(questions, given.pop(asked), self.tool_name)
+            try:
+                made = decisions(questions, given.pop(asked), self.tool_name)
+            except UnfitAnswer as error:
+                raise _asking(error, self._waiting(ledger, number)) from None
             notes |= {f"decision {key}": decision for key, decision in made.items()}
             questions = {}
         self._given |= given
@@ -502,5 +519,12 @@ def _task(key: str, index: int | str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}|{index}"))
 
 
+def _asking(error: UnfitAnswer, waiting: tuple[Interrupt, ...]) -> UnfitAnswer:
+    error.waiting = waiting
+    return error
+
+
 def _interrupts(error: BaseException) -> Sequence[Interrupt]:
+    if isinstance(error, UnfitAnswer):
+        return error.waiting
     return error.args[0] if isinstance(error, GraphInterrupt) and error.args else ()

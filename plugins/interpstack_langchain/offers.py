@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
 
-from interpstack import HostTool, InterpreterStack, ReplayDivergence, Turn
+from interpstack import HostTool, InterpreterStack, Turn
 from interpstack_langchain.dispatch import dispatcher
-from interpstack_langchain.inner import host_tool, running_eval
+from interpstack_langchain.inner import PASSES, host_tool, running_eval
 from interpstack_langchain.options import Options
 from interpstack_langchain.skills import BackendSkills
 
@@ -66,7 +65,7 @@ class Offers:
         options = dict(self._fixed)
         if task is not None:
             options["dispatch"] = dispatcher(task)
-            options["dispatch_passes"] = (GraphBubbleUp, ReplayDivergence)
+            options["dispatch_passes"] = PASSES
             options["max_subagent_concurrency"] = self._options.max_subagent_concurrency
         return Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
 

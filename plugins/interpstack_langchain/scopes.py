@@ -10,10 +10,11 @@ names what breaks if they change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from langchain_core.runnables import RunnableConfig
@@ -48,6 +49,10 @@ __all__ = [
 ]
 
 
+#: The scope of an inner call; a node of this name would have the id of its task for the number.
+_CALL: Final = re.compile(r"call:\d+")
+
+
 @attrs.frozen
 class Checkpoint:
     """Where the writes of the running step are kept.
@@ -75,7 +80,7 @@ class Checkpoint:
         saver, thread = conf.get(CONFIG_KEY_CHECKPOINTER), conf.get("thread_id")
         ids = conf.get(CONFIG_KEY_CHECKPOINT_MAP, {})
         task = str(conf.get(CONFIG_KEY_CHECKPOINT_NS, ""))
-        graph = task.rpartition(NS_SEP)[0]
+        graph = _graph_of(task)
         if saver is None or isinstance(saver, bool) or thread is None or graph not in ids:
             return None
 
@@ -114,6 +119,15 @@ class Checkpoint:
         Such an answer stays in the checkpoint and would be taken for the next question, too.
         """
         return [(RESUME, None)], NULL_TASK_ID
+
+
+def _graph_of(task: str) -> str:
+    """The namespace of the graph that a task stands in, whatever scopes it is called from."""
+    graph, _, name = task.rpartition(NS_SEP)
+    while _CALL.fullmatch(name):  # code of another eval runs the task's tool
+        task = graph
+        graph, _, name = task.rpartition(NS_SEP)
+    return graph
 
 
 def checkpoint_key(config: RunnableConfig) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import attrs
 import pytest
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -129,6 +131,156 @@ async def test_code_of_one_may_run_code_of_the_other(two: Any, evals: Any) -> No
     assert told(result) == ["<result>&lt;result&gt;3&lt;/result&gt;</result>"]
     agent.python._sessions._known.clear()
     assert await agent.chat.run(evals("n", name="python")) == ["<result>3</result>"]
+
+
+class Nested:
+    """An agent whose code runs code of another interpreter, and what its tools did."""
+
+    def __init__(self, talk: Any, **options: Any) -> None:
+        self.done: list[int] = []
+        self.options = {"interrupt_on": {"pay": {"allowed_decisions": ["approve", "edit"]}}}
+        self.options |= options
+        self.saver = InMemorySaver()
+        self.talk = talk
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another process."""
+        self.inner = CodeInterpreterMiddleware(
+            tool_name="inner", ptc=[*self.tools(), ask], **self.options
+        )
+        tools = [*self.tools(), ask, "inner"]
+        self.chat = self.talk(
+            ptc=tools, after=[self.inner], checkpointer=self.saver, **self.options
+        )
+
+    def tools(self) -> list[Any]:
+        @tool
+        def mail(n: int) -> int:
+            """Mail."""
+            self.done.append(n)
+            return n
+
+        @tool
+        def pay(n: int) -> int:
+            """Pay."""
+            self.done.append(n)
+            return n
+
+        @tool
+        def flaky() -> str:
+            """Fail the first two times."""
+            self.done.append(0)
+            if self.done.count(0) < 3:
+                raise ConnectionError("no route")
+            return "ok"
+
+        return [mail, pay, flaky]
+
+    async def send(self, given: Any) -> Any:
+        agent, config = self.chat.agent, {"configurable": {"thread_id": "t"}}
+        if self.chat.use_async:
+            return await agent.ainvoke(given, config)
+        return await asyncio.to_thread(agent.invoke, given, config)
+
+
+@pytest.fixture
+def nested(talk: Any) -> Iterator[Any]:
+    made: list[Nested] = []
+
+    def make(**options: Any) -> Nested:
+        made.append(Nested(talk, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.inner.stack.close()
+
+
+def inside(code: str) -> str:
+    """Code that runs code of the other interpreter."""
+    return f"await tools.inner({{code: {json.dumps(code)}}});"
+
+
+APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
+
+
+@both
+@pytest.mark.parametrize("other", [False, True], ids=["same process", "other process"])
+async def test_code_inside_code_is_not_run_again_from_its_start(
+    nested: Any, use_async: bool, other: bool
+) -> None:
+    agent = nested()
+    code = "var n = 1; await tools.mail({n: 1}); n += await tools.pay({n: 2}); "
+    code += "await tools.mail({n: 3}); await tools.ask({what: '?'}); n += await tools.pay({n: 4});n"
+    result = await agent.chat.turn(f"await tools.mail({{n: 5}});{inside(code)}")
+    assert agent.done == [5, 1]
+    for given in (APPROVE, Command(resume="go on"), APPROVE):
+        assert "__interrupt__" in result
+        if other:
+            agent.inner.stack.close()
+            agent.begin()
+            agent.chat.say([])
+        result = await agent.send(given)
+    assert agent.done == [5, 1, 2, 3, 4]
+    assert told(result) == ["<result>&lt;result&gt;7&lt;/result&gt;</result>"]
+
+
+WRONG = [[], [{"type": "no"}], [{"type": "reject"}]]
+
+
+@both
+async def test_a_wrong_decision_for_code_inside_code_is_told_and_forgotten(
+    nested: Any, use_async: bool
+) -> None:
+    agent = nested()
+    (asked,) = (await agent.chat.turn(inside("await tools.mail({n: 1}); await tools.pay({n: 2})")))[
+        "__interrupt__"
+    ]
+    for wrong in WRONG:
+        for given in ({"decisions": wrong}, {asked.id: {"decisions": wrong}}):
+            with pytest.raises(ValueError, match=r"decision|decided"):
+                await agent.send(Command(resume=given))
+            again = await agent.send(None)
+            assert again["__interrupt__"] == [asked]
+    assert agent.done == [1]
+    await agent.send(APPROVE)
+    assert agent.done == [1, 2]
+
+
+@both
+async def test_one_wrong_decision_of_several_leaves_the_others(
+    nested: Any, use_async: bool
+) -> None:
+    agent = nested()
+    code = inside("await tools.pay({n: 1})").replace("await", "", 1).rstrip(";")
+    asked = (await agent.chat.turn(f"await Promise.all([tools.pay({{n: 2}}), {code}])"))[
+        "__interrupt__"
+    ]
+    outer, inner = sorted(asked, key=lambda one: -one.value["action_requests"][0]["args"]["n"])
+    right, wrong = {"decisions": [{"type": "approve"}]}, {"decisions": []}
+    with pytest.raises(ValueError, match="got 0"):
+        await agent.send(Command(resume={outer.id: right, inner.id: wrong}))
+    assert (await agent.send(None))["__interrupt__"] == [inner]
+    await agent.send(Command(resume={inner.id: right}))
+    assert agent.done == [2, 1]
+
+
+@both
+@pytest.mark.parametrize("tells", ["tell", "raise"])
+async def test_a_retry_does_not_repeat_code_inside_code(
+    nested: Any, use_async: bool, tells: str
+) -> None:
+    agent = nested(interrupt_on=None, tool_errors="raise")
+    agent.inner.options = attrs.evolve(agent.inner.options, tool_errors=tells)
+    failing = inside("await tools.mail({n: 2}); throw 1").replace("await", "", 1).rstrip(";")
+    code = f"{inside('await tools.mail({n: 1})')} const all = [{failing}, tools.flaky()];"
+    with pytest.raises(ConnectionError):
+        await agent.chat.turn(f"{code} (await Promise.allSettled(all)).slice(0); await all[1]")
+    with pytest.raises(ConnectionError):
+        await agent.send(None)
+    await agent.send(None)
+    assert sorted(agent.done) == [0, 0, 0, 1, 2]
 
 
 @both

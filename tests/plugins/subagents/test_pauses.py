@@ -242,6 +242,29 @@ async def test_one_approval_in_the_code_of_a_subagent_takes_a_plain_answer(
     assert not kids.effects
 
 
+@both
+@processes
+async def test_a_wrong_decision_for_the_code_of_a_subagent_is_told_and_forgotten(
+    kids: Kids, use_async: bool, elsewhere: bool
+) -> None:
+    crew = kids.crew("interpreting")
+    await crew.run(THREE, use_async)
+    first, *rest = await pending(crew)
+    approve = {"decisions": [{"type": "approve"}]}
+    crew = kids.crew("interpreting") if elsewhere else crew
+    given = {one.id: approve for one in rest} | {first.id: {"decisions": []}}
+    with pytest.raises(ValueError, match="got 0"):
+        await crew.run(THREE, use_async, given=Command(resume=given))
+    assert len(kids.effects) == len(rest)
+    crew = kids.crew("interpreting") if elsewhere else crew
+    wrong = {"decisions": [{"type": "pay"}]}
+    with pytest.raises(ValueError, match="got 'pay'"):
+        await crew.run(THREE, use_async, given=Command(resume={first.id: wrong}))
+    text = await crew.run(THREE, use_async, given=Command(resume={first.id: approve}))
+    assert text == "<result>left paid 1,middle paid 1,right paid 1; 3</result>"
+    assert sorted(kids.effects) == [f"{name} paid" for name in NAMES]
+
+
 DECISIONS = [
     ({"type": "approve"}, "re: hello"),
     (
