@@ -23,7 +23,7 @@ class WrongType(ConfigurationError, TypeError):
     """An argument is of a wrong type."""
 
 
-def _number(kind: type, *, least: float, optional: bool = False) -> Any:
+def _number(kind: type, *, least: int, optional: bool = False, none: str = "for no limit") -> Any:
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if optional and value is None:
             return
@@ -33,12 +33,12 @@ def _number(kind: type, *, least: float, optional: bool = False) -> Any:
         if not value >= least or value in (0, float("inf")):
             raise ConfigurationError(_message(attribute, value))
         if value > _MOST[kind]:
-            raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]},"))
+            raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]}"))
 
     def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
         what = "a number above 0" if kind is float else "a positive integer, a whole number"
-        what += "" if kind is float else f" of at least {least:g}"
-        also = " or None for no limit" if optional else ""
+        what += "" if kind is float else f" of at least {least}"
+        also = f"{', ' if most else ' '}or None {none}" if optional else ""
         return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"
 
     return validate
@@ -133,7 +133,7 @@ class Options:
     ptc: tuple[str | BaseTool, ...] = attrs.field(default=(), converter=_ptc)
     mode: str = attrs.field(default="thread", converter=_mode_name, validator=_mode)
     max_snapshot_bytes: int | None = attrs.field(
-        default=None, validator=_number(int, least=1, optional=True)
+        default=None, validator=_number(int, least=1, optional=True, none="for memory_limit")
     )
     snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
     durable: bool = attrs.field(default=True, validator=_flag)
@@ -144,7 +144,7 @@ class Options:
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))
     console_chars: int | None = attrs.field(
-        default=None, validator=_number(int, least=1, optional=True)
+        default=None, validator=_number(int, least=1, optional=True, none="for max_result_chars")
     )
 
     @property

@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -32,7 +31,7 @@ __all__ = ["command"]
 _MIB = 2**20
 _SECONDS = 5.0
 #: Exit statuses of what did not go as recorded, the gravest first.
-_EXIT: Final = {"diverged": 3, "failed": 1}
+_EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
 
@@ -93,7 +92,7 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=4),
+    type=click.IntRange(min=4, max=2**53 // _MIB),
     metavar="MIB",
     default=64,
     show_default=True,
@@ -127,8 +126,8 @@ def command(
     No tool is called and nothing is written: what the code asks for is answered from the record.
 
     Exit status: 0 when all went as recorded, as far as the record goes; 1 when a run failed for a
-    reason that the record does not have; 2 when an option is wrong or the record is damaged; 3 when
-    a run asked for something else than is recorded.
+    reason that the record does not have, or ended with another answer; 2 when an option is wrong
+    or the record is damaged; 3 when a run asked for something else than is recorded.
     """
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
@@ -148,9 +147,10 @@ def command(
                 shown[-1].print(console, code=code)
     if as_json:
         data = [one.data(code=code) for one in shown]
-        json.dump(data, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        click.echo(json.dumps(data, indent=2))
     statuses = {one.replay.status for one in shown}
+    if any(one.replay.differs for one in shown):
+        statuses.add("differs")
     for status, exit_status in _EXIT.items():
         if status in statuses:
             raise click.exceptions.Exit(exit_status)
@@ -204,4 +204,10 @@ def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping
 def _signing_key(variable: str | None) -> bytes | None:
     if variable is None:
         return None
-    return environment_key("--signing-key-env", variable, "the agent's snapshot_signing_key")
+    key = environment_key("--signing-key-env", variable, "the agent's snapshot_signing_key")
+    if len(key) < 16:
+        raise ConfigurationError(
+            f"--signing-key-env {variable}: a snapshot_signing_key has at least 16 bytes; this one "
+            f"has {len(key)}"
+        )
+    return key

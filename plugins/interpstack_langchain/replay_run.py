@@ -57,6 +57,7 @@ class Replay:
         language: Of its code.
         text: What the model would be told, or what the code waits for, or where it diverged.
         notes: What else the reader must know.
+        differs: Whether it ended with another answer than is recorded.
     """
 
     status: str
@@ -64,6 +65,7 @@ class Replay:
     language: str
     text: str
     notes: Sequence[str] = ()
+    differs: bool = False
 
 
 @attrs.define(eq=False)
@@ -127,10 +129,17 @@ class Replayer:
             status, text = await _run(session, found, run, timeline)
         if status == "ended" and found.answer is None:
             notes.append("No answer is recorded: the agent had not come to the end of this step.")
-        elif status == "ended" and found.answer != text:
+        differs = status == "ended" and found.answer not in (None, text)
+        if differs:
             notes.append("The recorded answer is another.")
-        language = stack.engine.language
-        return Replay(status=status, engine=name, language=language, text=text, notes=notes)
+        return Replay(
+            status=status,
+            engine=name,
+            language=stack.engine.language,
+            text=text,
+            notes=notes,
+            differs=differs,
+        )
 
     def _state(
         self, found: RecordedEval, records: Sequence[Record]

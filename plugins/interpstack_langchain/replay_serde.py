@@ -113,7 +113,10 @@ def _named(named: str) -> SerializerProtocol:
         made = found if _reads(found) and not isinstance(found, type) else found()
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"--serializer {named}: it cannot be had: {cause}") from error
+        raise ConfigurationError(
+            f"--serializer {named}: it cannot be had: {cause}; it takes MODULE:ATTR "
+            "of a module in the current directory, or of an installed one"
+        ) from error
     if not _reads(made):
         raise ConfigurationError(
             f"--serializer {named}: a {type(made).__name__} is no serializer; it takes an object "

@@ -65,18 +65,16 @@ class StackArguments:
             )
         durable = ["durable"] if options.durable else []
         console = ["console"] if options.capture_console else []
+        own = ["persistence", *durable, *console, "ptc", "subagents", "skills"]
+        added = list(self.plugins)
+        for name in added:
+            if isinstance(name, str) and name in ("langchain", *own):
+                raise ConfigurationError(
+                    f"plugins has {name!r}, which the middleware adds itself; leave it out"
+                )
         return InterpreterStack(
             self.engine,
-            [
-                plugin,
-                "persistence",
-                *durable,
-                *console,
-                "ptc",
-                "subagents",
-                "skills",
-                *self.plugins,
-            ],
+            [plugin, *own, *added],
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),

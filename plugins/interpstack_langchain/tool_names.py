@@ -50,11 +50,17 @@ class ToolNames:
         """
         if isinstance(late, str) or not isinstance(late, Iterable):
             raise ConfigurationError(f"late_tools takes a list of tool names; got {late!r:.60}")
+        late = tuple(late)
+        for name in late:
+            if not isinstance(name, str):
+                raise ConfigurationError(
+                    f"late_tools takes a list of tool names; got {name!r:.60} in it"
+                )
         items = tuple(ptc)
         made = cls(
             frozenset(item for item in items if isinstance(item, str)),
             frozenset(interrupt_on or ()),
-            frozenset(map(str, late)),
+            frozenset(late),
         )
         made._others |= {item.name for item in items if isinstance(item, BaseTool)}
         return made

@@ -16,6 +16,7 @@ from typing import Final
 
 import attrs
 
+from interpstack.arguments import expect
 from interpstack.budgets import Budget, BudgetExceeded
 from interpstack.errors import ConfigurationError
 from interpstack.ledger import Spent
@@ -93,9 +94,15 @@ class Account:
         budget: What may be drawn in all.
         parent: Where the same is drawn as well.
         name: Whose it is, for messages.
+
+    Raises:
+        ConfigurationError: The budget or the parent is something else.
     """
 
     def __init__(self, budget: Budget, parent: Account | None = None, name: str = "") -> None:
+        expect(budget, Budget, "an account takes a Budget")
+        if parent is not None:
+            expect(parent, Account, "an account's parent is an Account or None")
         self.budget = budget
         self.parent = parent
         self.name = name

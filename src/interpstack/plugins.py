@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -143,9 +144,14 @@ class PluginManager:
         return tuple(reversed([name for name, _ in self._manager.list_name_plugin()]))
 
     def engines(self) -> dict[str, type[Engine]]:
-        """Engine classes the plugins register, by name."""
+        """Engine classes the plugins register, by name.
+
+        Raises:
+            PluginLoadError: What a plugin's engine needs cannot be imported.
+            ConfigurationError: Something else is registered, or two engines of one name.
+        """
         found: dict[str, type[Engine]] = {}
-        for cls in self.hook.interpstack_register_engine():
+        for cls in self._registered():
             if not (isinstance(cls, type) and issubclass(cls, Engine)):
                 raise ConfigurationError(
                     f"{cls!r} is registered as an engine but is no Engine class"
@@ -157,6 +163,18 @@ class PluginManager:
                 )
             found[cls.name] = cls
         return found
+
+    def _registered(self) -> Iterable[Any]:
+        caller = self.hook.interpstack_register_engine
+        try:
+            classes: Iterable[Any] = caller()
+        except ImportError as error:
+            code = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
+            for impl in caller.get_hookimpls():
+                if getattr(impl.function, "__code__", None) in code:
+                    raise PluginLoadError(impl.plugin_name, error) from error
+            raise
+        return classes
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""
@@ -192,6 +210,11 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     """
     outer, colon, inner = name.partition(":")
     if colon:
+        if not (outer and inner):
+            raise ConfigurationError(
+                f"engine {name!r}: an engine stands on both sides of the colon, as in "
+                "'process:quickjs'"
+            )
         return find_engine(outer, manager).around(find_engine(inner, manager))
     engines = manager.engines()
     if name in engines:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from interpstack.arguments import expect
+from interpstack.arguments import expect, shown
 from interpstack.bridges import BridgeSet
 from interpstack.driver import Recording, run_cell
 from interpstack.engine import Capability, Cell, Execution, GuestError, Image, Realm
@@ -90,12 +90,15 @@ class Session:
             How it ended; what the guest does wrong is the outcome's `error`.
 
         Raises:
-            ConfigurationError: The source is no text, empty, or longer than the limit.
+            ConfigurationError: The source is no text, empty, or longer than the limit; or
+                `on_console` is no function.
             SessionClosed: The session was closed.
         """
         cell = self._check(cell)
         listener = None
         if on_console is not None:
+            if not callable(on_console):
+                raise ConfigurationError(f"on_console takes a function; got {shown(on_console)}")
             listener = Listener(on_console, self._stack.limits.console_chars)
         async with self._exclusive():
             return await self._eval(cell, listener)
@@ -149,7 +152,12 @@ class Session:
         return run_sync(self.eval(cell))
 
     def render(self, outcome: Outcome) -> str:
-        """The outcome as a model reads it, cut to the stack's limits."""
+        """The outcome as a model reads it, cut to the stack's limits.
+
+        Raises:
+            ConfigurationError: It is no `Outcome`.
+        """
+        expect(outcome, Outcome, "render takes an Outcome")
         limits = self._stack.limits
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 

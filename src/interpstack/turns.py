@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from interpstack.arguments import expect
 from interpstack.outcome import CellContext
 
 __all__ = ["HostTool", "Turn"]
@@ -45,7 +46,10 @@ class HostTool:
 
 
 def _as_tuple(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:
-    return tuple(tools)
+    given = tuple(tools)
+    for tool in given:
+        expect(tool, HostTool, "the tools of a Turn are HostTools")
+    return given
 
 
 def _read_only(options: Mapping[str, Any]) -> Mapping[str, Any]:

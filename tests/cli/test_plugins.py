@@ -66,6 +66,7 @@ def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
         ("konsole", "unknown plugin 'konsole'; known: console, "),
         ("nowhere:x", "--plugin nowhere:x: there is no module 'nowhere'"),
         ("cli_shout:gone", "--plugin cli_shout:gone: module 'cli_shout' has no 'gone'; it has: "),
+        ("os:nothing", "has no 'nothing'; it has: "),
         ("cli_shout:nothing", "implements no hook"),
         ("cli_shout.py:plugin", "takes a module name, not a path"),
         ("a b:c", "--plugin 'a b:c': takes MODULE or MODULE:ATTR, as in --plugin mymodule:"),
@@ -76,4 +77,16 @@ def test_a_wrong_plugin_is_one_line(run, command, plugin, told):
     result = run(*command, "--plugin", plugin, stdin="1\n")
     assert (result.stdout, result.exit_code) == ("", 2)
     assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 500
+
+
+def test_a_plugin_that_needs_another_package_is_one_line(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jsrun", None)
+    for name in [name for name in sys.modules if name.startswith("interpstack_v8")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = run("run", "--plugin", "v8", "-e", "1")
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert "plugin 'v8' is installed but cannot be loaded" in result.stderr
+    assert "pip install 'interpstack[v8]'" in result.stderr
     assert result.stderr.count("\n") == 1

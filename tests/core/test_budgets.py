@@ -504,3 +504,9 @@ async def test_without_an_account_nothing_is_asked_of_one(
     )
     assert (await _session(make_session).eval("await gather(*[kit.f() for _ in range(50)])")).ok
     assert asked == ["current"]
+
+
+@pytest.mark.parametrize("given", [({"requests": 1},), (Budget(), {"requests": 1})])
+def test_an_account_is_of_a_budget_and_below_an_account(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match="requests': 1"):
+        Account(*given)

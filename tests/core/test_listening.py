@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from interpstack import Bridge, CellContext, InterpreterStack, Limits, hookimpl
+from interpstack import Bridge, CellContext, ConfigurationError, InterpreterStack, Limits, hookimpl
 from interpstack.listening import Listener
 from interpstack.testing import FakeEngine
 
@@ -106,3 +106,11 @@ def test_parts_come_from_any_thread_one_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert (len(heard), most) == (2000, 1)
+
+
+async def test_who_listens_is_a_function_and_what_is_rendered_an_outcome() -> None:
+    async with InterpreterStack(FakeEngine()) as stack, stack.session() as session:
+        with pytest.raises(ConfigurationError, match="on_console takes a function; got 5"):
+            await session.eval("1", on_console=5)
+        with pytest.raises(ConfigurationError, match="render takes an Outcome; got '1'"):
+            session.render("1")

@@ -14,6 +14,7 @@ from interpstack import (
     InterpreterStack,
     ModuleBundle,
     Persistence,
+    PluginLoadError,
     UnknownEngine,
     hookimpl,
     hookspecs,
@@ -238,3 +239,22 @@ def test_a_name_with_a_colon_asks_an_engine_to_run_another() -> None:
     for wrong in ("wrapping:nothing", "nothing:fake"):
         with pytest.raises(UnknownEngine, match="unknown engine 'nothing'; known: fake"):
             find_engine(wrong, manager)
+    for wrong in ("wrapping:", ":fake"):
+        with pytest.raises(ConfigurationError, match=f"engine '{wrong}': an engine stands on both"):
+            find_engine(wrong, manager)
+
+
+class NeedsMore:
+    name = "needy"
+
+    @hookimpl
+    def interpstack_register_engine(self) -> type[Engine]:
+        raise ModuleNotFoundError("No module named 'more'", name="more")
+
+
+def test_an_engine_whose_package_is_missing_is_named_with_its_plugin() -> None:
+    manager = PluginManager([Registers(FakeEngine), NeedsMore()])
+    with pytest.raises(PluginLoadError, match=r"plugin 'needy' .*No module named 'more'"):
+        manager.engines()
+    with pytest.raises(PluginLoadError, match="plugin 'needy'"):
+        InterpreterStack("quickjs", [NeedsMore()])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import HostTool, Turn
+from interpstack import ConfigurationError, HostTool, Turn
 from interpstack.turns import first_paragraph
 
 
@@ -19,6 +19,11 @@ def test_a_turn_is_fixed_whatever_it_was_made_of() -> None:
     assert ([tool.name for tool in turn.tools], dict(turn.options)) == (["a"], {"who": "me"})
     with pytest.raises(TypeError):
         turn.options["who"] = "you"  # type: ignore[index]
+
+
+def test_a_turn_takes_host_tools_alone() -> None:
+    with pytest.raises(ConfigurationError, match="tools of a Turn are HostTools; got 5"):
+        Turn(tools=[5])  # type: ignore[list-item]
 
 
 def test_first_paragraph_is_the_summary() -> None:

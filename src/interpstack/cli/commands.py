@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TextIO
 
 import click
 
-from interpstack.cli.printing import Problem, write
+from interpstack.cli.printing import Problem, flush_output, write
 from interpstack.errors import ConfigurationError, InterpstackError
 
 __all__ = ["GROUP", "Commands"]
@@ -64,12 +64,30 @@ class Commands(click.Group):
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
-                return super().invoke(ctx)
+                return _invoke(super().invoke, ctx)
             except KeyboardInterrupt:
                 write("Interrupted.", err=True)
                 ctx.exit(_INTERRUPTED)
             except InterpstackError as error:
                 raise Problem(str(error)) from error
+
+
+def _invoke(run: Callable[[click.Context], Any], ctx: click.Context) -> Any:
+    """Run a command, and tell if standard output did not take what it wrote.
+
+    Plugins' commands may write in any way.
+    """
+    try:
+        result = run(ctx)
+    except OSError as error:
+        if error.filename is None:  # it was no file that has a name
+            flush_output("\n")  # raises if standard output takes nothing
+        raise
+    except click.exceptions.Exit:
+        flush_output()
+        raise
+    flush_output()
+    return result
 
 
 def _plugin_commands() -> dict[str, list[EntryPoint]]:

@@ -24,6 +24,7 @@ from interpstack.turns import Turn
 __all__ = ["check_language", "open_stack", "stack_options", "stoppable"]
 
 _MIB = 2**20
+_MOST_MIB = 2**53 // _MIB
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
 
@@ -75,7 +76,7 @@ def stack_options(command: _F) -> _F:
         click.option(
             "--memory",
             metavar="MIB",
-            type=click.IntRange(min=4),
+            type=click.IntRange(min=4, max=_MOST_MIB),
             help="Memory for the code, in MiB. [default: 64]",
         ),
     ]

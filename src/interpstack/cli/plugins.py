@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from interpstack.cli.references import attribute_of, import_named
+from interpstack.cli.references import attribute_of, import_named, nearest
 
 __all__ = ["load_plugins"]
 
@@ -29,4 +29,5 @@ def _load(reference: str) -> Any:
     given = f"--plugin {reference}"
     module = import_named(given, module_name)
     public = [name for name in vars(module) if not name.startswith("_")]
-    return attribute_of(given, module, attribute, f"it has: {', '.join(public) or 'nothing'}")
+    offer = nearest(attribute, public) or "nothing"
+    return attribute_of(given, module, attribute, f"it has: {offer}")

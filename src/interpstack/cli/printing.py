@@ -17,6 +17,7 @@ from interpstack.outcome import Outcome
 __all__ = [
     "Problem",
     "encodable",
+    "flush_output",
     "is_terminal",
     "output",
     "show_outcome",
@@ -71,6 +72,21 @@ def output() -> Iterator[TextIO]:
     except OSError as error:
         _discard(sys.stdout)
         raise Problem(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def flush_output(text: str = "") -> None:
+    """Write what is left for standard output, if it is open.
+
+    Args:
+        text: To be written after it.
+
+    Raises:
+        Problem: It cannot be written.
+    """
+    if sys.stdout is not None:
+        with output() as stream:
+            stream.write(text)
+            stream.flush()
 
 
 @contextmanager

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from interpstack.errors import ConfigurationError
 
-__all__ = ["attribute_of", "import_named"]
+__all__ = ["attribute_of", "import_named", "nearest"]
+
+#: Names that a message lists at most.
+_NAMES = 12
 
 
 def import_named(given: str, module_name: str) -> ModuleType:
@@ -61,6 +66,18 @@ def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> 
             )
         target = getattr(target, part)
     return target
+
+
+def nearest(wanted: str, names: Iterable[str]) -> str:
+    """Names for a message, those that are spelt like the wanted one first; empty if there are none.
+
+    Of many, only some are listed, and the others are counted.
+    """
+    known = list(names)
+    near = get_close_matches(wanted, known, n=_NAMES, cutoff=0.5)
+    listed = [*near, *(name for name in known if name not in near)]
+    more = len(listed) - _NAMES
+    return ", ".join(listed[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _check_name(given: str, module_name: str) -> None:

@@ -103,8 +103,10 @@ def _load(name: str, entry: EntryPoint) -> tuple[PluginEntry, list[EngineEntry]]
 
 
 def _reason(name: str, error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    return text if repr(name) in text else f"{type(error).__name__}: {text}"
+    cause = error.__cause__ if isinstance(error, PluginLoadError) else error
+    told = cause if isinstance(cause, ImportError) else error
+    text = str(told) or type(told).__name__
+    return text if repr(name) in text else f"{type(told).__name__}: {text}"
 
 
 def _missing_extra(entry: EntryPoint, error: Exception) -> str:

@@ -15,7 +15,7 @@ import attrs
 
 from interpstack.bridges import Bridge
 from interpstack.cli.names import guest_name
-from interpstack.cli.references import attribute_of, import_named
+from interpstack.cli.references import attribute_of, import_named, nearest
 from interpstack.errors import BridgeError, ConfigurationError
 from interpstack.turns import HostTool
 
@@ -59,7 +59,7 @@ def _load(reference: str, language: str) -> Iterator[Bridge | HostTool]:
     module_name, _, attribute = reference.partition(":")
     given = f"--tools {reference}"
     module = import_named(given, module_name)
-    target = attribute_of(given, module, attribute, _offer(module))
+    target = attribute_of(given, module, attribute, _offer(module, attribute))
     for item in _items(target, reference):
         yield _item(item, reference, language)
 
@@ -114,8 +114,8 @@ def _public(module: ModuleType) -> dict[str, Any]:
     }
 
 
-def _offer(module: ModuleType) -> str:
-    names = ", ".join(_public(module))
+def _offer(module: ModuleType, wanted: str = "") -> str:
+    names = nearest(wanted, _public(module))
     return f"it offers: {names}" if names else f"module {module.__name__!r} has no public function"
 
 

@@ -37,7 +37,7 @@ def web_search_too(query: str) -> str:
 
 
 BAD = [
-    ("memory_limit", 4 * 2**20 - 1, ValueError, "4.19"),
+    ("memory_limit", 4 * 2**20 - 1, ValueError, "at least 4194304"),
     ("memory_limit", 2**70, ValueError, "at most 9007199254740992"),
     ("memory_limit", "64", TypeError, "whole number"),
     ("memory_limit", 1e9, TypeError, "whole number"),
@@ -81,8 +81,14 @@ BAD = [
     ("ptc", [web_search, "web-search"], ValueError, "would both be tools.webSearch"),
     ("mode", "forever", ValueError, "known: call, thread, turn"),
     ("mode", ["thread"], TypeError, "'thread', 'turn', 'call' or a plugin's mode"),
-    ("max_snapshot_bytes", 0, ValueError, "at least 1 or None"),
-    ("max_snapshot_bytes", "1", TypeError, "at least 1 or None"),
+    ("max_snapshot_bytes", 0, ValueError, "at least 1 or None for memory_limit"),
+    ("max_snapshot_bytes", "1", TypeError, "at least 1 or None for memory_limit"),
+    ("console_chars", 0, ValueError, "at least 1 or None for max_result_chars"),
+    ("memory_limit", 1, ValueError, "a whole number of at least 4194304; got 1"),
+    ("memory_limit", 2**60, ValueError, "of at least 4194304, at most 9007199254740992; got"),
+    ("max_ptc_calls", 2**60, ValueError, "at most 9007199254740992, or None for no limit; got"),
+    ("late_tools", [7], ValueError, "a list of tool names; got 7 in it"),
+    ("plugins", ["console"], ValueError, "which the middleware adds itself; leave it out"),
     ("snapshot_signing_key", "short", ValueError, "at least 16 bytes"),
     ("snapshot_signing_key", 16, TypeError, "bytes, a string or None"),
     ("engine", "v9", ValueError, "unknown engine 'v9'"),

@@ -246,6 +246,9 @@ async def test_signed_state(record: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     found = await agent.one("--eval", "2", "--signing-key-env", "KEY", status=3)
     assert found["status"] == "diverged"  # without its variables
     assert "signed with another key" in found["notes"][0]
+    monkeypatch.setenv("KEY", "short")
+    done = await agent.command("--signing-key-env", "KEY")
+    assert (done.exit_code, "at least 16 bytes; this one has 5" in done.stderr) == (2, True)
 
 
 # -- what did not end ----------------------------------------------------------------------
@@ -412,7 +415,7 @@ async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
             entry["settled"][0][1] = '"forged"'
 
     _tampered(agent, other_answer)
-    found = await agent.one()
+    found = await agent.one(status=1)
     assert found["text"] == "<result>forged</result>"
     assert found["notes"] == ["The recorded answer is another."]
     _tampered(agent, lambda entry: entry.update(cell="0" * 32))

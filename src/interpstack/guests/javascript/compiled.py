@@ -172,5 +172,8 @@ def _distrust(path: Path) -> str | None:
 
 def _warn(problem: str) -> None:
     warnings.warn(
-        f"interpstack's cache of compiled guests is not used: {problem}", CacheWarning, stacklevel=3
+        f"interpstack's cache of compiled guests is not used: {problem}; each process compiles "
+        "anew. Set INTERPSTACK_CACHE_DIR to a directory of your own, or to nothing for no cache",
+        CacheWarning,
+        stacklevel=3,
     )
