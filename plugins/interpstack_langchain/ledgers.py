@@ -39,6 +39,7 @@ from interpstack_langchain.scopes import (
     scope,
     sender,
     take_plain_answer,
+    writes_at_start,
 )
 
 __all__ = ["LEDGER", "EvalLedger", "Ledgers", "eval_key", "recorded_entries"]
@@ -204,6 +205,7 @@ class EvalLedger:
     outer: EvalLedger | None = attrs.field(default=None, init=False)
     inside: list[EvalLedger] = attrs.field(factory=list, init=False)
     _kept: bool = attrs.field(default=False, init=False)
+    _pauses: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
@@ -291,10 +293,18 @@ class EvalLedger:
         return _task(self.key, index)
 
     async def step_writes(self) -> list[tuple[str, Any]]:
-        """What tasks of the same step wrote in an earlier run of it: channels and values."""
+        """What tasks of the same step wrote in an earlier run of it: channels and values.
+
+        To be called before the eval waits for another run of it: an answer that this run was given
+        is for what was asked by then.
+        """
         if not self.checkpoint.resuming:
             return []
         writes = self.checkpoint.writes(await self._tuple())
+        began = writes_at_start(self.config)
+        asked = recorded_entries(self.key, writes if began is None else began)
+        notes = [entry.get("notes", {}) for entry in asked]
+        self._pauses = max((noted.get("pauses", 0) for noted in notes), default=0)
         return [(channel, value) for _, channel, value in writes]
 
     async def _tuple(self, config: Any = None) -> Any:
@@ -446,7 +456,8 @@ class EvalLedger:
         pause = ledger.noted(f"pause {number}")
         waiting = [one.id for one in self._waiting(ledger, number)]
         answers = answers_given(self.config)
-        if plain is not None and len(waiting) == 1:  # with more, LangGraph wants them by id
+        # With more, LangGraph wants them by id; and what was asked since is another question.
+        if plain is not None and len(waiting) == 1 and number == self._pauses:
             answers[waiting[0]] = plain
         given = {key: answers[key] for key in waiting if key in answers}
         notes: dict[str, Any] = {f"resumed {number}": True}

@@ -46,6 +46,7 @@ __all__ = [
     "scope",
     "sender",
     "take_plain_answer",
+    "writes_at_start",
 ]
 
 
@@ -216,6 +217,17 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
 def take_plain_answer(config: Mapping[str, Any]) -> Any:
     """The answer of this resume that names no interrupt, for nobody else to take; or `None`."""
     return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(True)
+
+
+def writes_at_start(config: Mapping[str, Any]) -> list[tuple[str, str, Any]] | None:
+    """The writes of a task's checkpoint that were there when the graph's run began.
+
+    A plain answer is meant for what these ask. `None` where LangGraph does not keep them.
+    """
+    asks = config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume
+    names = getattr(getattr(asks, "__code__", None), "co_freevars", ())
+    kept = dict(zip(names, getattr(asks, "__closure__", None) or (), strict=False))
+    return list(kept["pending_writes"].cell_contents) if "pending_writes" in kept else None
 
 
 def answers_given(config: Mapping[str, Any]) -> dict[str, Any]:

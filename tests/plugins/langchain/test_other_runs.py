@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
 from guests import without_restored
-from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -347,6 +348,59 @@ async def test_two_answers_at_once_are_one_call(talk: Any, mode: str) -> None:
         "<result>receipt</result>"
     ]
     assert paid == ["Ann"]
+
+
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("mode", ["thread", "call"])
+async def test_two_answers_at_once_are_no_answer_to_what_is_asked_next(
+    talk: Any, mode: str, use_async: bool
+) -> None:
+    """Somebody who presses "approve" twice has not seen the next question."""
+    paid, begun, go_on = [], threading.Event(), threading.Event()
+
+    @tool
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        begun.set()
+        assert go_on.wait(30)
+        return "receipt"
+
+    class Arrivals(AgentMiddleware):
+        """Notes runs of the eval that are about to begin."""
+
+        seen = 0
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            self.seen += request.tool_call["name"] == "eval"
+            return handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            self.seen += request.tool_call["name"] == "eval"
+            return await handler(request)
+
+    def resume() -> asyncio.Future[Any]:
+        answer = decide("approve")
+        if use_async:
+            return asyncio.ensure_future(chat.agent.ainvoke(answer, CONFIG))
+        return asyncio.ensure_future(asyncio.to_thread(chat.agent.invoke, answer, CONFIG))
+
+    arrivals = Arrivals()
+    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True}, mode=mode, before=[arrivals])
+    await chat.turn("await tools.pay({to: 'Ann'}); await tools.pay({to: 'Bob'})")
+    runs = [resume()]
+    assert await asyncio.to_thread(begun.wait, 30)
+    runs.append(resume())
+    async with asyncio.timeout(30):
+        while arrivals.seen < 3:  # noqa: ASYNC110 - of a middleware, and of a thread
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)  # it waits for the first run by now
+    go_on.set()
+    told = [result["__interrupt__"] for result in await asyncio.gather(*runs)]
+    assert told[0] == told[1]
+    assert paid == ["Ann"]
+    await resume()
+    assert paid == ["Ann", "Bob"]
 
 
 async def test_output_before_a_failure_is_told_where_a_ledger_is_kept(talk: Any) -> None:

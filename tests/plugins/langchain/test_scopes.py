@@ -21,6 +21,7 @@ from interpstack_langchain.scopes import (
     pending_calls,
     scope,
     take_plain_answer,
+    writes_at_start,
 )
 
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -168,6 +169,24 @@ def test_a_plain_answer_is_seen_taken_and_cleared() -> None:
     assert seen[2] == (None, None), "an answer that was used answers the next question"
     assert graph.get_state(CONFIG).interrupts, "an answer that the eval took went elsewhere, too"
     assert [value for _, channel, value in saver.get_tuple(CONFIG).pending_writes or []] != []
+
+
+def test_a_run_knows_the_writes_that_were_there_when_it_began() -> None:
+    """Without them, an answer could be taken for a question that came after it was given."""
+    counts: list[int] = []
+
+    def look(config: Any) -> None:
+        counts.append(len(writes_at_start(config) or ()))
+        conf = Checkpoint.of(config)
+        assert conf is not None
+        task = f"00000000-0000-0000-0000-00000000000{len(counts)}"
+        conf.saver.put_writes(conf.config, [("ours", len(counts))], task)
+        counts.append(len(writes_at_start(config) or ()))
+
+    graph, _ = paused_graph(look)
+    graph.invoke(Command(resume="yes"), CONFIG)
+    assert counts[0] == counts[1] == 0
+    assert counts[2] == counts[3] >= 2  # ours, and the interrupt
 
 
 def test_answers_by_id_are_told() -> None:
