@@ -531,6 +531,7 @@ def _checked(progress: Progress, limits: Limits) -> Progress:
     for request in progress.requests:
         wire, plain = check(request.wire, limits.value_bytes)
         requests.append(Request(request.id, request.bridge, wire, plain))
-    most = limits.value_bytes + limits.console_chars + _CONSOLE_CHARS  # one may be the output
+    # One may be the output, whose characters have up to four bytes.
+    most = limits.value_bytes + 4 * limits.console_chars + _CONSOLE_CHARS
     calls = [Call(call.bridge, check(call.wire, most)[0]) for call in progress.calls]
     return attrs.evolve(progress, calls=calls, requests=requests)

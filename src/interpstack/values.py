@@ -110,7 +110,7 @@ def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
 
     Args:
         wire: What `json.loads` gave.
-        most: Characters of JSON that it may have, counted from below; `None` for any number.
+        most: Bytes of JSON that it may have, counted from below; `None` for any number.
 
     Returns:
         The tree, and whether it is plain: it holds no tag and is its own decoded form. In place
@@ -122,7 +122,8 @@ def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
         for item in level:
             kind = type(item)
             if kind is str:
-                size += len(item) + 2
+                text = item if item.isascii() else item.encode("utf-8", "surrogatepass")
+                size += len(text) + 2
             elif kind is list:
                 size += len(item) + 1
                 inner += item

@@ -60,11 +60,12 @@ class _LyingEngine(FakeEngine):
         return realm
 
 
-_LIMITS = Limits(value_bytes=10_000)
+_LIMITS = Limits(value_bytes=10_000, console_chars=1_000)
 _REFUSED = {
     "deep": (_nested(900), "nested deeper than 200"),
     "deeper": (_nested(100_000), "nested deeper than 200"),
     "large": ("x" * 20_000, "more than 10000 bytes"),
+    "wide": ("\u6f22" * 5_000, "more than 10000 bytes"),
     "many": ([[]] * 10_000, "more than 10000 bytes"),
     "doubled": (_doubled(60), "more than 10000 bytes"),
     "unknown tag": ({"a": [{"$": "nothing"}]}, "unknown kind of value"),

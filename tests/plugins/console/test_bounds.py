@@ -41,6 +41,13 @@ async def test_a_flood_stays_bounded_until_the_time_limit() -> None:
         assert outcome.console_omitted_chars > 0
 
 
+async def test_output_has_its_own_bound_whatever_its_characters_take() -> None:
+    limits = Limits(value_bytes=1_000)
+    async with InterpreterStack(plugins=["console"], limits=limits).session() as session:
+        outcome = await session.eval(r"console.log('\u6f22'.repeat(3_900))")
+        assert outcome.console == "\u6f22" * 3_900
+
+
 async def test_large_values_and_tables_are_cut() -> None:
     async with _stack(2_000_000).session() as session:
         outcome = await session.eval("console.log(Array.from({length: 1e5}, (_, i) => i), 'end')")

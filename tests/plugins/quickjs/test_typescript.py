@@ -27,6 +27,8 @@ from interpstack.guests.javascript.typescript import strip_types
         ("abstract class A { abstract m(): void; n = 1 }; (class extends A { m() {} }).name", ""),
         ("const o = {a: 1} satisfies object; o!.a", "1"),
         ("function f(this: any, a?: string): asserts a is 'x' {}; typeof f", "function"),
+        ("let m: typeof import('fs') | import('a').B; 4", "4"),
+        ("const m: any = import('nothing'); await m.catch(() => 5)", "5"),
         ("const g = async (x?: number): Promise<number> => 3; await g()", "3"),
         ("import type {A} from 'x'; 4", "4"),
         ("let t: [number, string?] = [1]; t", "[1]"),

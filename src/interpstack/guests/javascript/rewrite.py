@@ -19,15 +19,20 @@ def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> s
     Args:
         source: A cell.
         pause: Called now and then; what it raises ends the work.
-        types: Whether it is TypeScript: only imports are rewritten then, and not checked.
+        types: Whether it is TypeScript: only statements that import are rewritten then, and not
+            checked. A call of `import` may be a type, and is left for when types are gone.
     """
     found = scan(source, pause)
     if found is None:
         return source
     edits = _import_edits(source, found, checked=not types)
     if not types:
-        edits += _declaration_edits(found)
+        edits += _call_edits(found) + _declaration_edits(found)
     return _apply(source, edits)
+
+
+def _call_edits(found: Found) -> list[_Edit]:
+    return [(start, start + len("import"), "$mport") for start in found.calls]
 
 
 def _declaration_edits(found: Found) -> list[_Edit]:
@@ -38,7 +43,7 @@ def _declaration_edits(found: Found) -> list[_Edit]:
 
 
 def _import_edits(source: str, found: Found, *, checked: bool) -> list[_Edit]:
-    edits = [(start, start + len("import"), "$mport") for start in found.calls]
+    edits: list[_Edit] = []
     for each in found.imports:
         # Keep the line breaks inside, so that later lines keep their numbers.
         breaks = "\n" * source.count("\n", each.start, each.end)

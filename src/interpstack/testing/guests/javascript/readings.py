@@ -155,6 +155,11 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         "bounded readings",
         {k: Attack(v, ("RangeError", "TypeError"), limits=_LIMITS) for k, v in _REFUSED.items()},
     ),
+    "bounded readings/wide text": Attack(
+        r"await host.echo('\u6f22'.repeat(5e4))",
+        ("RangeError", "TypeError", "ToolError"),
+        limits=_LIMITS,
+    ),
     "readings/a time to wait": Attack(
         "let n = 0; await new Promise(go => setTimeout(go, {valueOf: () => n++ ? NaN : 1})); 'rang'",
         (VALUE,),
