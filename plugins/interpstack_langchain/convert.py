@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
 __all__ = ["to_guest"]
@@ -21,9 +21,10 @@ _DEPTH = 100
 def to_guest(value: Any) -> Any:
     """A tool's return value in types that cross to the guest.
 
-    Pydantic models, dataclasses, attrs classes and documents become objects, messages their
-    content; dates, times, durations, paths, UUIDs and decimals become text. What has no such form
-    becomes its `str()`, as it would in a message to the model.
+    Pydantic models, dataclasses, attrs classes, documents and messages become objects, but the
+    message of a tool its content; dates, times, durations, paths, UUIDs and decimals become text,
+    numbers of numeric libraries numbers and their arrays lists. Keys become text as JSON has them.
+    What has no such form becomes its `str()`, as it would in a message to the model.
 
     Raises:
         ValueError: The value contains itself or is nested too deep.
@@ -58,7 +59,7 @@ class _Conversion:
             return self._object(value, depth)
         if isinstance(value, (list, tuple, Set)):
             return [self.of(item, depth) for item in value]
-        if isinstance(value, BaseMessage):
+        if isinstance(value, ToolMessage):
             return self.of(value.content, depth)
         if isinstance(value, (BaseModel, Document)):
             # By the names in the signature, whatever else the fields are called in JSON.
@@ -72,7 +73,13 @@ class _Conversion:
         # Left to the core: text in ISO 8601, and lists such as a range, whose size it counts.
         if isinstance(value, (date, time, timedelta, Sequence)):
             return value
-        return str(value)
+        return self._foreign(value, depth)
+
+    def _foreign(self, value: Any, depth: int) -> Any:
+        """What is known by its methods alone, such as the scalars and arrays of numpy."""
+        # Of the class: an instance may answer to any name.
+        to_list = getattr(type(value), "tolist", None)
+        return self.of(to_list(value), depth) if callable(to_list) else str(value)
 
     def _record(self, value: Any, depth: int) -> Any:
         fields = getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)
@@ -83,4 +90,10 @@ class _Conversion:
 
 
 def _key(key: Any) -> str:
-    return key if isinstance(key, str) else str(key)
+    """A key as pydantic writes it in JSON, and so as the signature has it."""
+    key = key.value if isinstance(key, Enum) else key
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, (date, time)):
+        return key.isoformat()
+    return str(key)

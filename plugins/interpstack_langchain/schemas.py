@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -75,8 +75,9 @@ def _returned_schema(function: Any, response_format: str) -> Mapping[str, Any] |
 
 
 def _is_reply(annotation: Any) -> bool:
+    """Whether its schema says something else than what code gets, or far too much."""
     kind = typing.get_origin(annotation) or annotation
-    return isinstance(kind, type) and issubclass(kind, (BaseMessage, Command))
+    return isinstance(kind, type) and issubclass(kind, (BaseMessage, Command, Generator))
 
 
 def injected_fields(tool: BaseTool) -> frozenset[str]:

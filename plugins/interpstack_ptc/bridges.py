@@ -48,12 +48,21 @@ def _handler(takes: str, name: str, tool: HostTool) -> Any:
     async def call(value: Any, context: CellContext) -> Any:
         if value is UNDEFINED or value is None:
             value = {}
+        value = _as_field(value, tool)
         if not isinstance(value, dict):
             raise TypeError(f"tools.{name} takes {takes}")
         given = value if context.plain_input else _without_undefined(value)
         return await tool.call(given, context)
 
     return call
+
+
+def _as_field(value: Any, tool: HostTool) -> Any:
+    """A text as the field of a tool that has no other; any other value as it is."""
+    fields = tool.input_schema.get("properties")
+    if not isinstance(value, str) or not isinstance(fields, dict) or len(fields) != 1:
+        return value
+    return dict.fromkeys(fields, value)
 
 
 def _without_undefined(value: Any) -> Any:

@@ -12,14 +12,17 @@ __all__ = ["guest_name", "guest_names"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _FOREIGN = re.compile(r"[-\s.]+")
-_SEPARATORS = re.compile(r"[-_\s.]+")
+#: What goes for the sake of a capital: an underscore only before a small letter, so that
+#: `v_2` and `GET_ALL` stay what they are.
+_JOINT = re.compile(r"_([a-z])|[-\s.]+_?(.?)", re.ASCII)
 
 
 def guest_name(name: str, language: str = "javascript") -> str:
     """A tool's name as code calls it.
 
     In Python it is the tool's own, with `_` for what no identifier may have; elsewhere it is
-    in camel case: `web_search` and `web-search` become `webSearch`.
+    in camel case: `web_search` and `web-search` become `webSearch`. Capitals stay: `SQL_query`
+    becomes `SQLQuery`.
 
     Raises:
         ConfigurationError: No identifier comes out of it.
@@ -38,8 +41,7 @@ def guest_name(name: str, language: str = "javascript") -> str:
 
 
 def _camel_case(name: str) -> str:
-    first, *rest = _SEPARATORS.split(name.strip("-_ .")) or [""]
-    return first[:1].lower() + first[1:] + "".join(part[:1].upper() + part[1:] for part in rest)
+    return _JOINT.sub(lambda found: (found[1] or found[2]).upper(), name.strip("- ."))
 
 
 def guest_names(tools: Iterable[HostTool], language: str = "javascript") -> dict[str, HostTool]:

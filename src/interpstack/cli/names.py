@@ -9,14 +9,14 @@ from typing import Final
 __all__ = ["guest_name"]
 
 _FOREIGN: Final = re.compile(r"[-\s.]+")
-_SEPARATORS: Final = re.compile(r"[-_\s.]+")
+_JOINT: Final = re.compile(r"_([a-z])|[-\s.]+_?(.?)", re.ASCII)
 
 
 def guest_name(name: str, language: str = "javascript") -> str:
     """A name in a guest of this language, as agents' code knows it from the plugin `ptc`.
 
     In Python it stays as it is, with `_` for what no identifier may have; elsewhere it is in
-    camel case: `read_file` becomes `readFile`.
+    camel case: `read_file` becomes `readFile`. Capitals stay as they are.
     """
     if language != "python":
         return _camel_case(name)
@@ -25,5 +25,4 @@ def guest_name(name: str, language: str = "javascript") -> str:
 
 
 def _camel_case(name: str) -> str:
-    first, *rest = [part for part in _SEPARATORS.split(name) if part] or [name]
-    return first[:1].lower() + first[1:] + "".join(p[:1].upper() + p[1:] for p in rest)
+    return _JOINT.sub(lambda found: (found[1] or found[2]).upper(), name.strip("- ."))

@@ -133,6 +133,11 @@ def test_counts_are_positive_integers(name: str, value: Any) -> None:
         CodeInterpreterMiddleware(**{name: value})
 
 
+def test_the_least_memory_is_told_as_a_number() -> None:
+    with pytest.raises(ConfigurationError, match="at least 4194304; got 1"):
+        CodeInterpreterMiddleware(memory_limit=1)
+
+
 @pytest.mark.parametrize(("name", "value"), [("timeout", "5"), ("mode", 3), ("ptc", 3)])
 def test_a_wrong_type_is_a_wrong_value_and_a_type_error(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError):

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import time
+from collections.abc import Generator
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -20,13 +21,14 @@ from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import (
     BaseTool,
     InjectedToolArg,
     InjectedToolCallId,
     StructuredTool,
+    Tool,
     ToolException,
     tool,
 )
@@ -74,6 +76,23 @@ class Colour(Enum):
     RED = "red"
 
 
+class Scalar:
+    """A number as numeric libraries have them: known by a method alone."""
+
+    def tolist(self) -> float:
+        return 1.5
+
+
+class Array:
+    def tolist(self) -> list[Scalar]:
+        return [Scalar()]
+
+
+class Itself:
+    def tolist(self) -> Itself:
+        return self
+
+
 BLOCKS = [{"type": "text", "text": "a"}, {"type": "image", "url": "https://example.org/i.png"}]
 LOOP: list[Any] = []
 LOOP += [LOOP, LOOP]
@@ -88,6 +107,14 @@ VALUES = [
     ("list", [1, "two", None, True], "give[1]", "two"),
     ("dict", {"a": {"b": [1.5]}}, "give.a.b[0] * 2", "3"),
     ("keys that are no text", {1: "one"}, "give['1']", "one"),
+    ("members as keys", {Colour.RED: 1}, "give.red", "1"),
+    ("truth as keys", {True: 1, False: 0}, "Object.keys(give).join()", "true,false"),
+    ("days as keys", {date(2020, 2, 3): 1}, "Object.keys(give)[0]", "2020-02-03"),
+    ("moments as keys", {MOMENT: 1}, "Object.keys(give)[0]", "2020-01-01T00:00:00+00:00"),
+    ("scalar of a library", Scalar(), "give + 1", "2.5"),
+    ("array of a library", Array(), "give[0] + give.length", "2.5"),
+    ("message", HumanMessage("hi", name="Ann"), "[give.type, give.content].join()", "human,hi"),
+    ("messages", [AIMessage("a"), HumanMessage("b")], "give.map(m => m.type).join()", "ai,human"),
     ("proto", {"__proto__": 1}, "Object.keys(give)[0]", "__proto__"),
     ("number", 41, "give + 1", "42"),
     ("big number", 2**70, "give === 2n ** 70n", "true"),
@@ -168,10 +195,11 @@ async def test_an_artifact_is_not_for_code(talk: Any, value: Any) -> None:
     ("value", "message"),
     [
         (LOOP, "contains itself or is nested too deep"),
+        (Itself(), "contains itself or is nested too deep"),
         (range(10**12), "more than the 16777216 bytes that may cross"),
         ("x" * 50_000_000, "more than the 16777216 bytes that may cross"),
     ],
-    ids=["cycle", "range", "50 MB"],
+    ids=["cycle", "its own list", "range", "50 MB"],
 )
 async def test_what_cannot_cross_is_an_error_in_the_guest(
     talk: Any, value: Any, message: str
@@ -217,6 +245,31 @@ async def test_wrong_arguments_are_told_clearly(talk: Any) -> None:
     assert ".py" not in told
     (uncaught,) = await chat.run("await tools.add({a: 'x'})")
     assert '<error type="ToolError">' in uncaught
+
+
+async def test_a_tool_of_one_field_takes_a_text_for_it(talk: Any) -> None:
+    @tool
+    def greet(name: str) -> str:
+        """Greet."""
+        return f"hello {name}"
+
+    old = Tool(name="old", func=lambda q: f"got {q}", description="Get.")
+    assert await talk(ptc=[greet, old]).run(
+        "await tools.greet('Ann')", "await tools.greet('')", "await tools.old('x')"
+    ) == ["<result>hello Ann</result>", "<result>hello </result>", "<result>got x</result>"]
+    (told,) = await talk(ptc=[greet]).run(CAUGHT % "greet(3)")
+    assert "tools.greet takes one object" in told
+
+
+async def test_an_answer_that_is_read_once_has_no_signature(talk: Any) -> None:
+    @tool
+    def count() -> Generator[int, None, None]:
+        """Count."""
+        yield 1
+
+    chat = talk(ptc=[count])
+    await chat.run("1")
+    assert "count(): Promise<unknown>" in str(chat.model.seen[0][0].text)
 
 
 async def test_what_is_no_object_is_refused(talk: Any) -> None:

@@ -40,10 +40,15 @@ def guest_name(make_tool: Make, stack: InterpreterStack) -> Callable[[str], str]
         ("web search", "webSearch"),
         ("web.search.v2", "webSearchV2"),
         ("webSearch", "webSearch"),
-        ("WebSearch", "webSearch"),
-        ("__web__search__", "webSearch"),
-        ("SQL_query", "sQLQuery"),
-        ("get_2_rows", "get2Rows"),
+        ("WebSearch", "WebSearch"),
+        ("__web__search__", "_Web_Search__"),
+        ("SQL_query", "SQLQuery"),
+        ("get_2_rows", "get_2Rows"),
+        ("query_1", "query_1"),
+        ("GET_ALL", "GET_ALL"),
+        ("_search", "Search"),
+        ("search_", "search_"),
+        ("web-2-search", "web2Search"),
         ("x", "x"),
         ("delete", "delete"),
         ("constructor", "constructor"),
@@ -209,15 +214,15 @@ def test_too_many_tools_are_only_named(stack: InterpreterStack, many: Turn) -> N
     text = stack.prompt(many)
     assert "$search" in text
     assert "$describe" in text
-    assert "tool99, sendMail, readNews" in text
+    assert "tool_99, sendMail, readNews" in text
     assert "declare const tools" not in text
     few = Turn(tools=many.tools[:3])
-    assert "tool2(input: { " in stack.prompt(few)
-    assert "tool2(input: { " not in stack.prompt(
+    assert "tool_2(input: { " in stack.prompt(few)
+    assert "tool_2(input: { " not in stack.prompt(
         Turn(tools=many.tools[:3], options={"ptc_prompt_chars": 10})
     )
     wide = Turn(tools=many.tools, options={"ptc_prompt_chars": 100_000})
-    assert "tool99(input: { " in stack.prompt(wide)
+    assert "tool_99(input: { " in stack.prompt(wide)
 
 
 def test_the_text_before_the_list_is_short(stack: InterpreterStack, many: Turn) -> None:
