@@ -1,4 +1,4 @@
-"""An engine for speed: V8 in the host's process, through jsrun. Comes with the extra `v8`."""
+"""An engine for speed: V8 in the host's process, by jsrun. Comes with the extra `v8-engine`."""
 
 from __future__ import annotations
 

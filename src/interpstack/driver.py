@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -51,6 +52,8 @@ _DELIVERY_SECONDS: Final = 5.0
 _CONSOLE_CHARS: Final = 100
 #: Seconds that a guest computes before what ends meanwhile is kept on its own.
 _KEEP_SECONDS: Final = 0.05
+#: Seconds that a guest gets to end by itself when the wall time of its cell is up.
+_LATE_SECONDS: Final = 1.0
 #: Seconds that a ledger gets to keep what has happened once the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
 
@@ -390,12 +393,30 @@ class _Run:
                 self.execution.settle(settled)
             return _checked(self.execution.poll(now, budget), self.limits)
 
-        progress = await self._computed(step)
+        with self._stopped_in_time():
+            progress = await self._computed(step)
         self.polls += 1
         self.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
         await self._take(progress)
         return progress
+
+    @contextmanager
+    def _stopped_in_time(self) -> Iterator[None]:
+        """Stop the guest when the wall time is up.
+
+        Engines count CPU time, of which a busy machine gives less than the clock shows.
+        """
+        left = None if self.requests.paused else self.clock.wall_left()
+        if left is None:
+            yield
+            return
+        late = max(left, 0.0) + _LATE_SECONDS
+        timer = asyncio.get_running_loop().call_later(late, self.execution.interrupt)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def _computed(self, step: Callable[[], Progress]) -> Progress:
         """Let the guest compute; what ends meanwhile is kept, if that takes it long."""

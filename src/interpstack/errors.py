@@ -159,8 +159,8 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-#: Extras of the distribution that bring what a plugin of this project needs.
-_EXTRAS: frozenset[str] = frozenset({"monty", "process", "v8"})
+#: Extras of the distribution that bring what a plugin of this project needs, by plugin.
+_EXTRAS = {"monty": "monty", "process": "process", "v8": "v8-engine"}
 #: Plugins that every installation of the distribution has.
 _OWN = ("console", "durable", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
 
@@ -171,7 +171,7 @@ def install_command(name: str) -> str:
     What another one's package is called is not guessed: the name may belong to anybody.
     """
     if name in _EXTRAS:
-        return f"pip install 'interpstack[{name}]'"
+        return f"pip install 'interpstack[{_EXTRAS[name]}]'"
     return "pip install --force-reinstall interpstack" if name in _OWN else ""
 
 

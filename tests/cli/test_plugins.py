@@ -88,5 +88,5 @@ def test_a_plugin_that_needs_another_package_is_one_line(run, monkeypatch):
     result = run("run", "--plugin", "v8", "-e", "1")
     assert (result.stdout, result.exit_code) == ("", 2)
     assert "plugin 'v8' is installed but cannot be loaded" in result.stderr
-    assert "pip install 'interpstack[v8]'" in result.stderr
+    assert "pip install 'interpstack[v8-engine]'" in result.stderr
     assert result.stderr.count("\n") == 1

@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 
-from interpstack import Bridge, CellContext, GuestException, Limits, bridge, driver, requests
+from interpstack import (
+    Bridge,
+    Cell,
+    CellContext,
+    Execution,
+    GuestException,
+    InterpreterStack,
+    Limits,
+    Progress,
+    bridge,
+    driver,
+    requests,
+)
+from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeRealm
 
 MakeSession = Callable[..., Any]
@@ -199,6 +212,32 @@ async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
     assert (await session.eval("await kit.f()")).error.name == "Timeout"
     assert (await session.eval("1 + 1")).text == "2"
     await asyncio.wait(tasks)
+
+
+class _StarvedRealm(FakeRealm):
+    """Computes without end and uses no CPU time, as on a machine that is busy elsewhere."""
+
+    def start(self, cell: Cell) -> Execution:
+        execution, stopped = super().start(cell), threading.Event()
+        execution.interrupt = stopped.set  # type: ignore[method-assign]
+        execution.poll = lambda now, cpu_seconds: Progress(  # type: ignore[method-assign]
+            exhausted=stopped.wait(60)
+        )
+        return execution
+
+
+class _StarvedEngine(FakeEngine):
+    def open(self, limits: Any, bridges: Any, image: Any = None) -> Any:
+        return _StarvedRealm(limits, bridges)
+
+
+async def test_a_guest_that_gets_no_cpu_time_ends_with_the_wall_time() -> None:
+    stack = InterpreterStack(_StarvedEngine(), limits=Limits(wall_seconds=0.1, cpu_seconds=100))
+    async with stack.session() as session:
+        outcome = await session.eval("1")
+    assert outcome.error is not None
+    assert outcome.error.name == "Timeout"
+    assert outcome.error.message.startswith("the cell took longer than 0.1 s in all")
 
 
 @pytest.mark.parametrize("source", ["kit.f()", "print('x'); kit.f()\nwhile True: pass"])

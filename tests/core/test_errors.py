@@ -32,7 +32,7 @@ def test_every_error_is_public_and_one_of_ours(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("v8", "pip install 'interpstack[v8]'"),
+        ("v8", "pip install 'interpstack[v8-engine]'"),
         ("quickjs", "pip install --force-reinstall interpstack"),
         ("skills", "pip install --force-reinstall interpstack"),
         ("process", "pip install 'interpstack[process]'"),
@@ -58,7 +58,7 @@ def test_a_plugin_that_fails_otherwise_gets_no_install_advice() -> None:
 def test_only_the_projects_own_packages_are_named_for_installation() -> None:
     missing = ModuleNotFoundError("No module named 'x'", name="x")
     assert str(PluginLoadError("a", missing)).endswith("No module named 'x'; install what it needs")
-    assert "with: pip install 'interpstack[v8]'" in str(PluginLoadError("v8", missing))
-    assert "with: pip install 'interpstack[v8]'" in str(UnknownEngine("v8", ["quickjs"]))
+    assert "with: pip install 'interpstack[v8-engine]'" in str(PluginLoadError("v8", missing))
+    assert "with: pip install 'interpstack[v8-engine]'" in str(UnknownEngine("v8", ["quickjs"]))
     for name in ("node", "quikjs"):
         assert "pip" not in str(UnknownEngine(name, ["quickjs"]))

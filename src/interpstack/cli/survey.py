@@ -110,11 +110,13 @@ def _reason(name: str, error: Exception) -> str:
 
 
 def _missing_extra(entry: EntryPoint, error: Exception) -> str:
-    """The extra of the plugin's own name, where a package is missing that is not the plugin's."""
+    """The extra called after the plugin, where a package is missing that is not the plugin's."""
     cause = error.__cause__ if isinstance(error, PluginLoadError) else error
     if not isinstance(cause, ModuleNotFoundError) or entry.dist is None:
         return ""
     missing, _, _ = (cause.name or "").partition(".")
     extras = entry.dist.metadata.get_all("Provides-Extra") or []
     own = entry.module.partition(".")[0]
-    return entry.name if entry.name in extras and missing not in ("", own, "interpstack") else ""
+    if missing in ("", own, "interpstack"):
+        return ""
+    return next((name for name in (entry.name, f"{entry.name}-engine") if name in extras), "")
