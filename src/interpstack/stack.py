@@ -15,7 +15,7 @@ from interpstack.plugins import PluginInfo, PluginManager, find_engine
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
 from interpstack.turns import Turn
-from interpstack.workers import call_blocking, run_sync
+from interpstack.workers import run_guest, run_sync
 
 __all__ = ["InterpreterStack"]
 
@@ -146,7 +146,8 @@ class InterpreterStack:
     async def aclose(self) -> None:
         """Close all sessions and the engine. Waits for running cells; closing twice is allowed."""
         await self._pool.aclose()
-        await call_blocking(self._engine.close)
+        # In a thread that is there already: a process that is full may get no other one.
+        await run_guest(self._engine.close, lambda: None)
 
     def close(self) -> None:
         """`aclose` for synchronous callers.

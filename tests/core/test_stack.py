@@ -96,7 +96,7 @@ def test_an_unknown_engine_lists_the_known_and_how_to_install(entries: Any) -> N
     assert info.value.known == ("fake", "picky")
     assert "unknown engine 'quikjs'; known: fake, picky" in str(info.value)
     assert str(info.value).endswith("provides it, install that package first")
-    with pytest.raises(UnknownEngine, match=r"pip install 'interpstack\[v8\]'"):
+    with pytest.raises(UnknownEngine, match=r"pip install 'interpstack\[v8-engine\]'"):
         InterpreterStack("v8")
     with pytest.raises(PluginLoadError, match="'broken'"):
         InterpreterStack("broken")

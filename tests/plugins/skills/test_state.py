@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import zlib
 from typing import Any
@@ -11,6 +12,7 @@ import attrs
 import pytest
 
 from interpstack import Capability, Image, ImageError, InterpreterStack, Session, Turn
+from interpstack_quickjs.images import SEAL_BYTES
 
 COUNTER = """
 globalThis.runs = (globalThis.runs ?? 0) + 1;
@@ -81,16 +83,24 @@ async def test_modules_go_with_an_image(stack: InterpreterStack, session: Sessio
     await check(session, "inc()", "3")
 
 
-def header(image: Image) -> dict[str, Any]:
-    size = int.from_bytes(image.data[4:8], "little")
-    found: dict[str, Any] = json.loads(image.data[8 : 8 + size])
-    return found
+def parts(image: Image) -> tuple[dict[str, Any], bytes]:
+    """The header of an image, and what follows it."""
+    body = image.data[SEAL_BYTES:]
+    end = 4 + int.from_bytes(body[:4], "little")
+    return json.loads(body[4:end]), body[end:]
+
+
+def sealed(head: dict[str, Any], rest: bytes) -> bytes:
+    """An image with another header, and a checksum that fits it."""
+    text = json.dumps(head).encode()
+    body = len(text).to_bytes(4, "little") + text + rest
+    return b"IQJ3" + hashlib.sha256(body).digest()[: SEAL_BYTES - 4] + body
 
 
 async def test_an_image_holds_only_sources_that_are_not_loaded_yet(session: Session) -> None:
     _, state = await session.eval_with_state('import {later} from "@/skills/m"')
     assert state.image is not None
-    stored = base64.b64decode(header(state.image)["extra"]["modules"])
+    stored = base64.b64decode(parts(state.image)[0]["extra"]["modules"])
     [bundle] = json.loads(zlib.decompress(stored))
     assert bundle["@/skills/m/index.js"] is None
     assert "26" in bundle["@/skills/m/later.ts"]
@@ -109,10 +119,8 @@ async def test_damaged_modules_are_no_state(
 ) -> None:
     _, state = await session.eval_with_state("1")
     assert state.image is not None
-    data = state.image.data
-    head = json.dumps(header(state.image) | {"extra": {"modules": modules}}).encode()
-    body = data[8 + int.from_bytes(data[4:8], "little") :]
-    damaged = data[:4] + len(head).to_bytes(4, "little") + head + body
+    head, rest = parts(state.image)
+    damaged = sealed(head | {"extra": {"modules": modules}}, rest)
     async with stack.session("copy") as copy:
         await copy.eval("let kept = 1")
         with pytest.raises(ImageError, match="damaged"):
