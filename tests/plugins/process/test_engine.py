@@ -42,7 +42,7 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make, worker
     ("name", "error", "told"),
     [
         ("process", ConfigurationError, "name the engine .* as in 'process:quickjs'"),
-        ("process:", UnknownEngine, "unknown engine ''; known: .*quickjs"),
+        ("process:", ConfigurationError, "an engine stands on both sides of the colon"),
         ("process:quickly", UnknownEngine, "unknown engine 'quickly'; known: .*quickjs"),
         ("processes:quickjs", UnknownEngine, "unknown engine 'processes'; known: .*process"),
         ("process:process:quickjs", ConfigurationError, "cannot run 'process:quickjs'"),
