@@ -3,6 +3,8 @@
 from interpstack.accounts import Account
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
 from interpstack.budgets import Budget, BudgetExceeded
+from interpstack.cells.outcome import CellContext, Outcome, Usage
+from interpstack.cells.requests import GuestException
 from interpstack.encoding import encode
 from interpstack.engine import (
     Call,
@@ -39,20 +41,18 @@ from interpstack.hookspecs import hookimpl
 from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
-from interpstack.outcome import CellContext, Outcome, Usage
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
 from interpstack.plugins import PluginInfo, installed
 from interpstack.recorders import record_drawn, record_drawn_soon
 from interpstack.render import render
-from interpstack.requests import GuestException
 from interpstack.sessions import Session
 from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
+from interpstack.threads import call_blocking, run_sync
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
-from interpstack.workers import call_blocking, run_sync
 
 __all__ = [
     "UNDEFINED",

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack.cells.requests import GuestException
 from interpstack.errors import ConfigurationError
 from interpstack.limits import positive
-from interpstack.requests import GuestException
 
 __all__ = ["Budget", "BudgetExceeded"]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import attrs
 
 from interpstack.accounts import Account
+from interpstack.cells.requests import GuestException
 from interpstack.recorders import Recorder, recorders
-from interpstack.requests import GuestException
 
 if TYPE_CHECKING:
     from interpstack.bridges import Bridge, BridgeSet
+    from interpstack.cells.outcome import Outcome
     from interpstack.engine import GuestError, Request, Settlement
     from interpstack.ledger import Ledger, Step
     from interpstack.limits import Limits
-    from interpstack.outcome import Outcome
 
 __all__ = ["Meter"]
 

@@ -7,8 +7,8 @@ cut before the escaping, so that a cut never falls inside an entity or a tag.
 
 from __future__ import annotations
 
+from interpstack.cells.outcome import Outcome
 from interpstack.engine import GuestError
-from interpstack.outcome import Outcome
 
 __all__ = ["render"]
 

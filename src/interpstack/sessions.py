@@ -15,16 +15,16 @@ import attrs
 
 from interpstack.arguments import expect, shown
 from interpstack.bridges import BridgeSet
-from interpstack.driver import Recording, run_cell
+from interpstack.cells.loop import Recording, run_cell
+from interpstack.cells.outcome import CellContext, Outcome
+from interpstack.cells.requests import GuestException
 from interpstack.engine import Capability, Cell, Execution, GuestError, Image, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
-from interpstack.outcome import CellContext, Outcome
 from interpstack.render import render
-from interpstack.requests import GuestException
 from interpstack.slots import Slots, WaitGraph
 from interpstack.states import (
     SessionState,
@@ -34,8 +34,8 @@ from interpstack.states import (
     squeezed,
     take_state,
 )
+from interpstack.threads import run_guest, run_sync, to_end
 from interpstack.turns import Turn
-from interpstack.workers import run_guest, run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from interpstack.errors import ConfigurationError
-from interpstack.workers import blocked_loops
+from interpstack.threads import blocked_loops
 
 __all__ = ["Slots", "WaitGraph"]
 

@@ -14,8 +14,8 @@ from interpstack.persistence import Persistence
 from interpstack.plugins import PluginInfo, PluginManager, find_engine
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
+from interpstack.threads import run_guest, run_sync
 from interpstack.turns import Turn
-from interpstack.workers import run_guest, run_sync
 
 __all__ = ["InterpreterStack"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from interpstack.arguments import expect
-from interpstack.outcome import CellContext
+from interpstack.cells.outcome import CellContext
 
 __all__ = ["HostTool", "Turn"]
 

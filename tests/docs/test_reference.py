@@ -118,7 +118,7 @@ def test_contributing_page_has_every_tox_env() -> None:
 
 
 def test_result_page_has_every_error_the_core_makes() -> None:
-    driver = (ROOT / "src" / "interpstack" / "driver.py").read_text("utf-8")
+    driver = (ROOT / "src" / "interpstack" / "cells" / "loop.py").read_text("utf-8")
     engine = (ROOT / "plugins" / "interpstack_quickjs" / "execution.py").read_text("utf-8")
     made = set(re.findall(r'GuestError\(\s*"(\w+)"', driver + engine))
     made |= set(re.findall(r'_give_up\(\s*"(\w+)"', driver))

@@ -145,8 +145,8 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "violation"),
     [
-        ("driver.py", "import click", "imports click"),
-        ("driver.py", "def f():\n    import wasmtime", "imports wasmtime"),
+        ("cells/loop.py", "import click", "imports click"),
+        ("cells/loop.py", "def f():\n    import wasmtime", "imports wasmtime"),
         ("render.py", "from interpstack_quickjs.engine import X", "imports interpstack_quickjs"),
         ("render.py", "from interpstack.cli import main", "imports interpstack.cli"),
         ("guests/__init__.py", "import_module('rich')", "imports rich"),
@@ -170,12 +170,12 @@ def test_the_core_guard_notices(broken: Any, name: str, line: str, violation: st
     [
         (
             "console",
-            "from interpstack.driver import run_cell",
-            "interpstack.driver, which is private",
+            "from interpstack.cells.loop import run_cell",
+            "interpstack.cells.loop, which is private",
         ),
         ("console", "import interpstack.values", "interpstack.values, which is private"),
         ("console", "from interpstack import run_cell", "run_cell, not in interpstack.__all__"),
-        ("console", "import interpstack\nX = interpstack.driver", "uses driver, not in"),
+        ("console", "import interpstack\nX = interpstack.cells", "uses cells, not in"),
         ("ptc", "def f():\n    from interpstack_quickjs import engine", "another plugin"),
         ("ptc", "import_module('interpstack_console')", "another plugin"),
         (

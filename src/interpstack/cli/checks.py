@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from interpstack.cells.outcome import Outcome
 from interpstack.cli.survey import Survey, survey
 from interpstack.engine import Capability, Engine
 from interpstack.errors import install_command
@@ -21,7 +22,6 @@ from interpstack.guests.javascript.addresses import (
     is_narrow,
 )
 from interpstack.limits import Limits
-from interpstack.outcome import Outcome
 from interpstack.stack import InterpreterStack
 
 __all__ = ["Check", "all_checks"]

@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 
 import attrs
 
+from interpstack.cells.outcome import Outcome
 from interpstack.cli.printing import encodable, output
 from interpstack.engine import Cell
-from interpstack.outcome import Outcome
 from interpstack.sessions import Session
 
 __all__ = ["eval_live", "interruptible"]

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 import click
 
+from interpstack.cells.outcome import Outcome
 from interpstack.engine import GuestError
-from interpstack.outcome import Outcome
 
 __all__ = [
     "Problem",

@@ -11,6 +11,7 @@ from typing import Final
 import attrs
 
 from interpstack.bridges import Bridge
+from interpstack.cells.outcome import Outcome
 from interpstack.cli import languages
 from interpstack.cli.live import eval_live
 from interpstack.cli.names import guest_name
@@ -19,11 +20,10 @@ from interpstack.cli.printing import show_outcome, show_remarks, write
 from interpstack.cli.sources import read_file
 from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError, InterpstackError
-from interpstack.outcome import Outcome
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
+from interpstack.threads import run_sync
 from interpstack.turns import HostTool, first_paragraph
-from interpstack.workers import run_sync
 
 __all__ = ["COMMAND", "Shell"]
 

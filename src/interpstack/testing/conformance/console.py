@@ -10,7 +10,7 @@ from interpstack.limits import Limits
 from interpstack.sessions import Session
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import PATIENCE, EngineKit, hanging
-from interpstack.workers import run_sync
+from interpstack.threads import run_sync
 
 __all__ = ["ConsoleTests"]
 

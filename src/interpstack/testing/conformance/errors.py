@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpstack.requests import GuestException
+from interpstack.cells.requests import GuestException
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Final
 import pytest
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.cells.outcome import Outcome
 from interpstack.engine import Cell, Engine, Execution, Progress, Realm
 from interpstack.limits import Limits
-from interpstack.outcome import Outcome
 from interpstack.plugins import installed
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack

@@ -18,8 +18,8 @@ from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.testing.conformance import rules
 from interpstack.testing.fake import FakeEngine
+from interpstack.threads import run_sync
 from interpstack.turns import Turn
-from interpstack.workers import run_sync
 
 __all__ = ["PersistenceConformance"]
 

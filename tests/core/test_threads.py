@@ -11,7 +11,7 @@ import pytest
 
 from interpstack import Bridge
 from interpstack.slots import Slots
-from interpstack.workers import call_blocking, run_guest, run_sync
+from interpstack.threads import call_blocking, run_guest, run_sync
 
 _WHO: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 

@@ -17,7 +17,7 @@ import attrs
 import pytest
 
 from interpstack import UNDEFINED, ErrorValue, MapValue, UnsupportedValue
-from interpstack.answers import answer_text
+from interpstack.cells.answers import answer_text
 from interpstack.encoding import TooLarge
 
 _MOST = 2**24

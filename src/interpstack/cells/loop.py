@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
-from interpstack.clock import CellClock
+from interpstack.cells.clock import CellClock
+from interpstack.cells.outcome import CellContext, Outcome, Usage
+from interpstack.cells.requests import Requests
 from interpstack.engine import (
     Call,
     Cell,
@@ -36,10 +38,8 @@ from interpstack.flights import Flights
 from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
-from interpstack.outcome import CellContext, Outcome, Usage
-from interpstack.requests import Requests
+from interpstack.threads import run_guest, to_end
 from interpstack.values import check
-from interpstack.workers import run_guest, to_end
 
 if TYPE_CHECKING:
     from interpstack.metering import Meter

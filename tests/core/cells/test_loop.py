@@ -18,9 +18,9 @@ from interpstack import (
     Limits,
     Progress,
     bridge,
-    driver,
     requests,
 )
+from interpstack.cells import loop
 from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeRealm
 
@@ -244,7 +244,7 @@ async def test_a_guest_that_gets_no_cpu_time_ends_with_the_wall_time() -> None:
 async def test_a_call_whose_handler_hangs_ends_with_the_wall_time(
     make_session: MakeSession, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "_DELIVERY_SECONDS", 0.1)
+    monkeypatch.setattr(loop, "_DELIVERY_SECONDS", 0.1)
 
     async def hang() -> None:
         await asyncio.sleep(60)

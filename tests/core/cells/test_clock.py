@@ -1,10 +1,10 @@
-"""Tests of interpstack.clock."""
+"""Tests of interpstack.cells.clock."""
 
 from __future__ import annotations
 
 from interpstack import Budget, Limits
 from interpstack.accounts import Account
-from interpstack.clock import CellClock
+from interpstack.cells.clock import CellClock
 from interpstack.metering import Meter
 
 

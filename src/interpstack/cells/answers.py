@@ -21,8 +21,8 @@ from uuid import UUID
 import attrs
 
 from interpstack.encoding import TooLarge, encode
+from interpstack.threads import call_blocking, outlasted
 from interpstack.values import UNDEFINED, ErrorValue, MapValue, SetValue
-from interpstack.workers import call_blocking, outlasted
 
 __all__ = ["answer_text"]
 

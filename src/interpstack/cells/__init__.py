@@ -1,0 +1,1 @@
+"""One cell, from its start to its outcome."""
