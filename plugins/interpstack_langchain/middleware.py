@@ -27,23 +27,23 @@ from interpstack import (
     call_blocking,
     run_sync,
 )
-from interpstack_langchain.approvals import Approvals
-from interpstack_langchain.channels import Channels
-from interpstack_langchain.evals import Evals
-from interpstack_langchain.evaluation import EvalTool
-from interpstack_langchain.finishing import FINISH_SECONDS
-from interpstack_langchain.inner import EvalCall, running_eval
-from interpstack_langchain.ledgers import Ledgers
-from interpstack_langchain.offers import Offers
+from interpstack_langchain.durability.ledgers import Ledgers
+from interpstack_langchain.durability.spending import CostOf, Spending
+from interpstack_langchain.evals.eval_queue import CallOrder
+from interpstack_langchain.evals.eval_runner import Evals
+from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options, PTCOption
-from interpstack_langchain.order import CallOrder
-from interpstack_langchain.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.prompt import tool_description
-from interpstack_langchain.skills import BackendSkills
-from interpstack_langchain.spending import CostOf, Spending
 from interpstack_langchain.stacks import StackArguments
-from interpstack_langchain.state import InterpreterState, Sessions, new_turn
-from interpstack_langchain.tool_names import ToolNames
+from interpstack_langchain.state.channels import Channels
+from interpstack_langchain.state.live_sessions import InterpreterState, Sessions, new_turn
+from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
+from interpstack_langchain.tools.approvals import Approvals
+from interpstack_langchain.tools.backend_skills import BackendSkills
+from interpstack_langchain.tools.finishing import FINISH_SECONDS
+from interpstack_langchain.tools.offer_builder import Offers
+from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
+from interpstack_langchain.tools.tool_names import ToolNames
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 

@@ -35,7 +35,7 @@ from interpstack_langchain.replay_ledger import (
     Rerun,
 )
 from interpstack_langchain.replay_timeline import Timeline
-from interpstack_langchain.tool_errors import shown
+from interpstack_langchain.tools.tool_errors import shown
 
 __all__ = ["Replay", "Replayer"]
 

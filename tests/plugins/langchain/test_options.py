@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
-from interpstack_langchain.evaluation import EvalTool
+from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import interpreter_section, tool_description
 

@@ -1,0 +1,227 @@
+"""Budgets of an agent's turns, and what its models report that they used.
+
+Each turn has an account, on which its evals draw. Tokens and cost are noted by a callback handler:
+it is among the callbacks of the agent's own model, and of everything that code calls. A model that
+code calls, such as a subagent's, is not called once more when nothing is left of either.
+
+What was drawn is told in the graph's state after each eval and each model call, and in the ledgers
+of evals in between, so that it counts when another process goes on with the turn.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+from uuid import UUID
+
+import attrs
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.runnables.config import var_child_runnable_config
+
+from interpstack import Account, Budget, ConfigurationError
+from interpstack_langchain.durability.spending_records import Recorded
+from interpstack_langchain.state.live_sessions import drawn_of, turn_of
+from interpstack_langchain.tools.tool_calls import running_eval
+
+__all__ = ["CostOf", "Spending"]
+
+CostOf = Callable[[AIMessage], float]
+#: Turns that are remembered at once.
+_MAX_TURNS: Final = 4096
+
+
+@attrs.define(eq=False)
+class Spending:
+    """The accounts of one middleware.
+
+    Attributes:
+        budget: Of each turn.
+        cost_of: The cost of a message, where models do not report it.
+    """
+
+    budget: Budget
+    cost_of: CostOf | None = None
+    _accounts: OrderedDict[str, Account] = attrs.field(factory=OrderedDict, init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    @classmethod
+    def of(cls, budget: Any, cost_of: Any) -> Spending | None:
+        """`None` without a budget.
+
+        Raises:
+            TypeError: An argument is of a wrong type.
+            ConfigurationError: There is a function for the cost, but no budget for it.
+        """
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget takes a Budget or None; got {budget!r}")
+        if cost_of is not None and not callable(cost_of):
+            raise TypeError(f"cost_of takes a function of an AIMessage; got {cost_of!r}")
+        if budget is None and cost_of is not None:
+            raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
+        return None if budget is None else cls(budget, cost_of)
+
+    def account(self, turn: str, state: Mapping[str, Any]) -> Account:
+        """The account of a turn; its parent is what the code drew on that began the turn.
+
+        Args:
+            turn: Identifies it.
+            state: Of the graph; what another process told there counts.
+        """
+        with self._lock:  # evals of one message may be in threads of their own
+            account = self._accounts.get(turn)
+            if account is None:
+                account = Account(self.budget, Account.current(), "this turn")
+                self._accounts[turn] = account
+                while len(self._accounts) > _MAX_TURNS:
+                    self._accounts.popitem(last=False)
+            account.restore(drawn_of(state))
+            return account
+
+    def told(self, turn: str, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The update of the graph's state that tells what was drawn in a turn so far."""
+        drawn = self.account(turn, state).drawn()
+        return {"interpreter_drawn": {"turn": turn_of(state), "drawn": drawn}}
+
+    def end(self, turn: str) -> None:
+        """Forget the account of a turn."""
+        self._accounts.pop(turn, None)
+
+    @contextmanager
+    def eval(self, turn: str, state: Mapping[str, Any]) -> Iterator[Reports]:
+        """Let an eval draw on the account of its turn; what notes the usage of its calls."""
+        account = self.account(turn, state)
+        with account.use():
+            yield Reports(account, self.cost_of, stops=account)
+
+    @contextmanager
+    def model_call(self, turn: str, state: Mapping[str, Any]) -> Iterator[None]:
+        """Note what the agent's own model uses in the block.
+
+        It is stopped by no budget but that of the code which dispatched the agent.
+        """
+        config, account = var_child_runnable_config.get() or {}, self.account(turn, state)
+        stops = None if running_eval.get(None) is None else account.parent
+        reports = Reports(account, self.cost_of, stops)
+        with account.use():
+            callbacks = reports.among(config.get("callbacks"))
+            token = var_child_runnable_config.set({**config, "callbacks": callbacks})
+            try:
+                yield
+            finally:
+                var_child_runnable_config.reset(token)
+
+
+class Reports(BaseCallbackHandler):
+    """Draws what models report on the account of the code that calls them.
+
+    Args:
+        account: Where a model is called outside all of them.
+        cost_of: The cost of a message, where models do not report it.
+        stops: The account without whose tokens and cost no model is called; `None` for none.
+    """
+
+    run_inline = True  # in the context of the call, which says whose it is
+    raise_error = True  # a cost that cannot be counted would be no limit
+    ignore_chain = ignore_agent = ignore_retriever = True
+
+    def __init__(self, account: Account, cost_of: CostOf | None, stops: Account | None) -> None:
+        self.account = account
+        self.cost_of = cost_of
+        self.stops = stops
+        self._calls: dict[UUID, Account | None] = {}  # `None` for those that have ended
+        # Where nothing stops it, no code is around that has a ledger.
+        recorded = [] if stops is None else [Recorded(self._begin, self._end)]
+        self._both: list[BaseCallbackHandler] = [*recorded, self]
+
+    def among(self, callbacks: Callbacks) -> Callbacks:
+        """Callbacks with this handler; it takes the place of that of an outer eval.
+
+        What it draws is drawn on the accounts of outer evals, too, so theirs must not do it again.
+        """
+        if not isinstance(callbacks, BaseCallbackManager):
+            return [*self._kept(callbacks or []), *self._both]
+        manager = callbacks.copy()
+        # Last: LangChain awaits the handlers in order, and forgets those behind one that raises.
+        manager.handlers = [*self._kept(manager.handlers), *self._both]
+        manager.inheritable_handlers = [*self._kept(manager.inheritable_handlers), *self._both]
+        return manager
+
+    def _kept(self, handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
+        for handler in handlers:
+            if isinstance(handler, Reports):
+                self.cost_of = self.cost_of or handler.cost_of
+        return [one for one in handlers if not isinstance(one, (Reports, Recorded))]
+
+    def on_chat_model_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._admit(run_id)
+
+    def on_llm_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._admit(run_id)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        self._end(response, run_id=run_id)
+
+    def on_llm_error(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
+        self._end(None, run_id=run_id)
+
+    def _admit(self, run_id: UUID) -> None:
+        """Begin a model's call, unless what code may use is used up.
+
+        Raises:
+            BudgetExceeded: It is; out of a subagent, it is what the code catches.
+        """
+        account = self.stops
+        for kind in () if account is None else ("tokens", "cost"):
+            if account is not None and account.left(kind) == 0:
+                self._end(None, run_id=run_id)
+                raise account.exceeded(kind)
+        self._begin(run_id)
+
+    def _begin(self, run_id: UUID) -> None:
+        """Note that a call begins, once."""
+        if run_id not in self._calls:
+            account = Account.current() or self.account
+            self._calls[run_id] = account
+            account.expect(+1)
+
+    def _end(self, response: LLMResult | None, *, run_id: UUID) -> None:
+        """Draw what a call used, once; `None` as response for one that was not answered."""
+        begun, account = run_id in self._calls, self._calls.get(run_id)
+        self._calls[run_id] = None
+        if begun and account is None:
+            return
+        if account is None:  # it began where nobody could note it
+            account = Account.current() or self.account
+        else:
+            account.expect(-1)
+        for generations in () if response is None else response.generations:
+            for generation in generations:
+                message = generation.message if isinstance(generation, ChatGeneration) else None
+                if isinstance(message, AIMessage):
+                    account.spend({"tokens": _tokens(message)}, calls=1)
+                    account.spend({"cost": self._cost(message)}, calls=1)
+
+    def _cost(self, message: AIMessage) -> float:
+        if self.cost_of is not None:
+            return self.cost_of(message)
+        metadata: Mapping[str, Any] = message.response_metadata or {}
+        usage = metadata.get("token_usage")
+        found = metadata.get("cost", usage.get("cost") if isinstance(usage, Mapping) else None)
+        return _number(found)
+
+
+def _tokens(message: AIMessage) -> float:
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    parts = _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+    return max(parts, _number(usage.get("total_tokens")))
+
+
+def _number(value: Any) -> float:
+    """A number that a provider reports; 0 for what is none."""
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if fits and 0 <= value < float("inf") else 0

@@ -1,0 +1,1 @@
+"""Evals: from the model's code to the message that answers it."""

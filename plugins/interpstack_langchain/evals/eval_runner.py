@@ -1,0 +1,194 @@
+"""Runs evals: from the model's code to the message that answers it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+from langchain_core.messages import ToolMessage
+
+from interpstack import (
+    Cell,
+    GuestError,
+    InterpreterStack,
+    InterpstackError,
+    Outcome,
+    Persistence,
+    Turn,
+    UnreadableLedger,
+    call_blocking,
+    render,
+)
+from interpstack_langchain.durability.ledgers import Ledgers
+from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.evals.call_names import unique_names
+from interpstack_langchain.evals.eval_queue import CallOrder, Place
+from interpstack_langchain.options import Options
+from interpstack_langchain.state.channels import Channels
+from interpstack_langchain.state.live_sessions import Sessions, turn_of, with_writes
+from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
+from interpstack_langchain.state.state_updates import commit, pairs
+from interpstack_langchain.tools.offer_builder import Offers
+from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
+from interpstack_langchain.tools.tool_errors import shown
+
+__all__ = ["Evals"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Evals:
+    """The evals of one middleware.
+
+    Attributes:
+        options: Of the middleware.
+        stack: Where sessions come from.
+        mode: How long variables live.
+        sessions: Of the conversations.
+        ledgers: Where evals are recorded.
+        order: Of the evals of one message.
+        offers: What code may call.
+        channels: Names of the interpreter's channels.
+        spending: The budgets of turns, if there are any.
+    """
+
+    options: Options
+    stack: InterpreterStack
+    mode: Persistence
+    sessions: Sessions
+    ledgers: Ledgers
+    order: CallOrder
+    offers: Offers
+    channels: Channels
+    spending: Spending | None
+
+    async def run(self, code: str, running: EvalCall) -> ToolMessage:
+        """Run an eval to its end.
+
+        Raises:
+            Exception: What a tool raised, where that leaves the eval.
+            GraphBubbleUp: The eval waits for somebody.
+        """
+        running_eval.set(running)
+        state, done = await self._state(running)
+        if self.spending is None:
+            return self._answer(*await self._run(code, running, state, done), running)
+        turn = turn_key(state, running.graph)
+        with self.spending.eval(turn, state) as reports:
+            running.callbacks = reports.among(running.callbacks)
+            outcome, update = await self._run(code, running, state, done)
+        return self._answer(outcome, {**update, **self.spending.told(turn, state)}, running)
+
+    async def _state(self, running: EvalCall) -> tuple[Mapping[str, Any], list[str]]:
+        """The state that an eval starts from, and the names of evals before it that ended."""
+        state, done = self.channels.view(as_mapping(running.request.state)), list[str]()
+        if running.store is not None:
+            writes = self.channels.known(await running.store.step_writes())
+            state, ended = with_writes(state, writes)
+            done = unique_names(ended)  # of two calls with one id, the first runs first
+        if running.outer is not None:  # what its code called before is not in the graph yet
+            commands = [command for _, command in running.outer.commands]
+            writes = [pair for command in commands for pair in pairs(command.update)]
+            state, _ = with_writes(state, self.channels.known(writes))
+        return state, done
+
+    async def _run(
+        self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
+    ) -> tuple[Outcome, dict[str, Any]]:
+        request = running.request
+        offered = self.sessions.offered(owner_of(state, running.graph))
+        turn = self.offers.turn(request.runtime.tools if offered is None else offered)
+        if running.store is not None:
+            bridges = self.stack.bridge_set(turn)
+            seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
+            running.store.offered = {bridge.name: bridge.listed for bridge in seen}
+        update: dict[str, Any] = {}
+        try:
+            if self.mode.scope == "call":
+                async with self.ledgers.alone(running.store), self.stack.session() as session:
+                    session.bind(turn)
+                    outcome = await session.eval(Cell(source=code))
+            else:
+                outer = running.outer
+                place = await self.order.wait(request, done)
+                if outer is not None:
+                    place = Place(f"inside:{id(outer)}", first=False)
+                outcome, update = await self._in_turn(code, turn, state, place, running)
+        except UnreadableLedger:
+            raise  # what waits must not be answered
+        except InterpstackError as error:
+            outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
+        await running.leave(outcome)
+        return outcome, update
+
+    async def _in_turn(
+        self,
+        code: str,
+        turn: Turn,
+        state: Mapping[str, Any],
+        place: Place | None,
+        running: EvalCall,
+    ) -> tuple[Outcome, dict[str, Any]]:
+        owner = owner_of(state, running.graph)
+        # Where evals are durable, those of a turn may be spread over processes.
+        keeps = self.mode.stores or running.store is not None
+        tools = {tool.name for tool in running.request.runtime.tools}
+        foreign = self.channels.foreign(state, tools)
+        async with (
+            self.sessions.enter(owner, state, place, turn, keeps, foreign) as known,
+            known.session as session,
+        ):
+            if not keeps or known.detached:
+                return await session.eval(Cell(source=code)), {}
+            outcome, kept = await session.eval_with_state(
+                Cell(source=code), wants_values=self.mode.wants_values
+            )
+            if running.failure(outcome) is not None:
+                known.spoiled = True  # it may run again, from the state before it
+                return outcome, {}
+            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
+                known.spoiled = True
+                return _undone(outcome), {}
+            sequence = known.sequence + 1
+            # It compresses and signs, for some milliseconds or more.
+            dump = partial(self.mode.dump, kept, owner, sequence, known.records or ())
+            record, notice = await call_blocking(dump)
+            record = {**record, "id": secrets.token_hex(8)}
+            if not self.mode.stores:
+                record["turn"] = turn_of(state)
+            known.advance(record, place)
+            if notice and not known.warned:
+                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+            known.warned = bool(notice)
+        mark = f"{turn_of(state)}:{sequence}"
+        return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
+
+    def _answer(
+        self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall
+    ) -> ToolMessage:
+        options = self.options
+        message = ToolMessage(
+            content=render(
+                shown(outcome),
+                result_chars=options.max_result_chars,
+                console_chars=options.console_limit,
+            ),
+            tool_call_id=running.id,
+            name=options.tool_name,
+            status="success" if outcome.ok else "error",
+        )
+        commit(message, self.channels.named(update), running)
+        return message
+
+
+def _undone(outcome: Outcome) -> Outcome:
+    """An outcome that tells what became of the variables when the engine broke."""
+    error = outcome.error
+    if error is None or error.name != "EngineFailure":
+        notice = "Variables are as they were before this call."
+        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
+    cause = error.message.partition(";")[0]
+    message = f"{cause}; variables are as they were before this call"
+    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))

@@ -1,0 +1,99 @@
+"""The tool that takes the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from copy import deepcopy
+from typing import Any, Final
+
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, PrivateAttr, create_model
+
+from interpstack import run_sync
+from interpstack_langchain.prompt import code_description
+from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
+
+__all__ = ["EvalSchema", "EvalTool", "PythonEvalSchema"]
+
+
+#: Where traces look for the language of a tool's code.
+_LANGUAGE_KEY: Final = "ls_code_input_language"
+
+
+class EvalSchema(BaseModel):
+    """Input of the eval tool."""
+
+    code: str = Field(description=code_description("javascript"))
+
+
+class PythonEvalSchema(EvalSchema):
+    """Input of the eval tool of an engine that runs Python."""
+
+    code: str = Field(description=code_description("python"))
+
+
+class EvalTool(BaseTool):
+    """Runs the model's code; made by `CodeInterpreterMiddleware`."""
+
+    args_schema: type[BaseModel] = EvalSchema
+    _evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]] = PrivateAttr()
+
+    @classmethod
+    def make(
+        cls,
+        name: str,
+        description: str,
+        evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
+        language: str,
+    ) -> EvalTool:
+        tool = cls(
+            name=name,
+            description=description,
+            args_schema=_schema(language),
+            metadata={_LANGUAGE_KEY: language},
+        )
+        tool._evaluate = evaluate
+        return tool
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EvalTool:
+        """A copy that runs code in the same interpreter: agents are told of tools in copies."""
+        copied = self.model_copy()
+        copied.metadata, copied.tags = deepcopy(self.metadata), deepcopy(self.tags)
+        return copied
+
+    def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
+        running = self._running()
+        running.callbacks = run_manager.get_child() if run_manager else None
+        return run_sync(self._evaluate(code, running))
+
+    async def _arun(
+        self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
+    ) -> Any:
+        running = self._running()
+        running.callbacks = run_manager.get_child() if run_manager else None
+        return await self._evaluate(code, running)
+
+    def _running(self) -> EvalCall:
+        running = running_eval.get(None)
+        if running is None:
+            raise RuntimeError(
+                f"{self.name} runs inside an agent: pass its CodeInterpreterMiddleware to "
+                "create_agent(middleware=[…]) instead of passing the tool alone"
+            )
+        if running.request.tool_call["name"] != self.name:
+            raise RuntimeError(
+                f"{self.name} cannot be called from code of {running.request.tool_call['name']}, "
+                "whose middleware stands behind its own; exchange the two middlewares"
+            )
+        return running
+
+
+def _schema(language: str) -> type[BaseModel]:
+    """The tool's input, with the engine's language in its description."""
+    if language == "python":
+        return PythonEvalSchema
+    if language == "javascript":
+        return EvalSchema
+    code: Any = (str, Field(description=code_description(language)))
+    return create_model("EvalSchema", __base__=EvalSchema, code=code)

@@ -1,0 +1,1 @@
+"""Every use of what LangGraph does not promise to keep."""

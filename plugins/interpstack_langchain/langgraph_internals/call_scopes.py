@@ -1,0 +1,262 @@
+"""Scopes of interrupts and subgraphs inside one tool call.
+
+LangGraph numbers the interrupts and the subgraphs of a task in the order in which they are made.
+The calls of one eval run side by side, and after a pause only some of them run again, so each
+gets a scope of its own: a namespace, a count of interrupts, and its answers.
+
+The module `test_call_scopes` in the tests has one test for each internal that is used, and says
+what breaks if LangGraph changes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final
+
+import attrs
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph._internal._constants import (
+    CONFIG_KEY_CHECKPOINT_MAP,
+    CONFIG_KEY_CHECKPOINT_NS,
+    CONFIG_KEY_CHECKPOINTER,
+    CONFIG_KEY_DURABILITY,
+    CONFIG_KEY_RESUME_MAP,
+    CONFIG_KEY_RESUMING,
+    CONFIG_KEY_SCRATCHPAD,
+    CONFIG_KEY_SEND,
+    NS_SEP,
+    NULL_TASK_ID,
+    RESUME,
+    TASKS,
+)
+from langgraph._internal._scratchpad import PregelScratchpad
+from langgraph.types import Interrupt
+
+__all__ = [
+    "Checkpoint",
+    "Scope",
+    "answers_given",
+    "checkpoint_key",
+    "entered",
+    "pending_calls",
+    "scope",
+    "sender",
+    "take_plain_answer",
+    "writes_at_start",
+]
+
+
+#: The scope of an inner call; a node of this name would have the id of its task for the number.
+_CALL: Final = re.compile(r"call:\d+")
+
+
+@attrs.frozen
+class Checkpoint:
+    """Where the writes of the running step are kept.
+
+    Attributes:
+        saver: The graph's checkpointer.
+        config: Identifies the checkpoint the step started from.
+        root: Identifies that of the outermost graph, which holds the answer of a resume.
+        task: Namespace of the running task.
+        resuming: Whether the run goes on from a stored checkpoint, so that writes may be there.
+        stored_at_exit: Whether LangGraph stores it only when the run ends or pauses.
+    """
+
+    saver: Any
+    config: RunnableConfig
+    root: RunnableConfig
+    task: str
+    resuming: bool
+    stored_at_exit: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Checkpoint | None:
+        """That of a task's configuration; `None` where nothing is kept."""
+        conf = config.get("configurable", {})
+        saver, thread = conf.get(CONFIG_KEY_CHECKPOINTER), conf.get("thread_id")
+        ids = conf.get(CONFIG_KEY_CHECKPOINT_MAP, {})
+        task = str(conf.get(CONFIG_KEY_CHECKPOINT_NS, ""))
+        graph = _graph_of(task)
+        if saver is None or isinstance(saver, bool) or thread is None or graph not in ids:
+            return None
+
+        def at(namespace: str) -> RunnableConfig:
+            return {
+                "configurable": {
+                    "thread_id": str(thread),
+                    "checkpoint_ns": namespace,
+                    "checkpoint_id": ids[namespace],
+                }
+            }
+
+        root = at("") if "" in ids else at(graph)
+        resuming = bool(conf.get(CONFIG_KEY_RESUMING))
+        at_exit = conf.get(CONFIG_KEY_DURABILITY) == "exit"
+        return cls(saver, at(graph), root, task, resuming, at_exit)
+
+    def writes(self, found: Any) -> list[tuple[str, str, Any]]:
+        """The writes of a checkpoint as its saver returned it, in order."""
+        return [] if found is None else list(found.pending_writes or [])
+
+    def within(self, inner: Scope) -> RunnableConfig:
+        """Identifies the newest checkpoint of a subgraph that runs in a scope."""
+        thread = self.config["configurable"]["thread_id"]
+        namespace = inner.configurable[CONFIG_KEY_CHECKPOINT_NS]
+        return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace}}
+
+    def has_answers(self, found: Any) -> bool:
+        """Whether tasks of a checkpoint have taken answers, and asked again."""
+        return any(channel == RESUME for _, channel, _ in self.writes(found))
+
+    @staticmethod
+    def answered() -> tuple[list[tuple[str, Any]], str]:
+        """The write, and its task, that takes the place of a plain answer which was used.
+
+        Such an answer stays in the checkpoint and would be taken for the next question, too.
+        """
+        return [(RESUME, None)], NULL_TASK_ID
+
+
+def _graph_of(task: str) -> str:
+    """The namespace of the graph that a task stands in, whatever scopes it is called from."""
+    graph, _, name = task.rpartition(NS_SEP)
+    while _CALL.fullmatch(name):  # code of another eval runs the task's tool
+        task = graph
+        graph, _, name = task.rpartition(NS_SEP)
+    return graph
+
+
+def checkpoint_key(config: RunnableConfig) -> str:
+    """Identifies a checkpoint among all checkpoints."""
+    conf = config["configurable"]
+    return "|".join((conf["thread_id"], conf["checkpoint_ns"], conf["checkpoint_id"]))
+
+
+def pending_calls(checkpoint: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls that the step after a checkpoint makes, as the model wrote them."""
+    sends = checkpoint["channel_values"].get(TASKS) or ()
+    given = [call for send in sends if isinstance(send.arg, list) for call in send.arg]
+    return [call for call in given if isinstance(call, dict) and "args" in call]
+
+
+@attrs.define(eq=False)
+class Scope:
+    """One scope.
+
+    Attributes:
+        name: Unique in its task, the same in every run of it.
+        answers: What its interrupts were answered so far, in order.
+        configurable: To be merged into the configuration of what runs in it.
+    """
+
+    name: str
+    answers: list[Any]
+    configurable: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Of its next interrupt."""
+        return _id(self.configurable[CONFIG_KEY_CHECKPOINT_NS], len(self.answers))
+
+
+def scope(
+    config: Mapping[str, Any],
+    name: str,
+    answers: list[Any],
+    given: Mapping[str, Any] = {},
+    send: Callable[[Any], None] | None = None,
+) -> Scope:
+    """A scope in a task.
+
+    Args:
+        config: The task's configuration.
+        name: Unique in the task, the same in every run of it.
+        answers: What the scope's interrupts were answered in earlier runs.
+        given: Answers of this resume to interrupts of the scope, by their ids.
+        send: What `sender` made for the task, where it has many scopes.
+    """
+    conf = config.get("configurable", {})
+    outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
+    namespace = f"{conf[CONFIG_KEY_CHECKPOINT_NS]}{NS_SEP}{name}"
+    answers = list(answers)
+    if given and (ours := _id(namespace, len(answers))) in given:  # an id takes long to make
+        answers.append(given[ours])
+    configurable = {
+        CONFIG_KEY_CHECKPOINT_NS: namespace,
+        CONFIG_KEY_RESUME_MAP: dict(given),
+        CONFIG_KEY_SEND: send or sender(config),
+        CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
+            step=outer.step,
+            stop=outer.stop,
+            call_counter=_counter(),
+            interrupt_counter=_counter(),
+            get_null_resume=_no_plain_answer,
+            resume=answers,
+            subgraph_counter=_counter(),
+        ),
+    }
+    return Scope(name, answers, configurable)
+
+
+@contextmanager
+def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
+    """Run the block in a scope of the task whose configuration is `config`."""
+    merged = {**config, "configurable": {**config.get("configurable", {}), **inner.configurable}}
+    token = var_child_runnable_config.set(merged)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def take_plain_answer(config: Mapping[str, Any]) -> Any:
+    """The answer of this resume that names no interrupt, for nobody else to take; or `None`."""
+    return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(True)
+
+
+def writes_at_start(config: Mapping[str, Any]) -> list[tuple[str, str, Any]] | None:
+    """The writes of a task's checkpoint that were there when the graph's run began.
+
+    A plain answer is meant for what these ask. `None` where LangGraph does not keep them.
+    """
+    asks = config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume
+    names = getattr(getattr(asks, "__code__", None), "co_freevars", ())
+    kept = dict(zip(names, getattr(asks, "__closure__", None) or (), strict=False))
+    return list(kept["pending_writes"].cell_contents) if "pending_writes" in kept else None
+
+
+def answers_given(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers of this resume, by the interrupts' ids."""
+    return dict(config.get("configurable", {}).get(CONFIG_KEY_RESUME_MAP) or {})
+
+
+def _id(namespace: str, answered: int) -> str:
+    """The id that LangGraph gives to an interrupt in a namespace with so many answers."""
+    where = f"{namespace}{NS_SEP}{answered}" if answered else namespace
+    return Interrupt.from_ns(None, where).id
+
+
+def _no_plain_answer(consume: bool = False) -> Any:
+    """An answer that names no interrupt was given to the eval, which knows whose it is."""
+    return None
+
+
+def _counter() -> Callable[[], int]:
+    return count().__next__
+
+
+def sender(config: Mapping[str, Any]) -> Callable[[Any], None]:
+    """What takes the writes of a task's scopes: all but answers, which are kept per scope."""
+    send = config["configurable"][CONFIG_KEY_SEND]
+
+    def send_rest(writes: Any) -> None:
+        rest = [write for write in writes if write[0] != RESUME]
+        if rest:
+            send(rest)
+
+    return send_rest

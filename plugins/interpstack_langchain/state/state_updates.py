@@ -1,0 +1,93 @@
+"""State updates that leave an eval: its own, and those of the tools its code called."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langgraph.types import Command, Send
+
+from interpstack_langchain.langgraph_internals.task_writes import Reducer, TaskWrites
+from interpstack_langchain.tools.tool_calls import EvalCall
+
+__all__ = ["commit", "joined_updates", "pairs"]
+
+
+def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> None:
+    """Have the updates of an eval applied in the step of its message.
+
+    An eval that code of another eval called hands them to that one, which records them. Only what
+    no write of this task can say leaves beside the message, in `EvalCall.leaving`: commands for
+    another graph.
+
+    Args:
+        message: The eval's answer; it gets an id if more messages follow it.
+        own: The eval's own update.
+        running: The eval; its commands are those of the tools, in the order in which they ended.
+    """
+    writes = TaskWrites.of(running.request.runtime.config or {})
+    reduce = {} if writes is None else writes.reducers()
+    mine = [command for _, command in running.commands if command.graph is None]
+    others = [command for _, command in running.commands if command.graph is not None]
+    update = joined_updates(mine, own, reduce)
+    goto = [target for command in mine for target in _targets(command)]
+    if running.inside is not None:
+        running.inside.commands += [Command(update=update, goto=tuple(goto)), *others]
+        return
+    running.leaving += others
+    if writes is None:
+        return
+    added = update.pop("messages", [])
+    if added and _replaces(reduce.get("messages"), message):
+        # They have to stand behind the answer, which the tool node writes later: under the id that
+        # it has here, so in this place.
+        message.id = message.id or f"eval-{secrets.token_hex(8)}"
+        update["messages"] = [message, *added]
+    elif added:
+        running.leaving.append(Command(update={"messages": added}))
+    writes.write(Command(update=update, goto=tuple(goto)))
+
+
+def joined_updates(
+    commands: Iterable[Command[Any]], own: Mapping[str, Any], reduce: Mapping[str, Reducer]
+) -> dict[str, Any]:
+    """One update with the effect of several, as a task may write a key only once.
+
+    Where two of them write the same key, its reducer joins them, as it would have joined them in
+    the state; without a reducer the later one counts.
+
+    Args:
+        commands: For the running graph, in order.
+        own: The last of all updates.
+        reduce: Reducers of the graph's channels, by key.
+    """
+    update: dict[str, Any] = {}
+    for command in commands:
+        for key, value in pairs(command.update):
+            if key == "messages":
+                added = value if isinstance(value, list) else [value]
+                update[key] = [*update.get(key, []), *added]
+            elif key in update and key in reduce:
+                update[key] = reduce[key](update[key], value)
+            else:
+                update[key] = value
+    return {**update, **own}
+
+
+def pairs(update: Any) -> list[tuple[str, Any]]:
+    """A command's update as key and value; one from a ledger may have lists for pairs."""
+    if update is None:
+        return []
+    return list(update.items()) if isinstance(update, Mapping) else list(update)
+
+
+def _targets(command: Command[Any]) -> list[Any]:
+    return [command.goto] if isinstance(command.goto, (str, Send)) else list(command.goto)
+
+
+def _replaces(reduce: Reducer | None, message: ToolMessage) -> bool:
+    """Whether a message that is written again takes the place of the one with its id."""
+    probe = message.model_copy(update={"id": "probe"})
+    return reduce is not None and len(reduce([probe], [probe])) == 1

@@ -1,0 +1,333 @@
+"""Approvals of calls from code, as `HumanInTheLoopMiddleware` asks for those of the model.
+
+That middleware itself says which calls need one, what is shown, and what a decision means: it
+is given each call as if the model had made it. So its configuration, its payloads and its
+decisions are accepted as they are, whatever its version knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final, Protocol
+
+import attrs
+from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
+from langchain_core.messages import AIMessage, ToolCall
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+from langgraph.types import Interrupt
+
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    ConfigurationError,
+    ErrorValue,
+    GuestException,
+    Ledger,
+    MapValue,
+    ReplayDivergence,
+    Request,
+    SetValue,
+)
+from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
+
+__all__ = [
+    "ApprovalNeeded",
+    "Approvals",
+    "UnfitAnswer",
+    "decided",
+    "decisions",
+    "payload",
+    "shown",
+]
+
+#: Python takes long to write longer integers as decimals, and refuses to.
+_LONG_BITS: Final = 8192
+#: Characters of an input that are shown of a call that runs.
+_SHOWN_CHARS: Final = 200
+_KINDS: Final = ("approve", "edit", "reject", "respond")
+
+
+class Running(Protocol):
+    """What an eval tells of itself; see `interpstack_langchain.inner.EvalCall`."""
+
+    request: ToolCallRequest
+
+
+class ApprovalNeeded(GraphBubbleUp):
+    """A call must not run before somebody has decided on it.
+
+    Attributes:
+        question: What is asked, as plain data.
+    """
+
+    def __init__(self, question: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.question = question
+
+
+class UnfitAnswer(ValueError):
+    """An answer does not fit what was asked; the question is still there.
+
+    Attributes:
+        waiting: What the eval waits for, for an eval around it.
+    """
+
+    waiting: tuple[Interrupt, ...] = ()
+
+
+@attrs.define(eq=False)
+class Approvals:
+    """What needs an approval, and what decisions mean."""
+
+    policy: HumanInTheLoopMiddleware[Any, Any, Any]
+
+    @classmethod
+    def of(cls, interrupt_on: Any) -> Approvals | None:
+        """Those of the preset's argument; `None` if nothing needs one.
+
+        Raises:
+            TypeError: It is no mapping of tool names.
+            ConfigurationError: A tool's configuration is wrong.
+        """
+        if interrupt_on is None:
+            return None
+        if not isinstance(interrupt_on, Mapping):
+            raise TypeError(
+                "interrupt_on takes a mapping of tool names to True, False or an "
+                f"InterruptOnConfig; got a {type(interrupt_on).__name__}"
+            )
+        for name, wanted in interrupt_on.items():
+            _check(name, wanted)
+        try:
+            policy: Any = HumanInTheLoopMiddleware(dict(interrupt_on))
+        except ValueError as error:
+            raise ConfigurationError(f"interrupt_on: {error}") from error
+        return cls(policy) if policy.interrupt_on else None
+
+    def check(self, call: ToolCall, running: Running, ledger: Ledger | None) -> None:
+        """Refuse a call on which nobody has decided.
+
+        Args:
+            call: As the model would have made it.
+            running: The eval that makes it.
+            ledger: Of the eval.
+
+        Raises:
+            ApprovalNeeded: It needs an approval.
+            ConfigurationError: There is no checkpointer to wait for a decision with.
+        """
+        question = self._question(call, running)
+        if question is None:
+            return
+        if ledger is None:
+            raise ConfigurationError(
+                f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
+                "pass one to the agent, and a thread_id with each run"
+            )
+        raise ApprovalNeeded(question)
+
+    def _question(self, call: ToolCall, running: Running) -> dict[str, Any] | None:
+        if call["name"] not in self.policy.interrupt_on:
+            return None
+        request = running.request
+        shown: ToolCall = {**call, "args": _plain(call["args"])}
+        message = AIMessage(content="", tool_calls=[shown])
+        state = request.state if isinstance(request.state, Mapping) else {}
+        seen: Any = {**state, "messages": [*state.get("messages", []), message]}
+        config = request.runtime.config
+        review = scope(config, f"review:{call['id']}", [])
+        try:
+            with entered(config, review):
+                self.policy.after_model(seen, _graph_runtime(request.runtime))
+        except GraphInterrupt as asked:
+            payload = asked.args[0][0].value
+            return {"digest": _digest(call), "payload": payload}
+        return None
+
+
+def decided(call: ToolCall, ledger: Ledger | None, request_id: int) -> ToolCall | str | None:
+    """What somebody decided about a call; `None` if nobody has.
+
+    Args:
+        call: As the model would have made it.
+        ledger: Of the eval.
+        request_id: The guest's id of the call.
+
+    Returns:
+        The call to make in its place, or what somebody answered instead of making it.
+
+    Raises:
+        GuestException: Somebody decided against it.
+        ReplayDivergence: The decision was made on another call.
+    """
+    decision = None if ledger is None else ledger.noted(f"decision {request_id}")
+    if decision is None:
+        return None
+    if decision["digest"] != _digest(call):
+        asked = f"{call['name']}({json.dumps(_plain(call['args']), default=repr)[:200]})"
+        raise ReplayDivergence(
+            f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
+        )
+    return _apply(decision, call)
+
+
+def payload(
+    questions: Mapping[str, Mapping[str, Any]], running: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """One request for several decisions.
+
+    Args:
+        questions: What is asked, by request.
+        running: Calls that are still at work, as `shown` tells them.
+    """
+    asked: dict[str, Any] = {
+        key: [item for question in questions.values() for item in question["payload"][key]]
+        for key in ("action_requests", "review_configs")
+    }
+    return {**asked, "still_running": list(running)} if running else asked
+
+
+def shown(request: Request) -> dict[str, Any]:
+    """A call that is still at work, as the person sees it who decides on others."""
+    text = json.dumps(request.wire, ensure_ascii=False, default=repr)
+    return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
+
+
+def decisions(
+    questions: Mapping[str, Mapping[str, Any]], answer: Any, tool_name: str
+) -> dict[str, dict[str, Any]]:
+    """The decisions of an answer, by request.
+
+    Args:
+        questions: What was asked, by request.
+        answer: What somebody answered.
+        tool_name: The eval tool, which no call can be edited to.
+
+    Raises:
+        UnfitAnswer: The answer does not fit what was asked.
+    """
+    given = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
+        raise UnfitAnswer(
+            'resume with {"decisions": […]}, one decision for each action request; '
+            f"got {answer!r:.200}"
+        )
+    if len(given) != len(questions):
+        raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
+    return {
+        key: _decided(question, decision, tool_name)
+        for (key, question), decision in zip(questions.items(), given, strict=True)
+    }
+
+
+def _graph_runtime(runtime: Any) -> Runtime[Any]:
+    """The graph's runtime, of which the tool node made the tool's."""
+    return Runtime(
+        context=runtime.context,
+        store=runtime.store,
+        stream_writer=runtime.stream_writer,
+        execution_info=runtime.execution_info,
+        server_info=runtime.server_info,
+    )
+
+
+def _decided(
+    question: Mapping[str, Any], decision: Mapping[str, Any], tool_name: str
+) -> dict[str, Any]:
+    """A decision as it is noted, or `UnfitAnswer`."""
+    action = question["payload"]["action_requests"][0]
+    allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
+    kind = decision.get("type")
+    name, message = action["name"], decision.get("message")
+    if kind not in allowed:
+        raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
+    noted = {"type": kind, "digest": question["digest"], "shown": name}
+    if kind == "edit":
+        return {**noted, **_edited(name, decision.get("edited_action"), tool_name)}
+    if kind == "respond" and not isinstance(message, str):
+        raise UnfitAnswer(f'respond for {name} with a "message" of text')
+    return {**noted, "message": message}
+
+
+def _edited(shown: str, edited: Any, tool_name: str) -> dict[str, Any]:
+    """The call that somebody wants in place of the one that was shown."""
+    action = edited if isinstance(edited, Mapping) else {}
+    name, args = action.get("name", shown), action.get("args")
+    if not isinstance(name, str) or not isinstance(args, Mapping):
+        raise UnfitAnswer(
+            f'edit {shown} with "edited_action": {{"name": …, "args": {{…}}}}; got {edited!r:.200}'
+        )
+    if name == tool_name:
+        raise UnfitAnswer(
+            f"{shown} cannot be edited to {name}, the tool that runs the code which calls it; "
+            "name another tool"
+        )
+    return {"name": name, "args": dict(args)}
+
+
+def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
+    if decision["type"] == "edit":
+        return {**call, "name": decision["name"], "args": decision["args"]}
+    if decision["type"] == "respond":
+        return str(decision["message"])
+    if decision["type"] == "reject":
+        reason = decision["message"]
+        why = f": {reason}" if reason else "; do not repeat it unless the user asks for it"
+        raise GuestException(f"a reviewer rejected this call of {call['name']}{why}", rejected=True)
+    return call
+
+
+def _plain(value: Any) -> Any:
+    """A value of the guest in types that people, and the stores of checkpoints, can read."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return hex(value) if value.bit_length() > _LONG_BITS else str(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, MapValue):
+        return [[_plain(key), _plain(item)] for key, item in value.entries]
+    if isinstance(value, list | SetValue):
+        return [_plain(item) for item in (value.items if isinstance(value, SetValue) else value)]
+    if isinstance(value, ErrorValue):
+        return {"name": value.name, "message": value.message}
+    return None if value is UNDEFINED else int(value) if isinstance(value, BigInt) else value
+
+
+def _digest(call: ToolCall) -> str:
+    text = json.dumps([call["name"], _plain(call["args"])], sort_keys=True, default=repr)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _check(name: Any, wanted: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"interrupt_on takes names of tools as keys; got {name!r}")
+    if not isinstance(wanted, bool | Mapping):
+        raise TypeError(
+            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
+        )
+    if isinstance(wanted, Mapping):
+        _check_config(f"interrupt_on[{name!r}]", wanted)
+
+
+def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
+    """A slip here would let calls through that somebody wanted to see."""
+    known = InterruptOnConfig.__annotations__
+    unknown = [key for key in wanted if key not in known]
+    if unknown:
+        raise ConfigurationError(f"{where} has {unknown[0]!r}; it takes {', '.join(known)}")
+    decisions = wanted.get("allowed_decisions", [])
+    if not isinstance(decisions, Sequence) or isinstance(decisions, str):
+        raise TypeError(
+            f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
+        )
+    other = [decision for decision in decisions if decision not in _KINDS]
+    if other:
+        raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
+    when, description = wanted.get("when"), wanted.get("description")
+    if when is not None and not callable(when):
+        raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
+    if not (description is None or isinstance(description, str) or callable(description)):
+        raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")

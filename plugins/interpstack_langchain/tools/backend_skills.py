@@ -1,0 +1,100 @@
+"""Skills from a deepagents backend."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any, Final
+
+from deepagents.backends.protocol import BackendProtocol
+
+from interpstack_langchain.tools.tool_calls import running_eval
+
+__all__ = ["BackendSkills"]
+
+_MAX_BYTES: Final = 2**20
+_MAX_FILES: Final = 256
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+
+
+class BackendSkills:
+    """Finds skills through the backend that the agent's own skills come from.
+
+    A skill's directory is the one deepagents' skills middleware found it in; without that
+    middleware, `/skills/<name>`.
+
+    Args:
+        backend: Lists files with `aglob`, hands them out with `adownload_files`.
+
+    Raises:
+        TypeError: It is no backend.
+    """
+
+    def __init__(self, backend: BackendProtocol) -> None:
+        if not isinstance(backend, BackendProtocol):
+            raise TypeError(f"skills_backend takes a deepagents backend; got {backend!r}")
+        self._backend = backend
+
+    async def files(self, name: str) -> Mapping[str, str] | None:
+        """Texts of a skill's files by path below its directory; `None` if there is no skill.
+
+        Raises:
+            ValueError: The skill is too large, or the backend cannot hand it out.
+        """
+        directory = _directory(name)
+        sizes = {} if directory is None else await self._list(directory)
+        if directory is None or "SKILL.md" not in sizes:
+            return None
+        if len(sizes) > _MAX_FILES + 1:
+            raise ValueError(f"it has more than {_MAX_FILES} code files")
+        _check_size(sum(sizes.values()))
+        return await self._download(directory, list(sizes))
+
+    async def _list(self, directory: str) -> dict[str, int]:
+        """Code files and `SKILL.md` below a directory with their sizes, 0 where unknown.
+
+        Whatever the backend says, nothing outside of the directory.
+        """
+        result = await self._backend.aglob("**/*", directory)
+        if result.error or result.matches is None:
+            raise ValueError(result.error or "the backend listed nothing")
+        if result.truncated:
+            raise ValueError("its directory has more files than the backend lists")
+        found: dict[str, int] = {}
+        for match in sorted(result.matches, key=lambda match: str(match["path"])):
+            # Backends give absolute paths or paths below the directory.
+            path = posixpath.normpath(posixpath.join(directory, str(match["path"])))
+            relative = path.removeprefix(f"{directory}/")
+            wanted = relative == "SKILL.md" or relative.endswith(_CODE)
+            if relative != path and wanted and "node_modules" not in relative.split("/"):
+                found[relative] = match.get("size", 0)
+        return found
+
+    async def _download(self, directory: str, paths: list[str]) -> dict[str, str]:
+        # Not `aread`: it cuts lines, and takes some code files for videos.
+        answers = await self._backend.adownload_files([f"{directory}/{path}" for path in paths])
+        found: dict[str, str] = {}
+        for path, answer in zip(paths, answers, strict=True):
+            if answer.content is None:
+                raise ValueError(f"its file {path} cannot be read: {answer.error}")
+            try:
+                found[path] = answer.content.decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"its file {path} is no UTF-8 text") from error
+        _check_size(sum(len(answer.content or b"") for answer in answers))
+        return found
+
+
+def _check_size(size: int) -> None:
+    if size > _MAX_BYTES:
+        raise ValueError(f"its code has more than {_MAX_BYTES} bytes")
+
+
+def _directory(name: str) -> str | None:
+    """Where a skill is; `None` if the agent has skills and this is none of them."""
+    state: Any = running_eval.get().request.state
+    known = state.get("skills_metadata") if isinstance(state, dict) else None
+    if known is None:
+        return f"/skills/{name}"
+    paths = [str(skill["path"]) for skill in known if skill.get("name") == name]
+    return posixpath.dirname(posixpath.normpath(paths[-1])) if paths else None

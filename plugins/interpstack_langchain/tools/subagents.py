@@ -1,0 +1,102 @@
+"""Subagents, dispatched from code through the agent's own `task` tool."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
+from langchain_core.tools import BaseTool
+
+from interpstack import CellContext, GuestException
+from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
+from interpstack_langchain.tools.tool_calls import PASSES, run_tool, running_eval
+from interpstack_langchain.tools.tool_schemas import visible_fields
+from interpstack_langchain.tools.tool_twins import native_tool
+
+__all__ = ["dispatcher"]
+
+_DESCRIPTION_CHARS: Final = 200
+_LABEL_CHARS: Final = 120
+#: Of the description, where it stands for a missing label.
+_SHORT_CHARS: Final = 60
+_ERROR_CHARS: Final = 500
+#: What tells deepagents' `task` from any other tool of that name.
+_FIELDS: Final = frozenset({"description", "subagent_type"})
+
+
+class Dispatch(Protocol):
+    """What the plugin `subagents` hands over."""
+
+    description: str
+    subagent_type: str
+    label: str
+    response_schema: Any
+
+
+def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]] | None:
+    """A function that runs subagents through deepagents' `task` tool.
+
+    The answer is the subagent's last message, or with a response schema the parsed object.
+    Start and end are told on the graph's custom stream; the id of a dispatch is the same when
+    its eval is replayed.
+
+    Returns:
+        `None` for a tool that only has the same name.
+    """
+    if not set(visible_fields(task)) >= _FIELDS:
+        return None
+    twin = native_tool(task)
+
+    async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
+        running = running_eval.get()
+        given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
+        made = running.call_for(twin, given, context)
+        if isinstance(made, str):
+            return made
+        event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}
+        running.emit({**event, "phase": "start", **_described(wanted)})
+        begun = time.monotonic()
+        try:
+            answer = await _run(*made, wanted.response_schema, context)
+        except PASSES:
+            raise
+        except Exception as error:
+            told = {"duration_ms": _spent(begun), "error": str(error)[:_ERROR_CHARS]}
+            running.emit({**event, "phase": "error", **told})
+            raise
+        running.emit({**event, "phase": "complete", "duration_ms": _spent(begun)})
+        return answer
+
+    return dispatch
+
+
+def _described(wanted: Dispatch) -> dict[str, str]:
+    label = " ".join(wanted.label.split())[:_LABEL_CHARS]
+    return {
+        "subagent_type": wanted.subagent_type,
+        "label": label or " ".join(wanted.description.split())[:_SHORT_CHARS],
+        "description": wanted.description[:_DESCRIPTION_CHARS],
+    }
+
+
+async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: CellContext) -> Any:
+    configurable = {}
+    if schema is not None:
+        configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(schema)
+    answer, returned = await run_tool(tool, given, context, configurable)
+    if isinstance(returned, str):
+        # The tool reports unknown types and refusals as plain text; an answer is a command.
+        raise GuestException(returned, tool="task")
+    if schema is None:
+        return answer
+    try:
+        return json.loads(answer)
+    except (TypeError, ValueError) as error:
+        raise GuestException("the subagent's answer is no JSON", tool="task") from error
+
+
+def _spent(begun: float) -> int:
+    return round((time.monotonic() - begun) * 1000)

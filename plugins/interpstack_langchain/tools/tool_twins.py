@@ -1,0 +1,298 @@
+"""Tools that keep their native return value.
+
+LangChain turns what a tool returns into a message. Code wants the value itself, so inner calls
+run a copy of the tool whose class notes the value on its way out; everything else (argument
+validation, injection, callbacks, error handling) is the tool's own.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import attrs
+from langchain_core.callbacks import Callbacks
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langgraph.types import Command
+
+from interpstack_langchain.tools.sync_tools import run_blocking
+
+__all__ = ["NativeCall", "native_tool", "noting"]
+
+
+@attrs.define(eq=False)
+class NativeCall:
+    """One inner call: where its callbacks belong, and what the tool returned.
+
+    Attributes:
+        id: The call's tool-call id.
+        callbacks: Callbacks of the eval under which the call is traced.
+        configurable: Added to the configuration in which the tool runs.
+        returned: Whether the tool came to its end.
+        value: What it returned.
+        told: The content of the message that LangChain made of it, as text.
+        at_work: How many threads run the tool.
+        left: Nobody waits for the call any more; it must not begin.
+        commands: State updates of an eval of another interpreter, if the call is one.
+    """
+
+    id: str = ""
+    callbacks: Callbacks = None
+    configurable: Mapping[str, Any] = attrs.field(factory=dict)
+    returned: bool = False
+    value: Any = None
+    told: str | None = None
+    at_work: int = 0
+    left: bool = False
+    commands: list[Command[Any]] = attrs.field(factory=list)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Run the tool in this thread.
+
+        Raises:
+            RuntimeError: The call was left before it began.
+        """
+        self.at_work += 1  # before `left` is read: `leave` does it the other way round
+        try:
+            if self.left:
+                raise RuntimeError("the eval was cancelled before this call began")
+            yield
+        finally:
+            self.at_work -= 1
+
+    def leave(self) -> bool:
+        """Leave the call alone, unless it has returned or runs in a thread; False then."""
+        self.left = True
+        return not (self.returned or self.at_work)
+
+    def note(self, value: Any) -> Any:
+        self.returned, self.value = True, value
+        return value
+
+    def note_answer(self, answer: Any) -> Any:
+        self.told = as_text(answer.content) if isinstance(answer, ToolMessage) else None
+        return answer
+
+    def unchanged(self, message: ToolMessage) -> bool:
+        """Whether a message still says what the tool said: middleware may have changed it."""
+        return self.returned and self.told == as_text(message.content)
+
+
+#: Where a copy of a tool remembers, for some sets of argument names, which of them are told.
+_TOLD = "_interpstack_told"
+_KNOWN_INPUTS = 64
+#: Where a copy has the tool that it was made of.
+_ORIGINAL = "_interpstack_tool"
+
+noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
+
+
+def as_text(content: Any) -> str:
+    """The content of a message, as the tool node writes what is no text."""
+    return (
+        content
+        if isinstance(content, str)
+        else json.dumps(content, ensure_ascii=False, default=repr)
+    )
+
+
+_classes: WeakKeyDictionary[type[BaseTool], type[BaseTool]] = WeakKeyDictionary()
+
+
+def native_tool(tool: BaseTool) -> BaseTool:
+    """A copy of a tool that reports to the `NativeCall` in `noting`."""
+    cls = type(tool)
+    if cls not in _classes:
+        _classes[cls] = _noting_class(cls)
+    twin = copy.copy(tool)
+    object.__setattr__(twin, "__class__", _classes[cls])
+    twin.__dict__[_TOLD] = {}
+    twin.__dict__[_ORIGINAL] = tool
+    if isinstance(tool, (StructuredTool, Tool)):
+        twin.__dict__["func"] = _resolved(tool.func)
+        twin.__dict__["coroutine"] = _resolved(tool.coroutine)
+    return twin
+
+
+def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A function with its signature and annotations resolved: LangChain reads them each time."""
+    if function is None:
+        return None
+    try:
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, ValueError):
+        return function  # as unresolvable as for the tool
+    run = _awaiting(function) if inspect.iscoroutinefunction(function) else _calling(function)
+    return _showing(run, signature, hints)
+
+
+def _awaiting(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        return await function(*args, **kwargs)
+
+    return run
+
+
+def _calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return run
+
+
+def _showing(
+    function: Any, signature: inspect.Signature, hints: dict[str, Any]
+) -> Callable[..., Any]:
+    function.__signature__, function.__annotations__ = signature, hints
+    return cast("Callable[..., Any]", function)
+
+
+def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
+    def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
+        call = noting.get()
+        with call.working():
+            return call.note(run_blocking(self, cls, args, kwargs))
+
+    async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
+        return noting.get().note(await cls._arun(self, *args, **kwargs))
+
+    def invoke(
+        self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        under = _under(config)
+        token = _alone(cls.invoke, under)
+        try:
+            answer = cls.invoke(self, given, under, **kwargs)
+        finally:
+            _not_alone(token)
+        return noting.get().note_answer(answer)
+
+    async def ainvoke(
+        self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        under = _under(config)
+        token = _alone(cls.ainvoke, under)
+        try:
+            answer = await cls.ainvoke(self, given, under, **kwargs)
+        finally:
+            _not_alone(token)
+        return noting.get().note_answer(answer)
+
+    def get_input_schema(self: BaseTool, config: RunnableConfig | None = None) -> Any:
+        # Without a schema of its own, it is read from `_run`, which only looks like the tool's.
+        return self.__dict__[_ORIGINAL].get_input_schema(config)
+
+    members = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "invoke": invoke,
+        "ainvoke": ainvoke,
+        "get_input_schema": get_input_schema,
+    }
+    if hasattr(cls, "_filter_injected_args"):
+        members["_filter_injected_args"] = _filter_of(cls)
+    made = type(cls.__name__, (cls,), members)
+    # Not among the members: pydantic would take them for private attributes.
+    type.__setattr__(made, "_run", _Method(noted, cls._run))
+    if cls._arun is not BaseTool._arun:  # noqa: SLF001 - that one goes on to `_run`
+        type.__setattr__(made, "_arun", _Method(anoted, cls._arun))
+    return made
+
+
+def _filter_of(cls: type[BaseTool]) -> Callable[..., dict[str, Any]]:
+    """What leaves injected arguments out of what callbacks are told.
+
+    Which they are depends on the tool and on the names alone, yet LangChain finds out anew for
+    each call.
+    """
+
+    def filtered(self: BaseTool, given: dict[str, Any]) -> dict[str, Any]:
+        known, names = self.__dict__[_TOLD], tuple(given)
+        told = known.get(names)
+        if told is not None:
+            return {name: given[name] for name in told}
+        found = cls._filter_injected_args(self, given)
+        if len(known) < _KNOWN_INPUTS:
+            known[names] = list(found)
+        return found
+
+    return filtered
+
+
+class _Method:
+    """A method around another one, with that one's signature.
+
+    LangChain reads the signature and the annotations of `_run` and `_arun` anew for each call.
+    So they are resolved once, and shown by a function, which is faster to read than a method.
+    """
+
+    def __init__(self, run: Callable[..., Any], method: Callable[..., Any]) -> None:
+        self._run = functools.wraps(method)(run)
+        self._shown: tuple[inspect.Signature, dict[str, Any]] | None = None
+        # What cannot be resolved is left to be read from the method itself.
+        with suppress(NameError, TypeError, ValueError):
+            signature, hints = inspect.signature(method), typing.get_type_hints(method)
+            _, *parameters = signature.parameters.values()
+            if method.__module__.startswith("langchain_core."):
+                # No schema is made of them; only this annotation is looked for.
+                parameters = [p.replace(annotation=hints.get(p.name, Any)) for p in parameters]
+                hints = {name: hint for name, hint in hints.items() if hint is RunnableConfig}
+            self._shown = signature.replace(parameters=parameters), hints
+
+    def __get__(self, tool: BaseTool | None, owner: type[BaseTool]) -> Callable[..., Any]:
+        if tool is None:
+            return self._run
+        if self._shown is None:
+            return types.MethodType(self._run, tool)
+
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            return self._run(tool, *args, **kwargs)
+
+        return _showing(bound, *self._shown)
+
+
+def _alone(method: Callable[..., Any], config: RunnableConfig) -> Token[Any] | None:
+    """Let a configuration stand alone, where LangChain would merge it with the eval's, twice.
+
+    The one is made from the other, so this changes nothing but the time it takes. A tool with a
+    method of its own may read the eval's configuration, though.
+
+    Returns:
+        For `_not_alone`, to be called at the end.
+    """
+    if "metadata" not in config or not method.__module__.startswith("langchain_core."):
+        return None
+    # What `get_config` and `get_stream_writer` of LangGraph need stays, for callback handlers.
+    left: RunnableConfig = {"configurable": config.get("configurable", {})}
+    return var_child_runnable_config.set(left)
+
+
+def _not_alone(token: Token[Any] | None) -> None:
+    if token is not None:
+        var_child_runnable_config.reset(token)
+
+
+def _under(config: RunnableConfig | None) -> RunnableConfig:
+    """The configuration of a call: traced below the eval, in the scope of the call."""
+    call, merged = noting.get(), RunnableConfig(**(config or {}))
+    if call.callbacks is not None:
+        merged["callbacks"] = call.callbacks
+    if call.configurable:
+        merged["configurable"] = {**merged.get("configurable", {}), **call.configurable}
+    return merged

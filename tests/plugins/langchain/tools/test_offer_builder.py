@@ -1,0 +1,85 @@
+"""Tests of interpstack_langchain.offers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.tools import BaseTool, StructuredTool
+
+from interpstack import InterpreterStack
+from interpstack_langchain.options import Options
+from interpstack_langchain.tools.offer_builder import Offers
+
+
+def _tool(name: str) -> BaseTool:
+    def run(n: int) -> int:
+        return n
+
+    return StructuredTool.from_function(run, name=name, description="Gives its argument back.")
+
+
+def _options(ptc: Any) -> Options:
+    return Options(
+        memory_limit=2**24,
+        timeout=5.0,
+        wall_timeout=None,
+        max_ptc_calls=None,
+        tool_name="eval",
+        max_result_chars=4000,
+        capture_console=True,
+        subagents=True,
+        max_subagent_concurrency=32,
+        ptc=ptc,
+        mode="thread",
+        max_snapshot_bytes=None,
+        snapshot_signing_key=None,
+        durable=True,
+    )
+
+
+@pytest.fixture
+def stack() -> Iterator[InterpreterStack]:
+    with InterpreterStack(plugins=["ptc"]) as stack:
+        yield stack
+
+
+def test_the_same_tools_give_the_same_turn(stack: InterpreterStack) -> None:
+    tools = [_tool("one"), _tool("two"), _tool("other")]
+    offers = Offers(stack, _options(["one", "two"]), "thread", None)
+    turn = offers.turn(tools)
+    assert offers.turn(list(tools)) is turn
+    assert offers.turn(tools[:2]) is turn  # what is not allowed makes no difference
+    assert offers.turn(tools[:1]) is not turn
+    assert offers.turn([_tool("one"), *tools[1:]]) is not turn  # another tool of that name
+
+
+def test_turns_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
+    offers = Offers(stack, _options(["one"]), "thread", None)
+    tools = [_tool("one") for _ in range(17)]
+    first, *_, last = [offers.turn([tool]) for tool in tools]
+    assert offers.turn([tools[-1]]) is last
+    assert offers.turn([tools[0]]) is not first
+
+
+def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
+    own = _tool("own")
+    offers = Offers(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
+    turn = offers.turn([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
+    assert [tool.name for tool in turn.tools] == ["own", "two"]
+
+
+def test_tools_of_other_turns_are_not_kept(stack: InterpreterStack) -> None:
+    offers = Offers(stack, _options(["one"]), "thread", None)
+    tools = [_tool("one") for _ in range(40)]
+    kept = [weakref.ref(tool) for tool in tools]
+    for tool in tools:
+        offers.turn([tool])
+    last = offers.turn([tools[-1]])
+    assert offers.turn([tools[-1], _tool("other")]) is last
+    del tools, tool
+    gc.collect()
+    assert sum(ref() is not None for ref in kept) <= 16

@@ -1,0 +1,852 @@
+"""Calls from code: values, errors, injection, commands, middleware, events."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import Generator
+from contextvars import ContextVar
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import pytest
+from guests import without_restored
+from langchain.agents import AgentState
+from langchain.agents.middleware import AgentMiddleware
+from langchain.tools import InjectedState, InjectedStore, ToolRuntime
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import (
+    BaseTool,
+    InjectedToolArg,
+    InjectedToolCallId,
+    StructuredTool,
+    Tool,
+    ToolException,
+    tool,
+)
+from langgraph.config import get_stream_writer
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel, Field
+
+from interpstack import Session
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+
+def returning(value: Any, **options: Any) -> BaseTool:
+    """A tool named `give` that returns a value."""
+    return StructuredTool.from_function(
+        func=lambda: value, name="give", description="Give.", **options
+    )
+
+
+# -- values --------------------------------------------------------------------------------
+
+
+class Aliased(BaseModel):
+    full_name: str = Field(alias="fullName")
+
+
+class Row(BaseModel):
+    name: str
+    when: datetime
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: list[int]
+
+
+class Plain:
+    def __repr__(self) -> str:
+        return "<plain>"
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Scalar:
+    """A number as numeric libraries have them: known by a method alone."""
+
+    def tolist(self) -> float:
+        return 1.5
+
+
+class Array:
+    def tolist(self) -> list[Scalar]:
+        return [Scalar()]
+
+
+class Itself:
+    def tolist(self) -> Itself:
+        return self
+
+
+BLOCKS = [{"type": "text", "text": "a"}, {"type": "image", "url": "https://example.org/i.png"}]
+LOOP: list[Any] = []
+LOOP += [LOOP, LOOP]
+
+MOMENT = datetime(2020, 1, 1, tzinfo=UTC)
+EAST = timezone(timedelta(hours=2))
+DOUBLED: list[Any] = [[1, 2]]
+for _ in range(10):
+    DOUBLED = [[DOUBLED[0], DOUBLED[0]]]
+
+VALUES = [
+    ("list", [1, "two", None, True], "give[1]", "two"),
+    ("dict", {"a": {"b": [1.5]}}, "give.a.b[0] * 2", "3"),
+    ("keys that are no text", {1: "one"}, "give['1']", "one"),
+    ("members as keys", {Colour.RED: 1}, "give.red", "1"),
+    ("truth as keys", {True: 1, False: 0}, "Object.keys(give).join()", "true,false"),
+    ("days as keys", {date(2020, 2, 3): 1}, "Object.keys(give)[0]", "2020-02-03"),
+    ("moments as keys", {MOMENT: 1}, "Object.keys(give)[0]", "2020-01-01T00:00:00+00:00"),
+    ("scalar of a library", Scalar(), "give + 1", "2.5"),
+    ("array of a library", Array(), "give[0] + give.length", "2.5"),
+    ("message", HumanMessage("hi", name="Ann"), "[give.type, give.content].join()", "human,hi"),
+    ("messages", [AIMessage("a"), HumanMessage("b")], "give.map(m => m.type).join()", "ai,human"),
+    ("proto", {"__proto__": 1}, "Object.keys(give)[0]", "__proto__"),
+    ("number", 41, "give + 1", "42"),
+    ("big number", 2**70, "give === 2n ** 70n", "true"),
+    ("nan", float("nan"), "give", "NaN"),
+    ("text", '{"a": 1}', "typeof give", "string"),
+    ("nothing", None, "give", "null"),
+    ("model", Row(name="n", when=MOMENT), "give.when", "2020-01-01T00:00:00+00:00"),
+    ("moment", MOMENT, "give", "2020-01-01T00:00:00+00:00"),
+    ("moment without a zone", datetime(2020, 1, 1), "give", "2020-01-01T00:00:00"),
+    ("moment that UTC lacks", datetime.min.replace(tzinfo=EAST), "give.slice(-6)", "+02:00"),
+    ("time", MOMENT.time(), "give", "00:00:00"),
+    ("duration", timedelta(hours=-1, microseconds=5), "give", "-P0DT3599.999995S"),
+    ("model with other names", Aliased(fullName="Ann"), "give.full_name", "Ann"),
+    ("lists twice in lists", DOUBLED[0], "give.length", "2"),
+    ("models", [Row(name="n", when=datetime(2020, 1, 1, tzinfo=UTC))], "give[0].name", "n"),
+    ("dataclass", Point(1, [2]), "give.x + give.y[0]", "3"),
+    ("date", date(2020, 2, 3), "give", "2020-02-03"),
+    ("bytes", b"\0\xff", "give instanceof Uint8Array && give[1]", "255"),
+    ("tuple", (1, 2), "give.length", "2"),
+    ("set", {3}, "give[0]", "3"),
+    ("uuid", UUID(int=0), "give", str(UUID(int=0))),
+    ("decimal", Decimal("1.10"), "give", "1.10"),
+    ("enum", Colour.RED, "give", "red"),
+    ("path", Path("a/b"), "give", "a/b"),
+    ("blocks", BLOCKS, "give[0].text + give.length", "a2"),
+    ("texts", ["a", "b"], "give.join('-')", "a-b"),
+    ("no data", Plain(), "give", "&lt;plain&gt;"),
+    ("empty list", [], "give.length", "0"),
+]
+
+
+@pytest.mark.engines("all")
+async def test_the_model_is_shown_where_its_code_is_at_fault(talk: Any) -> None:
+    chat = talk()
+    (told,) = await chat.run("a = 1\nb = a < a a")
+    assert told.splitlines()[-2:] == ["2 | b = a &lt; a a", "  |              ^</error>"]
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:
+    for name, value, code, expected in VALUES:
+        chat = talk(ptc=[returning(value)])
+        (told,) = await chat.run(f"const give = await tools.give(); {code}")
+        assert told == f"<result>{expected}</result>", name
+
+
+@pytest.mark.engines("javascript")
+async def test_moments_keep_their_zone_or_have_none(talk: Any) -> None:
+    seen = []
+
+    @tool
+    def at(when: datetime) -> datetime:
+        """Tell the time."""
+        seen.append(when)
+        return when
+
+    west = timezone(timedelta(hours=-7))
+    for moment in (datetime(2020, 1, 1), datetime(2020, 1, 1, 12, tzinfo=west)):
+        chat = talk(ptc=[at, returning(moment)])
+        (told,) = await chat.run("await tools.at({when: await tools.give()})")
+        assert told == f"<result>{moment.isoformat()}</result>"
+        assert repr(seen.pop()) == repr(moment) or moment.tzinfo
+    chat = talk(ptc=[at])
+    await chat.run("await tools.at({when: new Date(0)})")
+    assert seen[-1] == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("value", ["text", BLOCKS, {"a": 1}])
+async def test_an_artifact_is_not_for_code(talk: Any, value: Any) -> None:
+    chat = talk(ptc=[returning((value, Plain()), response_format="content_and_artifact")])
+    (told,) = await chat.run("JSON.stringify(await tools.give()).length")
+    expected = len(json.dumps(value, separators=(",", ":")))
+    assert told == f"<result>{expected}</result>"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (LOOP, "contains itself or is nested too deep"),
+        (Itself(), "contains itself or is nested too deep"),
+        (range(10**12), "more than the 16777216 bytes that may cross"),
+        ("x" * 50_000_000, "more than the 16777216 bytes that may cross"),
+    ],
+    ids=["cycle", "its own list", "range", "50 MB"],
+)
+async def test_what_cannot_cross_is_an_error_in_the_guest(
+    talk: Any, value: Any, message: str
+) -> None:
+    chat = talk(ptc=[returning(value)])
+    told = await chat.run(
+        "let kept = 1; try { await tools.give() } catch (e) { e.message }", "kept"
+    )
+    assert message in told[0]
+    assert told[1] == "<result>1</result>"
+
+
+async def test_a_message_as_answer_is_its_content(talk: Any) -> None:
+    @tool
+    def say(call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage:
+        """Say."""
+        return ToolMessage("said", tool_call_id=call_id)
+
+    result = await talk(ptc=[say]).turn("await tools.say()")
+    assert [m.text for m in result["messages"] if m.type == "tool"] == ["<result>said</result>"]
+
+
+# -- errors --------------------------------------------------------------------------------
+
+
+@tool
+def add(a: int, b: int = 10) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+CAUGHT = "try { await tools.%s } catch (e) { [e instanceof Error, e.name, e.tool, e.message] }"
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_wrong_arguments_are_told_clearly(talk: Any) -> None:
+    chat = talk(ptc=[add])
+    (told,) = await chat.run(CAUGHT % "add({a: 'x'})")
+    assert told.startswith('<result>[true, "ToolError", "tools.add", ')
+    assert "a: Input should be a valid integer" in told
+    assert "Traceback" not in told
+    assert ".py" not in told
+    (uncaught,) = await chat.run("await tools.add({a: 'x'})")
+    assert '<error type="ToolError">' in uncaught
+
+
+async def test_a_tool_of_one_field_takes_a_text_for_it(talk: Any) -> None:
+    @tool
+    def greet(name: str) -> str:
+        """Greet."""
+        return f"hello {name}"
+
+    old = Tool(name="old", func=lambda q: f"got {q}", description="Get.")
+    assert await talk(ptc=[greet, old]).run(
+        "await tools.greet('Ann')", "await tools.greet('')", "await tools.old('x')"
+    ) == ["<result>hello Ann</result>", "<result>hello </result>", "<result>got x</result>"]
+    (told,) = await talk(ptc=[greet]).run(CAUGHT % "greet(3)")
+    assert "tools.greet takes one object" in told
+
+
+async def test_an_answer_that_is_read_once_has_no_signature(talk: Any) -> None:
+    @tool
+    def count() -> Generator[int, None, None]:
+        """Count."""
+        yield 1
+
+    chat = talk(ptc=[count])
+    await chat.run("1")
+    assert "count(): Promise<unknown>" in str(chat.model.seen[0][0].text)
+
+
+async def test_what_is_no_object_is_refused(talk: Any) -> None:
+    told = await talk(ptc=[add]).run(CAUGHT % "add(1, 2)", CAUGHT % "add([1])")
+    assert all("tools.add takes one object" in text for text in told)
+
+
+async def test_undefined_fields_take_their_defaults(talk: Any) -> None:
+    (told,) = await talk(ptc=[add]).run("await tools.add({a: 1, b: undefined})")
+    assert told == "<result>11</result>"
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_a_tool_that_raises_can_be_caught(talk: Any) -> None:
+    @tool
+    def fail(how: str) -> str:
+        """Fail."""
+        if how == "tool":
+            raise ToolException("handled by the tool")
+        raise RuntimeError("went wrong")
+
+    fail.handle_tool_error = True
+    chat = talk(ptc=[fail])
+    assert await chat.run(CAUGHT % "fail({how: 'x'})", CAUGHT % "fail({how: 'tool'})") == [
+        '<result>[true, "ToolError", "tools.fail", "went wrong"]</result>',
+        '<result>[true, "ToolError", "tools.fail", "handled by the tool"]</result>',
+    ]
+    (uncaught,) = await chat.run("await tools.fail({how: 'x'})")
+    assert uncaught.startswith('<error type="ToolError">went wrong')
+    assert ".py" not in uncaught
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_a_tool_that_hangs_ends_with_the_wall_time(talk: Any) -> None:
+    @tool
+    async def hang() -> str:
+        """Hang."""
+        await asyncio.sleep(60)
+        return "never"
+
+    @tool
+    def block() -> str:
+        """Hang for a while."""
+        time.sleep(1.5)
+        return "late"
+
+    chat = talk(ptc=[hang, block], wall_timeout=0.3)
+    name = "hang" if chat.use_async else "block"
+    told = await chat.run("let kept = 1", f"await tools.{name}()", "kept")
+    assert '<error type="Timeout">' in told[1]
+    assert f"tools.{name}" in told[1]
+    assert told[2] == "<result>1</result>"
+
+
+@pytest.mark.engines("javascript")
+async def test_the_budget_is_for_one_eval(talk: Any) -> None:
+    chat = talk(ptc=[add], max_ptc_calls=2)
+    code = "for (const a of [1, 2, 3]) await tools.add({a})"
+    told = await chat.run(code, "await tools.add({a: 1})")
+    assert '<error type="PTCCallBudgetExceeded">' in told[0]
+    assert told[1] == "<result>11</result>"
+
+
+@both
+async def test_sync_and_async_tools(talk: Any) -> None:
+    @tool
+    def slow() -> str:
+        """Sync."""
+        return "sync"
+
+    @tool
+    async def quick() -> str:
+        """Async."""
+        return "async"
+
+    chat = talk(ptc=[slow, quick])
+    told = await chat.run("await tools.slow()", CAUGHT % "quick()")
+    assert told[0] == "<result>sync</result>"
+    assert told[1] == "<result>async</result>"
+
+
+# -- injection -----------------------------------------------------------------------------
+
+
+class Notes(AgentState[Any]):
+    notes: str
+
+
+class WithNotes(AgentMiddleware[Any, Any, Any]):
+    state_schema = Notes
+
+
+@tool
+def look(
+    key: str,
+    state: Annotated[dict[str, Any], InjectedState],
+    notes: Annotated[str, InjectedState("notes")],
+    store: Annotated[Any, InjectedStore()],
+    call_id: Annotated[str, InjectedToolCallId],
+    runtime: ToolRuntime,
+    secret: Annotated[str, InjectedToolArg] = "host",
+) -> dict[str, Any]:
+    """Look."""
+    found = store.get(("n",), key)
+    return {
+        "messages": len(state["messages"]) > 0,
+        "notes": notes,
+        "stored": found.value["v"],
+        "same": runtime.tool_call_id == call_id,
+        "id": call_id,
+        "secret": secret,
+    }
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_state_store_runtime_and_call_id_are_injected(talk: Any, evals: Any) -> None:
+    store = InMemoryStore()
+    store.put(("n",), "k", {"v": 5})
+    chat = talk(tools=[look], ptc=["look"], after=[WithNotes()], agent_options={"store": store})
+    message = evals("const r = await tools.look({key: 'k'}); JSON.stringify(r)")
+    chat.say([message])
+    given = {"messages": [("user", "go")], "notes": "n!"}
+    config = {"configurable": {"thread_id": "t"}}
+    if chat.use_async:
+        result = await chat.agent.ainvoke(given, config)
+    else:
+        result = await asyncio.to_thread(chat.agent.invoke, given, config)
+    told = result["messages"][-2].text
+    for expected in ('"messages":true', '"notes":"n!"', '"stored":5', '"same":true', '"host"'):
+        assert expected in told
+    assert message.tool_calls[0]["id"] + ":" in told
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("field", ["state", "notes", "store", "call_id", "runtime", "secret"])
+async def test_code_cannot_forge_injected_arguments(talk: Any, field: str) -> None:
+    chat = talk(ptc=[look])
+    (told,) = await chat.run(CAUGHT % f"look({{key: 'k', {field}: 'forged'}})")
+    assert f"look has no field '{field}'; its fields are: key" in told
+
+
+async def test_code_cannot_forge_what_only_the_signature_injects(talk: Any) -> None:
+    schema = {"type": "object", "properties": {"key": {"type": "string"}}}
+
+    def read(key: str, owner: Annotated[str, InjectedToolArg] = "host") -> str:
+        return owner
+
+    made = StructuredTool.from_function(read, name="read", description="R.", args_schema=schema)
+    chat = talk(ptc=[made])
+    told = await chat.run(CAUGHT % "read({key: 'k', owner: 'me'})", "await tools.read({key: ''})")
+    assert "read has no field 'owner'" in told[0]
+    assert told[1] == "<result>host</result>"
+
+
+async def test_a_tool_with_a_plain_schema_takes_any_name_of_it(talk: Any) -> None:
+    schema = {"type": "object", "properties": {"root": {"type": "string"}}}
+    made = StructuredTool.from_function(
+        lambda root: root, name="read", description="R.", args_schema=schema
+    )
+    assert await talk(ptc=[made]).run("await tools.read({root: 'a'})") == ["<result>a</result>"]
+
+
+@both
+async def test_context_variables_reach_the_tools(talk: Any) -> None:
+    tenant: ContextVar[str] = ContextVar("tenant")
+
+    @tool
+    def who() -> str:
+        """Who."""
+        return tenant.get("nobody")
+
+    chat = talk(ptc=[who])
+    tenant.set("acme")
+    assert await chat.run("await tools.who()") == ["<result>acme</result>"]
+
+
+# -- commands ------------------------------------------------------------------------------
+
+
+@tool
+def note(text: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Note."""
+    messages = [ToolMessage(f"noted {text}", tool_call_id=call_id), HumanMessage("from note")]
+    return Command(update={"notes": text, "messages": messages})
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_commands_update_the_graph(talk: Any) -> None:
+    chat = talk(ptc=[note], after=[WithNotes()])
+    result = await chat.turn("[await tools.note({text: 'a'}), await tools.note({text: 'b'})]")
+    assert result["notes"] == "b"
+    messages = result["messages"]
+    told = [m for m in messages if isinstance(m, ToolMessage)]
+    assert [m.text for m in told] == ['<result>["noted a", "noted b"]</result>']
+    assert [m.text for m in messages if isinstance(m, HumanMessage)].count("from note") == 2
+    calls = {c["id"] for m in messages for c in getattr(m, "tool_calls", ())}
+    assert {m.tool_call_id for m in told} <= calls
+    assert await chat.run("1 + 1") == ["<result>2</result>"]  # the record was kept beside it
+
+
+async def test_a_command_in_other_forms_leaves_no_message_behind(talk: Any) -> None:
+    @tool
+    def single(call_id: Annotated[str, InjectedToolCallId]) -> list[Any]:
+        """A message and a command."""
+        return [ToolMessage("ok", tool_call_id=call_id), Command(update={"notes": "list"})]
+
+    chat = talk(ptc=[single], after=[WithNotes()])
+    result = await chat.turn("await tools.single()")
+    assert result["notes"] == "list"
+    assert [m.text for m in result["messages"] if m.type == "tool"] == ["<result>ok</result>"]
+
+
+async def test_a_command_survives_an_error_after_it(talk: Any) -> None:
+    chat = talk(ptc=[note], after=[WithNotes()])
+    result = await chat.turn("await tools.note({text: 'kept'}); null.x")
+    assert result["notes"] == "kept"
+
+
+# -- middleware and filtering --------------------------------------------------------------
+
+
+class Wrapping(AgentMiddleware[Any, Any, Any]):
+    """Sees tool calls, and may change their answer."""
+
+    def __init__(self, answer: str | None = None) -> None:
+        super().__init__()
+        self.answer = answer
+        self.seen: list[str] = []
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        self.seen.append(request.tool_call["name"])
+        return self._changed(request, handler(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        self.seen.append(request.tool_call["name"])
+        return self._changed(request, await handler(request))
+
+    def _changed(self, request: Any, message: Any) -> Any:
+        if self.answer is None or request.tool_call["name"] == "eval":
+            return message
+        return message.model_copy(update={"content": self.answer})
+
+
+@both
+async def test_middleware_behind_sees_inner_calls(talk: Any) -> None:
+    wrapping = Wrapping()
+    chat = talk(ptc=[add], after=[wrapping])
+    assert await chat.run("await tools.add({a: 1})") == ["<result>11</result>"]
+    assert wrapping.seen == ["eval", "add"]
+
+
+@both
+async def test_what_middleware_makes_of_an_answer_is_what_code_gets(talk: Any) -> None:
+    chat = talk(ptc=[add], after=[Wrapping("[redacted]")])
+    assert await chat.run("await tools.add({a: 1})") == ["<result>[redacted]</result>"]
+
+
+@both
+async def test_middleware_that_asks_twice_gets_the_last_answer(talk: Any) -> None:
+    class Retry(AgentMiddleware[Any, Any, Any]):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            try:
+                return handler(request)
+            except ConnectionError:
+                return handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            try:
+                return await handler(request)
+            except ConnectionError:
+                return await handler(request)
+
+    tries: list[int] = []
+
+    @tool
+    def flaky() -> dict[str, int]:
+        """Fail once."""
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("once")
+        return {"tries": len(tries)}
+
+    chat = talk(ptc=[flaky], after=[Retry()])
+    assert await chat.run("(await tools.flaky()).tries") == ["<result>2</result>"]
+
+
+async def test_unknown_and_foreign_tools_are_not_there(talk: Any) -> None:
+    chat = talk(tools=[add, look], ptc=["add", "eval", "missing"], late_tools=["missing"])
+    told = await chat.run(
+        "Object.keys(tools).join()",
+        "await tools.look({key: 'k'})",
+        "await tools.missing({})",
+    )
+    assert told[0] == "<result>add</result>"
+    assert all("<error" in text for text in told[1:])
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_a_tool_that_was_taken_away_is_refused(talk: Any) -> None:
+    class Filter(AgentMiddleware[Any, Any, Any]):
+        on = False  # of the class, for the test to set
+
+        def _request(self, request: Any) -> Any:
+            return request.override(tools=[]) if self.on else request
+
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(self._request(request))
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(self._request(request))
+
+    chat = talk(tools=[add], ptc=["add"], before=[Filter()])
+    assert (await chat.run("const kept = tools.add; await kept({a: 1})"))[0].startswith("<result>")
+    Filter.on = True
+    told = await chat.run(CAUGHT.replace("tools.%s", "kept({a: 1})"), "typeof tools?.add")
+    assert "not offered in this session, or not any more" in told[0]
+    assert told[1] == "<result>undefined</result>"
+
+
+# -- interrupts ----------------------------------------------------------------------------
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_code_cannot_catch_an_interrupt(talk: Any) -> None:
+    @tool
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("sure?"))
+
+    chat = talk(ptc=[ask])
+    await chat.turn("let a = 1")
+    result = await chat.turn("a += 1; try { await tools.ask() } catch { 'caught' }")
+    assert [i.value for i in result["__interrupt__"]] == ["sure?"]
+    assert not [m for m in result["messages"][-1:] if isinstance(m, ToolMessage)]
+    resume = Command(resume="yes")
+    config = {"configurable": {"thread_id": "t"}}
+    if chat.use_async:
+        result = await chat.agent.ainvoke(resume, config)
+    else:
+        result = await asyncio.to_thread(chat.agent.invoke, resume, config)
+    assert without_restored(result["messages"][-2].text) == "<result>yes</result>"
+    assert await chat.run("a") == ["<result>2</result>"]  # the first attempt left no trace
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(("durable", "made"), [(True, 1), (False, 2)])
+async def test_an_eval_that_is_not_durable_runs_again(talk: Any, durable: bool, made: int) -> None:
+    calls: list[str] = []
+
+    @tool
+    def note() -> None:
+        """Note."""
+        calls.append("noted")
+
+    @tool
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("sure?"))
+
+    chat = talk(ptc=[note, ask], durable=durable)
+    paused = await chat.turn("await tools.note(); await tools.ask()")
+    assert [i.value for i in paused["__interrupt__"]] == ["sure?"]
+    result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
+    assert without_restored(result["messages"][-2].text) == "<result>yes</result>"
+    assert len(calls) == made
+
+
+@pytest.mark.engines("javascript")
+async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any) -> None:
+    @tool
+    def ask() -> str:
+        """Ask."""
+        return str(interrupt("sure?"))
+
+    chat = talk(ptc=[ask])
+    await chat.turn(evals("let a = 1", "a += 1; await tools.ask(); a", "typeof a"))
+    result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
+    texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    told = [without_restored(text) for text in texts]
+    assert told[:2] == ["<result>undefined</result>", "<result>2</result>"]
+
+
+async def test_cancelling_the_run_leaves_the_last_state(talk: Any) -> None:
+    @tool
+    async def hang() -> str:
+        """Hang."""
+        await asyncio.sleep(60)
+        return "never"
+
+    chat = talk(ptc=[hang])
+    await chat.turn("let a = 1")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await chat.turn("a = 2; await tools.hang()")
+    assert await chat.run("a") == ["<result>1</result>"]
+
+
+# -- tracing and events --------------------------------------------------------------------
+
+
+class Runs(BaseCallbackHandler):
+    """Parents of tool runs, by name."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, UUID, UUID | None]] = []
+
+    def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+        self.started.append((serialized["name"], kwargs["run_id"], kwargs["parent_run_id"]))
+
+
+@both
+async def test_inner_calls_are_traced_below_their_eval(talk: Any, evals: Any) -> None:
+    chat, runs = talk(ptc=[add]), Runs()
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [runs]}
+    await chat.turn(evals("await tools.add({a: 1})", "await tools.add({a: 2})"), config=config)
+    evals_run = [run for name, run, _ in runs.started if name == "eval"]
+    parents = [parent for name, _, parent in runs.started if name == "add"]
+    assert len(evals_run) == 2
+    assert sorted(parents, key=str) == sorted(evals_run, key=str)
+
+
+@both
+async def test_callbacks_are_told_the_input_without_what_is_injected(talk: Any) -> None:
+    told: list[Any] = []
+
+    class Inputs(BaseCallbackHandler):
+        def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+            if serialized["name"] == "look":
+                told.append(kwargs["inputs"])
+
+    @tool
+    def look(key: str, runtime: ToolRuntime, more: str = "") -> str:
+        """Look something up."""
+        return f"{key}{more} {runtime.tool_call_id is not None}"
+
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [Inputs()]}
+    given = "[{key: 'a'}, {key: 'b', more: 'c'}, {key: 'd'}]"
+    code = f"const found = []; for (const one of {given}) found.push(await tools.look(one)); found"
+    answer = await talk(ptc=[look]).run(code, config=config)
+    assert answer == ['<result>["a True", "bc True", "d True"]</result>']
+    assert told == [{"key": "a"}, {"key": "b", "more": "c"}, {"key": "d"}]
+
+
+async def test_astream_events_shows_inner_calls(talk: Any, evals: Any) -> None:
+    chat = talk(ptc=[add])
+    chat.say([evals("await tools.add({a: 1})")])
+    config = {"configurable": {"thread_id": "t"}}
+    given = {"messages": [("user", "go")]}
+    events = [e async for e in chat.agent.astream_events(given, config, version="v2")]
+    started = {e["name"]: e for e in events if e["event"] == "on_tool_start"}
+    assert started["eval"]["run_id"] in started["add"]["parent_ids"]
+    ended = {e["name"]: e for e in events if e["event"] == "on_tool_end"}
+    assert ended["add"]["data"]["output"].content == "11"
+
+
+@pytest.mark.engines("javascript")
+@both
+async def test_progress_is_told_on_the_custom_stream(talk: Any, evals: Any) -> None:
+    chat = talk(ptc=[add])
+    message = evals("await tools.add({a: 1}); await tools.add({a: 'x'}).catch(() => 0)")
+    chat.say([message])
+    config = {"configurable": {"thread_id": "t"}}
+    given = {"messages": [("user", "go")]}
+    if chat.use_async:
+        events = [e async for e in chat.agent.astream(given, config, stream_mode="custom")]
+    else:
+        stream = chat.agent.stream(given, config, stream_mode="custom")
+        events = await asyncio.to_thread(list, stream)
+    assert [e["phase"] for e in events] == ["start", "complete", "start", "error"]
+    assert {e["type"] for e in events} == {"tool"}
+    assert {e["tool"] for e in events} == {"add"}
+    assert {e["eval_id"] for e in events} == {message.tool_calls[0]["id"]}
+    assert events[0]["id"] == events[1]["id"] != events[2]["id"]
+    assert isinstance(events[1]["duration_ms"], int)
+    assert "integer" in events[3]["error"]
+
+
+async def test_a_hundred_parallel_calls_are_a_few_crossings(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crossings: list[int] = []
+    evaluate = Session.eval_with_state
+
+    async def spy(self: Session, cell: Any, **options: Any) -> Any:
+        outcome, state = await evaluate(self, cell, **options)
+        crossings.append(outcome.usage.crossings)
+        return outcome, state
+
+    monkeypatch.setattr(Session, "eval_with_state", spy)
+    together = asyncio.Barrier(100)
+
+    @tool
+    async def later(a: int) -> int:
+        """Answer when all have asked."""
+        await together.wait()
+        return a
+
+    code = "const calls = Array.from({length: 100}, (_, a) => tools.later({a}));"
+    code += "(await Promise.all(calls)).reduce((s, n) => s + n)"
+    assert await talk(ptc=[later]).run(code) == [f"<result>{sum(range(100))}</result>"]
+    assert crossings[0] <= 6
+
+
+class _BrokenWriter(AgentMiddleware[Any, Any, Any]):
+    """Gives evals a custom stream that cannot be written to."""
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        def write(event: Any) -> None:
+            raise OSError("the stream is gone")
+
+        runtime = dataclasses.replace(request.runtime, stream_writer=write)
+        return await handler(request.override(runtime=runtime))
+
+
+async def test_progress_that_cannot_be_told_fails_no_call(
+    talk: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[int] = []
+
+    @tool
+    async def book(seat: int) -> str:
+        """Book a seat."""
+        done.append(seat)
+        return f"booked {seat}"
+
+    chat = talk(ptc=[book], before=[_BrokenWriter()])
+    code = "[await tools.book({seat: 1}), await tools.book({seat: 2})].join(', ')"
+    assert await chat.run(code) == ["<result>booked 1, booked 2</result>"]
+    assert done == [1, 2]
+    told = [r for r in caplog.records if r.name == "interpstack_langchain.tools.tool_calls"]
+    assert [r.levelname for r in told] == ["WARNING"]
+    assert "the stream is gone" in str(told[0].exc_info)
+
+
+class _Configured(BaseTool):
+    """A tool that only runs synchronously, and wants what LangChain hands to it."""
+
+    name: str = "configured"
+    description: str = "Tell the thread."
+
+    def _run(
+        self,
+        mark: str,
+        config: RunnableConfig,
+        run_manager: CallbackManagerForToolRun | None = None,
+    ) -> str:
+        traced = run_manager is not None and run_manager.parent_run_id is not None
+        return f"{mark} {config['configurable']['thread_id']} {traced}"
+
+
+@both
+async def test_a_tool_without_async_gets_its_configuration(talk: Any) -> None:
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [Runs()]}
+    chat = talk(ptc=[_Configured()])
+    answer = await chat.run("await tools.configured({mark: 'on'})", config=config)
+    assert answer == ["<result>on t True</result>"]
+
+
+class _Writes(BaseCallbackHandler):
+    """A handler that uses the configuration around it."""
+
+    raise_error = True
+
+    def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+        get_stream_writer()(f"{serialized['name']} begins")
+
+
+async def test_callbacks_of_inner_calls_can_write_to_the_stream(talk: Any, evals: Any) -> None:
+    chat = talk(ptc=[add])
+    chat.say([evals("await tools.add({a: 1})")])
+    config = {"configurable": {"thread_id": "t"}, "callbacks": [_Writes()]}
+    given = {"messages": [("user", "go")]}
+    events = [e async for e in chat.agent.astream(given, config, stream_mode="custom")]
+    assert [e for e in events if isinstance(e, str)] == ["eval begins", "add begins"]
