@@ -6,21 +6,7 @@ from interpstack.budgets import Budget, BudgetExceeded
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import GuestException
 from interpstack.encoding import encode
-from interpstack.engine import (
-    Call,
-    Capability,
-    Cell,
-    Completion,
-    Engine,
-    Execution,
-    GuestError,
-    Image,
-    Isolation,
-    Progress,
-    Realm,
-    Request,
-    Settlement,
-)
+from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import (
     BridgeError,
     BridgeNameClash,
@@ -44,6 +30,16 @@ from interpstack.modules import ModuleBundle
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
 from interpstack.plugins import PluginInfo, installed
+from interpstack.protocol import (
+    Call,
+    Cell,
+    Completion,
+    GuestError,
+    Image,
+    Progress,
+    Request,
+    Settlement,
+)
 from interpstack.recorders import record_drawn, record_drawn_soon
 from interpstack.render import render
 from interpstack.sessions import Session

@@ -17,29 +17,19 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from interpstack.errors import ConfigurationError
-from interpstack.place import Place
+from interpstack.protocol import Cell, Image, Progress, Settlement
 
 if TYPE_CHECKING:
     from interpstack.bridges import BridgeSet
     from interpstack.limits import Limits
 
 __all__ = [
-    "Call",
     "Capability",
-    "Cell",
-    "Completion",
     "Engine",
     "Execution",
-    "GuestError",
-    "Image",
     "Isolation",
-    "Progress",
     "Realm",
-    "Request",
-    "Settlement",
 ]
 
 
@@ -65,173 +55,6 @@ class Capability(Enum):
     TYPESCRIPT = "typescript"  #: cells and modules in TypeScript
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
     UNDO = "undo"  #: `Execution.undo` takes back what a cell did
-
-
-def _is(accepted: str, kind: type, *, optional: bool = False) -> Any:
-    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value is None and optional:
-            return
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ConfigurationError(f"cell: {attribute.name} takes {accepted}; got {value!r:.80}")
-
-    return validate
-
-
-@attrs.frozen(kw_only=True)
-class Cell:
-    """One piece of source to run.
-
-    Attributes:
-        source: The text.
-        name: Shown in stack traces instead of a file name.
-        language: The guest language, or `None` for the engine's own.
-        seed: Seed of the guest's random numbers; `None` lets the host draw one.
-        value_name: A variable that gets the value of the last expression, unless there is none or
-            the guest gave the variable another; empty for none. Engines may not know it.
-    """
-
-    source: str = attrs.field(validator=_is("a string", str))
-    name: str = attrs.field(default="cell", validator=_is("a string", str))
-    language: str | None = attrs.field(
-        default=None, validator=_is("a string or None", str, optional=True)
-    )
-    seed: int | None = attrs.field(
-        default=None, validator=_is("an integer or None", int, optional=True)
-    )
-    value_name: str = attrs.field(default="", validator=_is("a string", str))
-
-    @value_name.validator
-    def _check_value_name(self, attribute: attrs.Attribute[str], value: str) -> None:
-        if value and not (value.isascii() and value.isidentifier()):
-            raise ConfigurationError(f"cell: value_name takes an identifier; got {value!r:.80}")
-
-
-@attrs.frozen
-class GuestError:
-    """An error as it crosses: raised by the guest, or thrown into it by a settlement.
-
-    Attributes:
-        name: As in `TypeError`.
-        message: One or more lines, without the name.
-        stack: The guest's stack trace, without host paths; may be empty.
-        data: Extra properties for the guest's error object; plain JSON values.
-        place: Where the cell's source is at fault, if that is why it failed and the engine
-            knows; see `Place.at`.
-    """
-
-    name: str
-    message: str
-    stack: str = ""
-    data: Mapping[str, Any] = attrs.field(factory=dict)
-    place: Place | None = None
-
-
-@attrs.frozen
-class Call:
-    """What guest code emitted without waiting: a wire tree for the bridge `bridge`."""
-
-    bridge: str
-    wire: Any
-
-
-@attrs.frozen
-class Request:
-    """What guest code awaits.
-
-    Attributes:
-        id: Unique in its execution, rising in the order of the requests.
-        bridge: The bridge's dotted name, as the guest gave it.
-        wire: The input as a wire tree.
-        plain: The tree holds no tags, so it is its own decoded form. The driver finds out; what
-            an engine says of it is ignored.
-    """
-
-    id: int
-    bridge: str
-    wire: Any
-    plain: bool = False
-
-
-@attrs.frozen
-class Settlement:
-    """The answer to one request: a wire tree as JSON text, or an error.
-
-    Attributes:
-        id: The request's.
-        text: The answer; for the request `module`, the name of the module to import.
-        error: What the guest catches instead of an answer.
-        modules: Sources by name, which the guest may import from now on.
-        refused: No handler was called; the error says why.
-    """
-
-    id: int
-    text: str = "null"
-    error: GuestError | None = None
-    modules: Mapping[str, str] = attrs.field(factory=dict)
-    refused: bool = False
-
-
-@attrs.frozen(kw_only=True)
-class Completion:
-    """How a cell ended, as the guest tells it.
-
-    Attributes:
-        text: The value of the last expression, rendered in the guest.
-        omitted_chars: Characters of `text` that were cut in the guest.
-        omitted_exact: Whether that count is exact or only a lower bound.
-        handle: Whether the value has no data form (a function, a symbol).
-        undefined: Whether there is no value; `text` may still be the guest's word for that.
-        error: Set when the cell threw; the other fields then hold their defaults.
-    """
-
-    text: str = ""
-    omitted_chars: int = 0
-    omitted_exact: bool = True
-    handle: bool = False
-    undefined: bool = False
-    error: GuestError | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Progress:
-    """Everything a guest queued since the last poll, in order.
-
-    Attributes:
-        calls: Un-awaited calls.
-        requests: Requests that want a settlement.
-        cancelled: Ids of requests the guest no longer waits for (cleared timers).
-        completion: Set once, when the cell has ended.
-        cpu_seconds: Guest time that this poll used.
-        exhausted: The guest was stopped because its CPU time was used up.
-        failure: Set when the engine had to give up this cell: what happened, and what became
-            of the guest's state. The realm is usable again.
-        notices: What the reader of the outcome must know, such as state of earlier cells that
-            was lost before this one began.
-    """
-
-    calls: Sequence[Call] = ()
-    requests: Sequence[Request] = ()
-    cancelled: Sequence[int] = ()
-    completion: Completion | None = None
-    cpu_seconds: float = 0.0
-    exhausted: bool = False
-    failure: GuestError | None = None
-    notices: Sequence[str] = ()
-
-
-@attrs.frozen
-class Image:
-    """A realm's whole state in a form only its engine understands.
-
-    Attributes:
-        engine: Name of the engine.
-        base: Identifies the engine build the image belongs to.
-        data: The bytes.
-    """
-
-    engine: str
-    base: str
-    data: bytes = attrs.field(repr=lambda data: f"<{len(data)} bytes>")
 
 
 class Execution(abc.ABC):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.engine import Settlement
+from interpstack.protocol import Settlement
 
 __all__ = ["Flight", "Flights"]
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interpstack.bridges import BridgeRegistry
-    from interpstack.engine import Cell, Engine
+    from interpstack.engine import Engine
     from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
+    from interpstack.protocol import Cell
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
     from interpstack.turns import Turn

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from interpstack.engine import Image, Request, Settlement
+from interpstack.protocol import Image, Request, Settlement
 
 __all__ = ["Kept", "Ledger", "Spent", "Step", "Suspension"]
 

@@ -15,9 +15,9 @@ from interpstack.recorders import Recorder, recorders
 if TYPE_CHECKING:
     from interpstack.bridges import Bridge, BridgeSet
     from interpstack.cells.outcome import Outcome
-    from interpstack.engine import GuestError, Request, Settlement
     from interpstack.ledger import Ledger, Step
     from interpstack.limits import Limits
+    from interpstack.protocol import GuestError, Request, Settlement
 
 __all__ = ["Meter"]
 

@@ -11,8 +11,8 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack.engine import Image
 from interpstack.errors import ConfigurationError
+from interpstack.protocol import Image
 from interpstack.states import SessionState
 
 __all__ = ["Persistence", "RecordRejected"]

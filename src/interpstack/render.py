@@ -8,7 +8,7 @@ cut before the escaping, so that a cut never falls inside an entity or a tag.
 from __future__ import annotations
 
 from interpstack.cells.outcome import Outcome
-from interpstack.engine import GuestError
+from interpstack.protocol import GuestError
 
 __all__ = ["render"]
 

@@ -18,12 +18,13 @@ from interpstack.bridges import BridgeSet
 from interpstack.cells.loop import Recording, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.requests import GuestException
-from interpstack.engine import Capability, Cell, Execution, GuestError, Image, Realm
+from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
+from interpstack.protocol import Cell, GuestError, Image
 from interpstack.render import render
 from interpstack.slots import Slots, WaitGraph
 from interpstack.states import (

@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 
 from interpstack.arguments import expect
-from interpstack.engine import Capability, Engine, Image, Realm
+from interpstack.engine import Capability, Engine, Realm
 from interpstack.errors import EngineFailure, UnsupportedValue
+from interpstack.protocol import Image
 from interpstack.values import check
 
 __all__ = [

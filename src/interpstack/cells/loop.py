@@ -22,22 +22,13 @@ from interpstack.bridges import TIMER, BridgeSet
 from interpstack.cells.clock import CellClock
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import Requests
-from interpstack.engine import (
-    Call,
-    Cell,
-    Execution,
-    GuestError,
-    Image,
-    Progress,
-    Realm,
-    Request,
-    Settlement,
-)
+from interpstack.engine import Execution, Realm
 from interpstack.errors import EngineFailure
 from interpstack.flights import Flights
 from interpstack.ledger import Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
+from interpstack.protocol import Call, Cell, GuestError, Image, Progress, Request, Settlement
 from interpstack.threads import run_guest, to_end
 from interpstack.values import check
 

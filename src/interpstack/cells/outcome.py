@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from interpstack.engine import GuestError
+from interpstack.protocol import GuestError
 
 if TYPE_CHECKING:
-    from interpstack.engine import Cell
     from interpstack.ledger import Ledger
     from interpstack.listening import Listener
+    from interpstack.protocol import Cell
 
 __all__ = ["CellContext", "Outcome", "Usage"]
 

@@ -19,11 +19,11 @@ from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
 from interpstack.cells.outcome import CellContext
 from interpstack.encoding import TooLarge
-from interpstack.engine import Cell, GuestError, Request, Settlement
 from interpstack.errors import UnsupportedValue
 from interpstack.flights import Flight, Flights
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
+from interpstack.protocol import Cell, GuestError, Request, Settlement
 from interpstack.threads import call_blocking
 from interpstack.values import decode
 

@@ -12,7 +12,7 @@ import attrs
 
 from interpstack.cells.outcome import Outcome
 from interpstack.cli.printing import encodable, output
-from interpstack.engine import Cell
+from interpstack.protocol import Cell
 from interpstack.sessions import Session
 
 __all__ = ["eval_live", "interruptible"]

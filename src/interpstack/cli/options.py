@@ -14,10 +14,11 @@ from interpstack.cli import languages
 from interpstack.cli.plugins import load_plugins
 from interpstack.cli.survey import survey
 from interpstack.cli.tools import load_tools
-from interpstack.engine import Capability, Cell, Engine
+from interpstack.engine import Capability, Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
 from interpstack.plugins import PluginManager, find_engine, installed
+from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
 from interpstack.turns import Turn
 

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import click
 
 from interpstack.cells.outcome import Outcome
-from interpstack.engine import GuestError
+from interpstack.protocol import GuestError
 
 __all__ = [
     "Problem",

@@ -13,8 +13,8 @@ from interpstack.cli.live import eval_live, interruptible
 from interpstack.cli.options import check_language, open_stack, stack_options
 from interpstack.cli.printing import show_outcome, write
 from interpstack.cli.sources import read_file, read_stdin
-from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError
+from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
 from interpstack.turns import Turn
 

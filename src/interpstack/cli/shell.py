@@ -18,8 +18,8 @@ from interpstack.cli.names import guest_name
 from interpstack.cli.options import check_language
 from interpstack.cli.printing import show_outcome, show_remarks, write
 from interpstack.cli.sources import read_file
-from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError, InterpstackError
+from interpstack.protocol import Cell
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.threads import run_sync

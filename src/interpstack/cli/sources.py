@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from interpstack.cli.languages import LANGUAGES
-from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
+from interpstack.protocol import Cell
 
 __all__ = ["opened_stdin", "read_file", "read_stdin"]
 

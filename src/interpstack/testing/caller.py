@@ -14,21 +14,9 @@ from typing import Any, ClassVar
 import attrs
 
 from interpstack.bridges import BridgeSet
-from interpstack.engine import (
-    Call,
-    Capability,
-    Cell,
-    Completion,
-    Engine,
-    Execution,
-    Image,
-    Isolation,
-    Progress,
-    Realm,
-    Request,
-    Settlement,
-)
+from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.limits import Limits
+from interpstack.protocol import Call, Cell, Completion, Image, Progress, Request, Settlement
 
 __all__ = ["CallerEngine"]
 

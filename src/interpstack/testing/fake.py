@@ -24,24 +24,20 @@ from typing import Any, ClassVar
 
 from interpstack.bridges import BridgeSet
 from interpstack.encoding import encode
-from interpstack.engine import (
-    Call,
-    Capability,
-    Cell,
-    Completion,
-    Engine,
-    Execution,
-    GuestError,
-    Image,
-    Isolation,
-    Progress,
-    Realm,
-    Request,
-    Settlement,
-)
+from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import ConfigurationError, ImageError, UnsupportedValue
 from interpstack.guests.clock import GuestClock
 from interpstack.limits import Limits
+from interpstack.protocol import (
+    Call,
+    Cell,
+    Completion,
+    GuestError,
+    Image,
+    Progress,
+    Request,
+    Settlement,
+)
 from interpstack.testing.scheduler import Promise, Scheduler, Stopped
 from interpstack.testing.script import Globals, describe, result_text, run_script
 from interpstack.values import decode

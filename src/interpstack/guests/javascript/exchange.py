@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from interpstack.bridges import Bridge, BridgeSet
-from interpstack.engine import Call, Completion, Progress, Request, Settlement
 from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
+from interpstack.protocol import Call, Completion, Progress, Request, Settlement
 
 __all__ = [
     "MEMBER_SECONDS",

@@ -10,8 +10,8 @@ import re
 from itertools import islice
 from typing import Final
 
-from interpstack.engine import Cell, GuestError
 from interpstack.place import Place
+from interpstack.protocol import Cell, GuestError
 
 __all__ = ["faulty", "offset_of", "original_offset"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack.engine import Cell
 from interpstack.errors import ConfigurationError
+from interpstack.protocol import Cell
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, poll
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack.encoding import encode
-from interpstack.engine import Cell, Settlement
 from interpstack.limits import Limits
+from interpstack.protocol import Cell, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, poll
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode

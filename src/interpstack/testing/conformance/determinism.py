@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpstack.engine import Cell, Settlement
+from interpstack.protocol import Cell, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import CPU_SECONDS, EngineKit
 

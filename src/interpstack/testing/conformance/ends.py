@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from interpstack.engine import Capability, Cell, Execution
+from interpstack.engine import Capability, Execution
 from interpstack.limits import Limits
+from interpstack.protocol import Cell
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, finish, hanging, poll
 

@@ -9,8 +9,9 @@ import pytest
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.cells.outcome import Outcome
-from interpstack.engine import Capability, Cell
+from interpstack.engine import Capability
 from interpstack.limits import Limits
+from interpstack.protocol import Cell
 from interpstack.sessions import Session
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.idle import comes_to_rest

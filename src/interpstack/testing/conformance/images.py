@@ -11,9 +11,10 @@ import attrs
 import pytest
 
 from interpstack.bridges import BridgeSet
-from interpstack.engine import Capability, Cell, Image, Settlement
+from interpstack.engine import Capability
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError
 from interpstack.limits import Limits
+from interpstack.protocol import Cell, Image, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import (
     CPU_SECONDS,

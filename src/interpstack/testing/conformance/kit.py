@@ -14,9 +14,10 @@ import pytest
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.cells.outcome import Outcome
-from interpstack.engine import Cell, Engine, Execution, Progress, Realm
+from interpstack.engine import Engine, Execution, Realm
 from interpstack.limits import Limits
 from interpstack.plugins import installed
+from interpstack.protocol import Cell, Progress
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.testing.conformance import rules

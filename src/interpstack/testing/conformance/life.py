@@ -6,8 +6,9 @@ import gc
 import time
 from typing import Any
 
-from interpstack.engine import Capability, Cell
+from interpstack.engine import Capability
 from interpstack.limits import Limits
+from interpstack.protocol import Cell
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, finish, poll
 from interpstack.testing.conformance.memory import open_files, resident_bytes, threads

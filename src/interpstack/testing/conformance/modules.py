@@ -5,10 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from interpstack.engine import Capability, Cell
+from interpstack.engine import Capability
 from interpstack.hookspecs import hookimpl
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle, ModuleLoader
+from interpstack.protocol import Cell
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpstack.engine import Image
 from interpstack.errors import ImageError
 from interpstack.persistence import Persistence, RecordRejected
+from interpstack.protocol import Image
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.testing.conformance import rules

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from interpstack.engine import Cell
 from interpstack.errors import UnsupportedValue
+from interpstack.protocol import Cell
 from interpstack.states import SessionState
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, finish, poll

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from interpstack.bridges import BridgeSet
-from interpstack.engine import Cell, GuestError, Settlement
 from interpstack.limits import Limits
+from interpstack.protocol import Cell, GuestError, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, bridge_set, poll
 

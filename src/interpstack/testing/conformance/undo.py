@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack.engine import Capability, Cell, Execution, Settlement
+from interpstack.engine import Capability, Execution
 from interpstack.limits import Limits
+from interpstack.protocol import Cell, Settlement
 from interpstack.testing.conformance.areas import Area
 from interpstack.testing.conformance.kit import EngineKit, bridge_set, finish, poll
 
