@@ -18,9 +18,8 @@ from interpstack import (
     Limits,
     Progress,
     bridge,
-    requests,
 )
-from interpstack.cells import loop
+from interpstack.cells import loop, requests
 from interpstack.testing import FakeEngine
 from interpstack.testing.fake import FakeRealm
 
