@@ -1,6 +1,12 @@
 """interpstack for LangChain, LangGraph and deepagents agents."""
 
+# ruff: noqa: E402 - what is missing is named before the imports that need it
+
 from __future__ import annotations
+
+from interpstack_langchain.requirements import check_requirements
+
+check_requirements()
 
 from interpstack_langchain.events import (
     SUBAGENT_STREAM_EVENT_TYPE,

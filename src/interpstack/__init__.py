@@ -50,6 +50,8 @@ from interpstack.threads import call_blocking, run_sync
 from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
+__version__ = "0.1.0"
+
 __all__ = [
     "UNDEFINED",
     "Account",

@@ -91,7 +91,10 @@ class PluginLoadError(ConfigurationError):
         missing = getattr(cause, "name", None)
         if isinstance(cause, ModuleNotFoundError) and missing:
             command = install_command(name)
-            message += f"; install what it needs{f' with: {command}' if command else ''}"
+            if not command:
+                message += "; install what it needs"
+            elif command not in message:
+                message += f"; install what it needs with: {command}"
         super().__init__(message)
 
 
@@ -160,9 +163,9 @@ class SessionClosed(InterpstackError, RuntimeError):
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 #: Extras of the distribution that bring what a plugin of this project needs, by plugin.
-_EXTRAS = {"monty": "monty", "process": "process", "v8": "v8-engine"}
+_EXTRAS = {"langchain": "langchain", "monty": "monty", "process": "process", "v8": "v8-engine"}
 #: Plugins that every installation of the distribution has.
-_OWN = ("console", "durable", "langchain", "persistence", "ptc", "quickjs", "skills", "subagents")
+_OWN = ("console", "durable", "persistence", "ptc", "quickjs", "skills", "subagents")
 
 
 def install_command(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -66,11 +66,18 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
 def distribution(tmp_path: Path) -> Callable[..., Path]:
     """Make a folder with an installed distribution: entry points and modules."""
 
-    def make(name: str, entry_points: str, *extras: str, **modules: str) -> Path:
+    def make(
+        name: str,
+        entry_points: str,
+        *extras: str,
+        requires: Iterable[str] = (),
+        **modules: str,
+    ) -> Path:
         folder = tmp_path / "site"
         info = folder / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
         lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0"]
+        lines += [f"Requires-Dist: {requirement}" for requirement in requires]
         lines += [f"Provides-Extra: {extra}" for extra in extras]
         (info / "METADATA").write_text("\n".join(lines) + "\n")
         (info / "entry_points.txt").write_text(entry_points)

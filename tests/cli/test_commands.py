@@ -67,6 +67,21 @@ def test_a_broken_command_names_itself_the_cause_and_the_fix(spawn, plugins, com
     assert len(stderr.splitlines()) == 1
 
 
+def test_a_command_whose_package_is_missing_names_the_extra(spawn, distribution):
+    points = "[interpstack.commands]\nneedy = needy:command\n"
+    source = "import no_such_package.part"
+    requires = ["no-such-package>=1; extra == 'big'", "no-such-package>=1; extra == 'small'"]
+    requires.append("attrs; extra == 'big'")
+    path = distribution("shouter", points, "big", "small", requires=requires, needy=source)
+    process = spawn("needy", path=path)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (stdout, process.returncode) == ("", 2)
+    assert stderr == (
+        "Error: command 'needy' needs no_such_package, which is not installed; "
+        "install it with: pip install 'shouter[small]'\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "stdout"), [(["shout"], "LOUD\n"), (["run", "-e", "1 + 1"], "2\n")]
 )

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack import Capability, EngineFailure
 from interpstack.cli import checks
-from interpstack.cli.checks import check_distribution, check_engine, check_python, check_terminal
+from interpstack.cli.checks import check_engine, check_extras, check_python, check_terminal
 from interpstack_quickjs.engine import QuickJSEngine
 
 BROKEN = """
@@ -94,7 +94,9 @@ def test_doctor_finds_nothing_wrong_with_the_default_engine(run):
     for name in ("", " CPU limit", " memory limit", " cache and warnings"):
         assert found[f"engine quickjs{name}"]["verdict"] == "ok", found
     assert found["plugin quickjs"]["found"] == f"interpstack {version('interpstack')}"
-    assert {"python", "terminal encoding", "langchain", "langgraph", "deepagents"} <= set(found)
+    extras = {f"extra {name}" for name in ("langchain", "monty", "replay", "testing", "v8-engine")}
+    assert {"python", "terminal encoding"} | extras <= set(found)
+    assert f"deepagents {version('deepagents')}" in found["extra langchain"]["found"]
     assert result.exit_code == any(check["verdict"] == "fail" for check in found.values())
 
 
@@ -133,6 +135,28 @@ def test_doctor_shows_warnings_about_the_cache(spawn, tmp_path):
     assert (start["verdict"], stderr) == ("warn", "")
     assert "cache" in start["found"]
     assert "INTERPSTACK_CACHE_DIR" in start["fix"]
+
+
+def test_doctor_tells_of_each_extra_what_it_brings(distribution, monkeypatch):
+    requires = [
+        "attrs>=1; extra == 'there'",
+        "No.Such_Package[more]>1,<2; extra == 'absent'",
+        "attrs; extra == 'absent'",
+        "turbo[there]; extra == 'nested'",
+        "click>=8",
+    ]
+    path = distribution("turbo", "", "there", "absent", "nested", "empty", requires=requires)
+    monkeypatch.syspath_prepend(str(path))
+    absent, there = check_extras("turbo")
+    assert (absent.name, absent.verdict) == ("extra absent", "warn")
+    assert absent.found == "optional, and not installed: No.Such_Package"
+    assert absent.fix == "to use it: pip install 'turbo[absent]'"
+    assert (there.name, there.verdict, there.found) == (
+        "extra there",
+        "ok",
+        f"attrs {version('attrs')}",
+    )
+    assert list(check_extras("no-such-distribution")) == []
 
 
 class _Unlimited(QuickJSEngine):
@@ -190,7 +214,6 @@ def test_doctor_fails_an_engine_that_does_not_hold_its_limits(monkeypatch):
 def test_doctor_on_the_surroundings(monkeypatch):
     assert check_terminal("UTF8").verdict == "ok"
     assert check_terminal("cp1252").fix == "set the environment variable PYTHONUTF8=1"
-    assert check_distribution("no-such-distribution").fix == "pip install no-such-distribution"
     assert check_python().verdict == "ok"
     monkeypatch.setattr("platform.python_version", lambda: "3.99.0rc1")
     assert check_python().found == "3.99.0rc1, which is not tested"

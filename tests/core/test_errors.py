@@ -36,6 +36,7 @@ def test_every_error_is_public_and_one_of_ours(name: str) -> None:
         ("quickjs", "pip install --force-reinstall interpstack"),
         ("skills", "pip install --force-reinstall interpstack"),
         ("process", "pip install 'interpstack[process]'"),
+        ("langchain", "pip install 'interpstack[langchain]'"),
         ("node", ""),
         ("my_own", ""),
     ],
@@ -60,5 +61,7 @@ def test_only_the_projects_own_packages_are_named_for_installation() -> None:
     assert str(PluginLoadError("a", missing)).endswith("No module named 'x'; install what it needs")
     assert "with: pip install 'interpstack[v8-engine]'" in str(PluginLoadError("v8", missing))
     assert "with: pip install 'interpstack[v8-engine]'" in str(UnknownEngine("v8", ["quickjs"]))
+    advised = ModuleNotFoundError("run: pip install 'interpstack[v8-engine]'", name="x")
+    assert str(PluginLoadError("v8", advised)).count("pip install") == 1
     for name in ("node", "quikjs"):
         assert "pip" not in str(UnknownEngine(name, ["quickjs"]))

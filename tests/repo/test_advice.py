@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from interpstack.errors import install_command
 
@@ -60,3 +64,83 @@ def test_what_does_not_exist_is_noticed(tmp_path: Path) -> None:
     )
     assert "README.md: there is no extra 'no'" in advice_violations(tmp_path)
     assert "README.md: nothing here needs 'nonesuch'" in advice_violations(tmp_path)
+
+
+#: Modules that only extras bring, as a plain installation is without them.
+_OPTIONAL = (
+    *("deepagents", "hypothesis", "jsrun", "langchain", "langchain_core", "langgraph"),
+    *("pydantic_monty", "pytest"),
+)
+_WITHOUT = """
+import json, sys
+
+for name in json.loads(sys.argv[1]):
+    sys.modules[name] = None
+"""
+_PLUGINS = """
+from interpstack import installed
+from interpstack.plugins import PluginManager
+
+said = {}
+for name in installed():
+    try:
+        PluginManager([name]).engines()
+        said[name] = ""
+    except Exception as error:
+        said[name] = f"{type(error).__name__}: {error}"
+print(json.dumps(said))
+"""
+_COMMANDS = """
+from importlib.metadata import entry_points
+
+from click.testing import CliRunner
+from interpstack.cli import main
+
+said = {}
+for entry in entry_points(group="interpstack.commands"):
+    done = CliRunner().invoke(main, [entry.name, "--help"])
+    said[entry.name] = [done.exit_code, done.output]
+print(json.dumps(said))
+"""
+
+
+def _without_extras(code: str) -> Any:
+    """What `code` prints in a process that has the packages of a plain installation alone."""
+    command = [sys.executable, "-c", _WITHOUT + code, json.dumps(_OPTIONAL)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_plugin_whose_packages_are_missing_names_the_extra() -> None:
+    said = _without_extras(_PLUGINS)
+    extras = {"langchain": "langchain", "monty": "monty", "v8": "v8-engine"}
+    for name, extra in extras.items():
+        assert said[name].startswith("PluginLoadError"), name
+        assert said[name].count(f"pip install 'interpstack[{extra}]'") == 1, said[name]
+    assert {name for name, message in said.items() if message} == extras.keys()
+
+
+def test_a_command_whose_packages_are_missing_names_the_extra() -> None:
+    said = _without_extras(_COMMANDS)
+    for name in ("demo", "replay"):
+        status, output = said[name]
+        assert status == 2, name
+        assert output.startswith(f"Error: command {name!r} needs "), output
+        assert output.endswith("; install it with: pip install 'interpstack[langchain]'\n")
+        assert len(output.splitlines()) == 1
+
+
+def test_importing_the_preset_without_its_packages_names_the_extra() -> None:
+    code = """
+try:
+    import interpstack_langchain
+except ModuleNotFoundError as error:
+    print(json.dumps([str(error), error.name]))
+"""
+    message, missing = _without_extras(code)
+    assert missing == "deepagents"
+    assert message.startswith(
+        "interpstack_langchain needs deepagents, langchain, langchain_core, langgraph; "
+    )
+    assert message.endswith("pip install 'interpstack[langchain]'")

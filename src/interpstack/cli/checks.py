@@ -6,12 +6,13 @@ import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.metadata import PackageNotFoundError, distribution, metadata
 from typing import Final
 
 import attrs
 
 from interpstack.cells.outcome import Outcome
+from interpstack.cli.extras import extras_of
 from interpstack.cli.survey import Survey, survey
 from interpstack.engine import Capability, Engine
 from interpstack.errors import install_command
@@ -31,7 +32,8 @@ _REINSTALL: Final = "pip install --force-reinstall interpstack"
 _ADDRESSES: Final = (
     "raise that limit where it is set: 'ulimit -v unlimited' in the shell, LimitAS= of the service"
 )
-_OPTIONAL: Final = ("langchain", "langgraph", "deepagents")
+#: Extras that combine others, or that only developers of the project install.
+_COMBINED: Final = {"all", "test"}
 _CPU_SECONDS: Final = 0.2
 _MEMORY_MIB: Final = 16
 #: By language: code that computes for ever, code that fills the memory.
@@ -71,8 +73,7 @@ def all_checks() -> Iterator[Check]:
             yield from check_engine(engine.cls)
         elif alone:
             yield from check_engine(engine.cls.around(alone[0]))
-    for name in _OPTIONAL:
-        yield check_distribution(name)
+    yield from check_extras("interpstack")
 
 
 def check_python() -> Check:
@@ -143,13 +144,22 @@ def check_engine(cls: type[Engine]) -> Iterator[Check]:
     yield _warned(f"{name} cache and warnings", [str(warning.message) for warning in caught])
 
 
-def check_distribution(name: str) -> Check:
-    """An optional distribution is installed; nothing is imported."""
+def check_extras(name: str) -> Iterator[Check]:
+    """What each extra of a distribution brings is installed; nothing is imported."""
     try:
-        return Check(name, _OK, version(name))
+        found = distribution(name)
     except PackageNotFoundError:
-        found = "not installed; needed for use in an agent only"
-        return Check(name, _WARN, found, f"pip install {name}")
+        return
+    for extra in extras_of(found):
+        if extra.name in _COMBINED:
+            continue
+        versions = ", ".join(f"{package} {is_}" for package, is_ in extra.installed.items())
+        if not extra.missing:
+            yield Check(f"extra {extra.name}", _OK, versions)
+            continue
+        absent = f"optional, and not installed: {', '.join(extra.missing)}"
+        fix = f"to use it: pip install '{name}[{extra.name}]'"
+        yield Check(f"extra {extra.name}", _WARN, absent, fix)
 
 
 def _guarded(name: str, check: Callable[[str], Check]) -> Check:

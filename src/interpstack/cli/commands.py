@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import click
 
+from interpstack.cli.extras import extra_for
 from interpstack.cli.printing import Problem, flush_output, write
 from interpstack.errors import ConfigurationError, InterpstackError
 
@@ -114,6 +115,12 @@ def _load(name: str, entries: Sequence[EntryPoint]) -> click.Command:
     try:
         command = entry.load()
     except Exception as error:
+        extra = extra_for(entry, error)
+        if extra:
+            raise ConfigurationError(
+                f"command {name!r} needs {getattr(error, 'name', None)}, which is not installed; "
+                f"install it with: pip install '{distribution}[{extra}]'"
+            ) from error
         cause = f"{type(error).__name__}: {error}"
         raise ConfigurationError(
             f"command {name!r} ({entry.value}) cannot be loaded: {cause}; {fix}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from interpstack.cli.extras import extra_for
 from interpstack.engine import Engine
 from interpstack.errors import PluginLoadError
 from interpstack.plugins import PluginManager, installed
@@ -86,7 +87,8 @@ def survey() -> Survey:
         try:
             found, offered = _load(name, entry)
         except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-            extra = _missing_extra(entry, error)
+            cause = error.__cause__ if isinstance(error, PluginLoadError) else error
+            extra = extra_for(entry, cause)
             failed.append(Failed(name, distribution, _reason(name, error), extra))
             continue
         plugins.append(found)
@@ -107,16 +109,3 @@ def _reason(name: str, error: Exception) -> str:
     told = cause if isinstance(cause, ImportError) else error
     text = str(told) or type(told).__name__
     return text if repr(name) in text else f"{type(told).__name__}: {text}"
-
-
-def _missing_extra(entry: EntryPoint, error: Exception) -> str:
-    """The extra called after the plugin, where a package is missing that is not the plugin's."""
-    cause = error.__cause__ if isinstance(error, PluginLoadError) else error
-    if not isinstance(cause, ModuleNotFoundError) or entry.dist is None:
-        return ""
-    missing, _, _ = (cause.name or "").partition(".")
-    extras = entry.dist.metadata.get_all("Provides-Extra") or []
-    own = entry.module.partition(".")[0]
-    if missing in ("", own, "interpstack"):
-        return ""
-    return next((name for name in (entry.name, f"{entry.name}-engine") if name in extras), "")
