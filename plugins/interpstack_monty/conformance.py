@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 import attrs
 
 from interpstack import Engine
-from interpstack.testing import PYTHON, EngineConformance
 from interpstack_monty.engine import MontyEngine
 from interpstack_monty.images import opened, sealed
+from interpstack_testing import PYTHON, EngineConformance
 
 __all__ = ["MontyConformance"]
 

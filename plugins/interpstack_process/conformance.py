@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from interpstack import Engine, InterpreterStack
-from interpstack.testing import JAVASCRIPT, EngineConformance
+from interpstack_testing import JAVASCRIPT, EngineConformance
 
 __all__ = ["QuickJSConformance", "V8Conformance"]
 

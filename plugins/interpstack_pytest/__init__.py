@@ -61,6 +61,6 @@ def interpstack_session(interpstack_stack: InterpreterStack) -> Iterator[Session
 
 def _engine(name: str) -> Engine:
     from interpstack import InterpreterStack
-    from interpstack.testing import FakeEngine
+    from interpstack_testing import FakeEngine
 
     return FakeEngine() if name == FakeEngine.name else InterpreterStack(name).engine

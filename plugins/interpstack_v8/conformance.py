@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from interpstack import Engine
-from interpstack.testing import JAVASCRIPT, EngineConformance
+from interpstack_testing import JAVASCRIPT, EngineConformance
 from interpstack_v8.engine import V8Engine
 
 __all__ = ["V8Conformance"]

@@ -18,8 +18,8 @@ from rich.table import Table
 
 from interpstack.guests.javascript import cells
 from interpstack.guests.javascript.cells import TypeScriptError
-from interpstack.testing.guests.javascript import sources as javascript
-from interpstack.testing.guests.python import sources as python
+from interpstack_testing.guests.javascript import sources as javascript
+from interpstack_testing.guests.python import sources as python
 
 __all__ = ["scaling_results", "scaling_table"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpstack.cli import conformance, engines
 from interpstack.cli.survey import Failed
-from interpstack.testing import Area
+from interpstack_testing import Area
 
 ENTRY_POINTS = """
 [interpstack]
@@ -25,7 +25,7 @@ odd = faulty_tests:attrs
 MODULES = {
     "faulty_plugin": """
 from interpstack import hookimpl
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 class FaultyEngine(FakeEngine):
     name = "faulty"
@@ -36,7 +36,7 @@ def interpstack_register_engine():
 """,
     "klingon_plugin": """
 from interpstack import hookimpl
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 class KlingonEngine(FakeEngine):
     name = language = "klingon"
@@ -48,7 +48,7 @@ def interpstack_register_engine():
     "faulty_tests": """
 import os, attrs
 from faulty_plugin import FaultyEngine
-from interpstack.testing import EngineConformance, PYTHON
+from interpstack_testing import EngineConformance, PYTHON
 
 class Faulty(EngineConformance):
     guest = attrs.evolve(PYTHON, attacks={}, clock="7", error_name="KeyError")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from interpstack import Engine
-from interpstack.testing import JAVASCRIPT, EngineConformance
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.images import SEAL_BYTES, sealed
+from interpstack_testing import JAVASCRIPT, EngineConformance
 
 
 class TestQuickJS(EngineConformance):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from interpstack import Capability, Image, ImageError, InterpreterStack
-from interpstack.testing import FakeEngine
-from interpstack.testing.fake import FakeRealm
+from interpstack_testing import FakeEngine
+from interpstack_testing.fake import FakeRealm
 
 
 class ImagingRealm(FakeRealm):

@@ -14,7 +14,7 @@ from interpstack import (
     InterpreterStack,
     bridge,
 )
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 def _bridge(name: Any, owner: str = "host", **options: Any) -> Bridge:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, ConfigurationError, InterpreterStack, SessionClosed
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 Make = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpstack import Bridge, CellContext, ConfigurationError, InterpreterStack, Limits, hookimpl
 from interpstack.listening import Listener
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 class Console:

@@ -21,8 +21,8 @@ from interpstack import (
 )
 from interpstack.bridges import MODULE
 from interpstack.plugins import PluginManager, find_engine
-from interpstack.testing import FakeEngine
-from interpstack.testing.fake import FakeExecution, FakeRealm
+from interpstack_testing import FakeEngine
+from interpstack_testing.fake import FakeExecution, FakeRealm
 
 _SPECS = {
     name: function

@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from interpstack import Bridge, Call, Cell, Execution, InterpreterStack, Limits, Progress
-from interpstack.testing import FakeEngine
-from interpstack.testing.fake import FakeRealm
+from interpstack_testing import FakeEngine
+from interpstack_testing.fake import FakeRealm
 
 
 def _nested(levels: int) -> Any:

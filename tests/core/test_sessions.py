@@ -24,8 +24,8 @@ from interpstack import (
     hookimpl,
 )
 from interpstack.states import SessionState
-from interpstack.testing import FakeEngine
-from interpstack.testing.fake import FakeExecution
+from interpstack_testing import FakeEngine
+from interpstack_testing.fake import FakeExecution
 
 Make = Callable[..., Any]
 

@@ -23,7 +23,7 @@ from interpstack import (
     installed,
     plugins,
 )
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 class Picky(FakeEngine):

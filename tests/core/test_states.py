@@ -9,7 +9,7 @@ import pytest
 
 from interpstack import BridgeSet, Capability, EngineFailure, Image, Limits, Realm
 from interpstack.states import expanded, notice_of_values, squeezed, take_state
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 class _WithImages(FakeEngine):

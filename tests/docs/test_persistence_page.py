@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interpstack import InterpreterStack, Persistence, RecordRejected, SessionState
-from interpstack.testing import PersistenceConformance
+from interpstack_testing import PersistenceConformance
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "persist-state.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

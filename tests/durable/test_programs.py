@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack import InterpreterStack, Turn
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -14,12 +14,20 @@ import pytest
 
 #: What the core may import beside the standard library.
 _CORE = {"attr", "attrs", "pluggy", "interpstack"}
+#: The libraries, which stand between the core and the plugins.
+_LIBRARIES = {"interpstack_testing"}
+#: Packages that parts of `src` may import beside those, by the start of the path.
+_BESIDE = {
+    "interpstack/guests/javascript/": {"quickjs_rs", "wasmtime"},
+    "interpstack_testing/conformance/": {"hypothesis", "pytest"},
+    "interpstack_testing/recorder.py": {"pytest"},
+}
+#: What nothing loads that imports only the core and the libraries.
+_HEAVY = ["click", "deepagents", "langchain", "pytest", "quickjs_rs", "rich", "wasmtime"]
+#: The alias of a library, the one module of the core that knows of it.
+_ALIAS = "interpstack/testing/"
 #: Submodules of the core that plugins may use beside the names of `interpstack` itself.
-_PUBLIC_MODULES = ("interpstack.guests.javascript", "interpstack.testing")
-#: What the kit's test classes may import as well; they are imported only by test modules.
-_TESTING = {"hypothesis", "pytest"}
-#: What prepares sources for JavaScript engines may import; the core never loads it.
-_JAVASCRIPT = {"quickjs_rs", "wasmtime"}
+_PUBLIC_MODULES = ("interpstack.guests.javascript",)
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 
@@ -59,27 +67,31 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield str(node.args[0].value), ()
 
 
-def core_files(root: Path) -> Iterator[Path]:
-    base = root / "src" / "interpstack"
-    for path in sorted(base.rglob("*.py")):
-        if "cli" not in path.relative_to(base).parts and path.name not in ("cli.py", "__main__.py"):
-            yield path
+def source_files(root: Path) -> Iterator[tuple[str, Path]]:
+    """Modules of the core and the libraries, each with its path below `src`."""
+    for path in sorted((root / "src").rglob("*.py")):
+        place = path.relative_to(root / "src").as_posix()
+        if not place.startswith(("interpstack/cli/", "interpstack/__main__.py")):
+            yield place, path
 
 
-def core_violations(root: Path) -> list[str]:
-    """Imports of the core beyond the standard library, attrs and pluggy."""
+def source_violations(root: Path) -> list[str]:
+    """Imports of the core and the libraries beyond what their tier may import."""
     found = []
-    for path in core_files(root):
-        place = path.relative_to(root / "src/interpstack").as_posix()
-        kit = place.startswith("testing/conformance/") or place == "testing/recorder.py"
-        javascript = place.startswith("guests/javascript/") and path.name != "__init__.py"
+    for place, path in source_files(root):
+        library = not place.startswith("interpstack/")
+        allowed = sys.stdlib_module_names | _CORE | (_LIBRARIES if library else set())
+        if path.name != "__init__.py":
+            allowed |= {
+                one for start in _BESIDE if place.startswith(start) for one in _BESIDE[start]
+            }
+        if place.startswith(_ALIAS):
+            allowed |= {"interpstack_testing"}
+        tier = place.partition("/")[0] if library else "the core"
         for item in imports(root, path):
-            allowed = item.package in sys.stdlib_module_names or item.package in _CORE
-            allowed = allowed or (kit and item.package in _TESTING)
-            allowed = allowed or (javascript and item.package in _JAVASCRIPT)
             cli = item.module.startswith("interpstack.cli") or "cli" in item.names
-            if not allowed or (cli and item.package == "interpstack"):
-                found.append(f"{item.place}: the core imports {item.module or 'relatively'}")
+            if item.package not in allowed or (cli and item.package == "interpstack"):
+                found.append(f"{item.place}: {tier} imports {item.module or 'relatively'}")
     return found
 
 
@@ -120,7 +132,7 @@ def _attributes(path: Path) -> Iterator[tuple[int, str]]:
 def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     if item.module.startswith("."):
         return "a relative import; write the whole name"
-    if item.package.startswith("interpstack_") and item.package != own:
+    if item.package.startswith("interpstack_") and item.package not in {own, *_LIBRARIES}:
         return f"imports another plugin, {item.package}"
     if item.package.startswith(_FRAMEWORKS) and own != "interpstack_langchain":
         return f"imports {item.package}, which only interpstack_langchain may"
@@ -134,8 +146,12 @@ def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     return f"imports {', '.join(hidden)}, not in interpstack.__all__" if hidden else ""
 
 
-def test_the_core_imports_nothing_but_attrs_and_pluggy(root: Path) -> None:
-    assert core_violations(root) == []
+def test_the_core_and_the_libraries_import_nothing_above_them(root: Path) -> None:
+    assert source_violations(root) == []
+
+
+def test_every_library_is_known(root: Path) -> None:
+    assert {path.name for path in (root / "src").iterdir()} == {"interpstack", *_LIBRARIES}
 
 
 def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
@@ -145,22 +161,24 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "violation"),
     [
-        ("cells/loop.py", "import click", "imports click"),
-        ("cells/loop.py", "def f():\n    import wasmtime", "imports wasmtime"),
-        ("render.py", "from interpstack_quickjs.engine import X", "imports interpstack_quickjs"),
-        ("render.py", "from interpstack.cli import main", "imports interpstack.cli"),
-        ("guests/__init__.py", "import_module('rich')", "imports rich"),
-        ("testing/fake.py", "import pytest", "imports pytest"),
-        ("testing/__init__.py", "def f():\n    import pytest", "imports pytest"),
-        ("testing/conformance/kit.py", "import rich", "imports rich"),
-        ("guests/javascript/__init__.py", "import wasmtime", "imports wasmtime"),
-        ("guests/javascript/rewrite.py", "import jsrun", "imports jsrun"),
+        ("/cells/loop.py", "import click", "the core imports click"),
+        ("/cells/loop.py", "def f():\n    import wasmtime", "imports wasmtime"),
+        ("/cells/loop.py", "import interpstack_testing", "the core imports interpstack_testing"),
+        ("/render.py", "from interpstack_quickjs.engine import X", "imports interpstack_quickjs"),
+        ("/render.py", "from interpstack.cli import main", "imports interpstack.cli"),
+        ("/guests/__init__.py", "import_module('rich')", "imports rich"),
+        ("/guests/javascript/__init__.py", "import wasmtime", "imports wasmtime"),
+        ("/guests/javascript/rewrite.py", "import jsrun", "imports jsrun"),
+        ("_testing/fake.py", "import pytest", "interpstack_testing imports pytest"),
+        ("_testing/fake.py", "import interpstack_quickjs", "imports interpstack_quickjs"),
+        ("_testing/__init__.py", "def f():\n    import pytest", "imports pytest"),
+        ("_testing/conformance/kit.py", "import rich", "imports rich"),
     ],
 )
-def test_the_core_guard_notices(broken: Any, name: str, line: str, violation: str) -> None:
-    file = f"src/interpstack/{name}"
+def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: str) -> None:
+    file = f"src/interpstack{name}"
     copy = broken({file: lambda text: f"{text}\n{line}\n"})
-    (found,) = core_violations(copy)
+    (found,) = source_violations(copy)
     assert found.startswith(file)
     assert violation in found
 
@@ -198,9 +216,8 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 
 def test_importing_the_core_loads_nothing_else() -> None:
     code = (
-        "import sys, interpstack, interpstack.testing, interpstack.guests.javascript\n"
-        f"loaded = {sorted(_JAVASCRIPT)!r} + ['langchain', 'deepagents', 'rich', 'click']\n"
-        "found = [name for name in loaded if name in sys.modules]\n"
+        "import sys, interpstack, interpstack_testing, interpstack.guests.javascript\n"
+        f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

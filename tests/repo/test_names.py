@@ -41,8 +41,7 @@ def _defined(body: list[ast.stmt]) -> Iterator[str]:
 def export_violations(root: Path) -> list[str]:
     """Names in `__all__` that do not exist, and public ones that `interpstack` leaves out."""
     found = []
-    base = root / "src" / "interpstack"
-    for path in sorted(base.rglob("*.py")):
+    for path in sorted((root / "src").rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         exported, defined = _exported(tree), set(_defined(tree.body))
         file = path.relative_to(root).as_posix()
@@ -53,7 +52,7 @@ def export_violations(root: Path) -> list[str]:
         ]
         if len(exported) != len(set(exported)):
             found.append(f"{file}: a name is in __all__ twice")
-        if path == base / "__init__.py":
+        if path == root / "src/interpstack/__init__.py":
             public = {name for name in defined if not name.startswith("_")}
             left_out = sorted(public - set(exported))
             found += [f"{file}: {name} is public but not in __all__" for name in left_out]

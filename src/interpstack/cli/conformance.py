@@ -20,7 +20,7 @@ from interpstack.errors import ConfigurationError
 __all__ = ["AreaReport", "EngineReport", "check_kit", "report"]
 
 _SUITE: Final = """
-from interpstack.testing.conformance.registry import conformance_of
+from interpstack_testing.conformance.registry import conformance_of
 
 TestEngine = conformance_of({name!r})
 """
@@ -32,7 +32,7 @@ class AreaReport:
     """What became of the tests of one area.
 
     Attributes:
-        area: As in `interpstack.testing.Area`.
+        area: As in `interpstack_testing.Area`.
         required: Whether every engine must pass it.
         verdict: `passes`, `passes with gaps`, `fails`, `not declared`, or `not tested`.
         passed: How many tests passed.
@@ -105,7 +105,7 @@ def report(name: str) -> EngineReport:
     Raises:
         ConfigurationError: There is no such engine, or nothing is known of its language.
     """
-    from interpstack.testing.conformance.registry import conformance_of
+    from interpstack_testing.conformance.registry import conformance_of
 
     conformance_of(name)
     begun = time.monotonic()
@@ -130,7 +130,7 @@ def _run(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     suite = folder / "test_engine.py"
     suite.write_text(_SUITE.format(name=name), "utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
-    options = ["-p", "no:cacheprovider", "-p", "interpstack.testing.recorder"]
+    options = ["-p", "no:cacheprovider", "-p", "interpstack_testing.recorder"]
     options += [f"--conformance-record={folder / 'record.jsonl'}", "-q", "--noconftest"]
     command = [sys.executable, "-m", "pytest", *options, f"--rootdir={folder}"]
     # Only the plugins that are named: those of the user may change what tests do.
@@ -157,7 +157,7 @@ def _broken(results: Sequence[dict[str, Any]], ended: subprocess.CompletedProces
 
 
 def _areas(results: Sequence[dict[str, Any]], complete: bool) -> Iterator[AreaReport]:
-    from interpstack.testing import Area
+    from interpstack_testing import Area
 
     for area in Area:
         own = [result for result in results if result["area"] == area.value]

@@ -48,8 +48,8 @@ def _installed() -> list[str]:
     An engine without a language runs others, and is tested under their names. Tests of what is
     not installed, such as an extra, are left out.
     """
-    from interpstack.testing import FakeEngine
-    from interpstack.testing.conformance.registry import registered
+    from interpstack_testing import FakeEngine
+    from interpstack_testing.conformance.registry import registered
 
     found = survey()
     engines = {entry.cls.name: entry.cls for entry in found.engines}

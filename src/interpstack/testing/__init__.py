@@ -1,65 +1,17 @@
-"""The testing kit: what an engine, a bridge or a persistence mode must do, and a reference engine.
-
-| Name | Is |
-|---|---|
-| `EngineConformance` | base class: the tests of an engine |
-| `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
-| `PersistenceConformance` | base class: the tests of a persistence mode |
-| `Guest`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
-| `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
-
-The conformance classes need pytest and hypothesis, `pip install 'interpstack[testing]'`; they are
-imported when they are asked for, so that the rest works without.
-"""
+"""Alias of `interpstack_testing`, the kit for authors of engines, bridges and persistence modes."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from interpstack.testing.fake import FakeEngine
-from interpstack.testing.guests import JAVASCRIPT, PYTHON, Attack, Guest
+import interpstack_testing
+from interpstack_testing import __all__ as __all__
 
 if TYPE_CHECKING:
-    from interpstack.testing.conformance.areas import Area
-    from interpstack.testing.conformance.bridges import BridgeConformance, BridgeUse
-    from interpstack.testing.conformance.engine import EngineConformance
-    from interpstack.testing.conformance.persistence import PersistenceConformance
+    from interpstack_testing import *  # noqa: F403
+else:
 
-__all__ = [
-    "JAVASCRIPT",
-    "PYTHON",
-    "Area",
-    "Attack",
-    "BridgeConformance",
-    "BridgeUse",
-    "EngineConformance",
-    "FakeEngine",
-    "Guest",
-    "PersistenceConformance",
-]
-
-#: Where the names are that need pytest and hypothesis.
-_LAZY = {
-    "Area": "areas",
-    "BridgeConformance": "bridges",
-    "BridgeUse": "bridges",
-    "EngineConformance": "engine",
-    "PersistenceConformance": "persistence",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    _show_values_in_assertions()
-    return getattr(import_module(f"interpstack.testing.conformance.{_LAZY[name]}"), name)
-
-
-def _show_values_in_assertions() -> None:
-    """Let pytest rewrite the kit's assertions, as it does those of test modules."""
-    import sys
-
-    pytest = sys.modules.get("pytest")
-    if pytest is not None and "interpstack.testing.conformance" not in sys.modules:
-        pytest.register_assert_rewrite("interpstack.testing.conformance")
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(interpstack_testing, name)

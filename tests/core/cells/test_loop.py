@@ -20,8 +20,8 @@ from interpstack import (
     bridge,
 )
 from interpstack.cells import loop, requests
-from interpstack.testing import FakeEngine
-from interpstack.testing.fake import FakeRealm
+from interpstack_testing import FakeEngine
+from interpstack_testing.fake import FakeRealm
 
 MakeSession = Callable[..., Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack.testing import BridgeConformance
+from interpstack_testing import BridgeConformance
 
 
 class TestConsole(BridgeConformance):

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from interpstack import Bridge, InterpreterStack, Turn
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 JAVASCRIPT = """
 for (let i = 0; i < 4; i++) await Promise.all([kit.act({n: 2 * i}), kit.act({n: 2 * i + 1})]);

@@ -21,10 +21,10 @@ from interpstack import (
     Session,
     Turn,
 )
-from interpstack.testing import FakeEngine
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
+from interpstack_testing import FakeEngine
 
 
 class Waits(Exception):

@@ -22,9 +22,9 @@ from interpstack import (
     RecordRejected,
     SessionState,
 )
-from interpstack.testing import PersistenceConformance
 from interpstack_persistence.payloads import unpack_payload
 from interpstack_persistence.records import _covered
+from interpstack_testing import PersistenceConformance
 
 STACK = InterpreterStack(plugins=["persistence"])
 KEY = b"0123456789abcdef"

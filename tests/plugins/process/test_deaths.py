@@ -24,8 +24,8 @@ from interpstack import (
     Settlement,
     bridge,
 )
-from interpstack.testing import FakeEngine
 from interpstack_process.engine import ProcessEngine
+from interpstack_testing import FakeEngine
 
 Make = Callable[..., InterpreterStack]
 

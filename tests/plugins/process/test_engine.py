@@ -22,9 +22,9 @@ from interpstack import (
     UnknownEngine,
     bridge,
 )
-from interpstack.testing import FakeEngine
 from interpstack_process.engine import ProcessEngine
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_testing import FakeEngine
 
 Make = Callable[..., InterpreterStack]
 
@@ -132,7 +132,7 @@ def test_an_engine_of_another_distribution_is_found_by_its_entry_point(
 ) -> None:
     (tmp_path / "spare_engine.py").write_text(
         "from interpstack import hookimpl\n"
-        "from interpstack.testing import FakeEngine\n"
+        "from interpstack_testing import FakeEngine\n"
         "class Spare(FakeEngine):\n"
         "    name = 'spare'\n"
         "@hookimpl\n"

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from interpstack import BridgeSet, Capability, Cell, Execution, Image, Limits
-from interpstack.testing import FakeEngine
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_testing import FakeEngine
 
 
 def fds() -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from interpstack import CellContext, GuestException, HostTool, Turn
-from interpstack.testing import BridgeConformance, BridgeUse
+from interpstack_testing import BridgeConformance, BridgeUse
 
 
 async def _search(given: dict[str, Any], context: CellContext) -> Any:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack import CellContext, ConfigurationError, HostTool, InterpreterStack, Turn
-from interpstack.testing import FakeEngine
 from interpstack_ptc.names import guest_name
 from interpstack_ptc.python import describe_tool
+from interpstack_testing import FakeEngine
 
 Make = Callable[..., HostTool]
 

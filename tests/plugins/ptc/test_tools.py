@@ -17,7 +17,7 @@ from interpstack import (
     InterpreterStack,
     Turn,
 )
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 Make = Callable[..., HostTool]
 

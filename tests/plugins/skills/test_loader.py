@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, InterpreterStack, Session, Turn
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 async def error(session: Session, specifier: str = "@/skills/m") -> tuple[str, str]:

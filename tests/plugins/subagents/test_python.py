@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from interpstack import InterpreterStack, Session, Turn
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from interpstack_example.records import ReadableMode
 from interpstack_example.text import MAX_CHARS
 
 from interpstack import Cell, InterpreterStack, Persistence
-from interpstack.testing import BridgeConformance, BridgeUse, PersistenceConformance
+from interpstack_testing import BridgeConformance, BridgeUse, PersistenceConformance
 
 KEY = b"sixteen bytes or more"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interpstack import Engine, Limits
-from interpstack.testing import Attack, EngineConformance, Guest
 from interpstack_example.postfix.engine import PostfixEngine
+from interpstack_testing import Attack, EngineConformance, Guest
 
 _SENDS = {
     "null": ("null", None),

@@ -1,9 +1,0 @@
-"""Guest languages as the kit sees them, two of them ready-made."""
-
-from __future__ import annotations
-
-from interpstack.testing.guests.guest import ANY_ERROR, KINDS, VALUE, Attack, Guest
-from interpstack.testing.guests.javascript import JAVASCRIPT
-from interpstack.testing.guests.python import PYTHON
-
-__all__ = ["ANY_ERROR", "JAVASCRIPT", "KINDS", "PYTHON", "VALUE", "Attack", "Guest"]

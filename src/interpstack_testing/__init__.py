@@ -1,0 +1,65 @@
+"""The testing kit: what an engine, a bridge or a persistence mode must do, and a reference engine.
+
+| Name | Is |
+|---|---|
+| `EngineConformance` | base class: the tests of an engine |
+| `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
+| `PersistenceConformance` | base class: the tests of a persistence mode |
+| `Guest`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
+| `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
+
+The conformance classes need pytest and hypothesis, `pip install 'interpstack[testing]'`; they are
+imported when they are asked for, so that the rest works without.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from interpstack_testing.fake import FakeEngine
+from interpstack_testing.guests import JAVASCRIPT, PYTHON, Attack, Guest
+
+if TYPE_CHECKING:
+    from interpstack_testing.conformance.areas import Area
+    from interpstack_testing.conformance.bridges import BridgeConformance, BridgeUse
+    from interpstack_testing.conformance.engine import EngineConformance
+    from interpstack_testing.conformance.persistence import PersistenceConformance
+
+__all__ = [
+    "JAVASCRIPT",
+    "PYTHON",
+    "Area",
+    "Attack",
+    "BridgeConformance",
+    "BridgeUse",
+    "EngineConformance",
+    "FakeEngine",
+    "Guest",
+    "PersistenceConformance",
+]
+
+#: Where the names are that need pytest and hypothesis.
+_LAZY = {
+    "Area": "areas",
+    "BridgeConformance": "bridges",
+    "BridgeUse": "bridges",
+    "EngineConformance": "engine",
+    "PersistenceConformance": "persistence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _show_values_in_assertions()
+    return getattr(import_module(f"interpstack_testing.conformance.{_LAZY[name]}"), name)
+
+
+def _show_values_in_assertions() -> None:
+    """Let pytest rewrite the kit's assertions, as it does those of test modules."""
+    import sys
+
+    pytest = sys.modules.get("pytest")
+    if pytest is not None and "interpstack_testing.conformance" not in sys.modules:
+        pytest.register_assert_rewrite("interpstack_testing.conformance")

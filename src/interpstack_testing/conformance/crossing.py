@@ -1,0 +1,176 @@
+"""Values that cross: what one side sends is what the other gets."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interpstack.encoding import encode
+from interpstack.limits import Limits
+from interpstack.protocol import Cell, Settlement
+from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.kit import EngineKit, poll
+
+__all__ = ["CrossingTests"]
+
+#: Keys that mean something to some language.
+_KEYS = [
+    "__proto__", "constructor", "prototype", "toString", "valueOf", "toJSON", "then", "$", "v",
+    "length", "name", "get", "value", "0", "-1", "", " ", "\n", "a.b", "__class__", "__dict__",
+    "__init__", "self", "\x00",
+]  # fmt: skip
+
+
+class CrossingTests(EngineKit, area=Area.CROSSING):
+    """Required of every engine, for the kinds of values that its guest language has."""
+
+    def test_values_cross_unchanged_both_ways(self) -> None:
+        seen = []
+
+        async def echo(value: Any) -> Any:
+            seen.append(value)
+            return value
+
+        with self.session(echo=echo) as session:
+            assert session.eval_sync(self.guest.exchange).error is None
+        assert seen == [self.guest.exchanged, self.guest.exchanged]
+
+    def test_value_of_the_guest_reaches_the_host(self, sent: tuple[str, Any]) -> None:
+        source, expected = sent
+        seen = []
+
+        async def echo(value: Any) -> Any:
+            seen.append(value)
+            return value
+
+        with self.session(echo=echo) as session:
+            assert session.eval_sync(source).error is None
+        assert [normal(encode(value)) for value in seen] == [normal(encode(expected))]
+
+    def test_any_value_of_the_host_comes_back(self) -> None:
+        with self.realm() as realm:
+
+            @settings(
+                max_examples=60,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(st.lists(values(self.guest.kinds), max_size=8))
+            def check(value: list[Any]) -> None:
+                wire = self._relay(realm, value)
+                assert normal(wire) == normal(json.loads(json.dumps(encode(value))))
+                decode(wire)
+
+            check()
+
+    def test_keys_are_data(self) -> None:
+        value = [{key: [key, {key: 1}]} for key in _KEYS]
+        with self.realm() as realm:
+            assert normal(self._relay(realm, value)) == normal(encode(value))
+
+    def test_values_of_some_size_and_depth_cross(self) -> None:
+        deep: Any = 1
+        for _ in range(100):
+            deep = [deep]
+        rows = [{"id": n, "name": f"row {n}", "tags": ["a", "b"]} for n in range(2000)]
+        with self.realm() as realm:
+            assert self._relay(realm, [deep, rows]) == [deep, rows]
+
+    def test_values_that_are_too_large_are_refused_on_both_sides(self) -> None:
+        seen = []
+
+        async def echo(value: Any) -> str:
+            seen.append(value)
+            return "x" * 20_000
+
+        with self.session(echo=echo, limits=Limits(value_bytes=10_000)) as session:
+            session.eval_sync(self.guest.store)
+            sent = session.eval_sync(self.guest.send_much)
+            assert sent.error is not None
+            assert sent.usage.requests == 0, "the host had to refuse what the guest let through"
+            assert seen == []
+            error = session.eval_sync(self.guest.request).error
+            assert error is not None
+            assert "may cross" in error.message
+            self.assert_usable(session)
+
+    def _relay(self, realm: Any, value: Any) -> Any:
+        """What the host gets back from a guest that was given `value`, as a wire tree."""
+        execution = realm.start(Cell(source=self.guest.relay, seed=1))
+        (given_,) = poll(execution).requests
+        assert given_.bridge == "kit.give"
+        execution.settle([Settlement(given_.id, json.dumps(encode(value)))])
+        progress = poll(execution)
+        assert progress.requests, progress
+        (taken,) = progress.requests
+        execution.settle([Settlement(taken.id, "null")])
+        completion = poll(execution).completion
+        assert completion is not None
+        assert completion.error is None
+        return encode(decode(taken.wire)["value"])
+
+
+def normal(wire: Any) -> Any:
+    """A wire tree in which order that means nothing is sorted away, and numbers are of one type."""
+    if isinstance(wire, list):
+        return [normal(item) for item in wire]
+    if isinstance(wire, dict):
+        if wire.get("$") == "object":
+            return {"$": "object", "v": {key: normal(value) for key, value in wire["v"]}}
+        return {key: normal(value) for key, value in wire.items()}
+    if isinstance(wire, float) and wire.is_integer() and math.copysign(1, wire) > 0:
+        return int(wire)
+    return wire
+
+
+def values(kinds: frozenset[str]) -> st.SearchStrategy[Any]:
+    """Values made of plain JSON and these kinds, of up to a few levels."""
+    text = st.text(st.characters(codec=None if "surrogate" in kinds else "utf-8"), max_size=6)
+    safe = st.integers(-(2**53) + 1, 2**53 - 1)
+    leaves = [st.none(), st.booleans(), text, safe, st.floats(-1e15, 1e15).filter(_plain)]
+    more: dict[str, st.SearchStrategy[Any]] = {
+        "undefined": st.just(UNDEFINED),
+        "number": st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7e308]),
+        "bigint": st.integers(-(2**200), 2**200).map(BigInt),
+        "date": st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(
+            lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
+        ),
+        "bytes": st.binary(max_size=20),
+        "error": st.builds(ErrorValue, st.sampled_from(["Error", "TypeError"]), text, st.just("")),
+    }
+    leaves += [strategy for kind, strategy in more.items() if kind in kinds]
+    return st.recursive(
+        st.one_of(leaves), lambda inner: _containers(inner, text, kinds), max_leaves=8
+    )
+
+
+def _containers(
+    inner: st.SearchStrategy[Any], text: st.SearchStrategy[str], kinds: frozenset[str]
+) -> st.SearchStrategy[Any]:
+    keys = text if "object" in kinds else text.filter(lambda key: key != "$")
+    found: list[st.SearchStrategy[Any]] = [
+        st.lists(inner, max_size=4),
+        st.dictionaries(keys, inner, max_size=4),
+    ]
+    if "map" in kinds:
+        found.append(st.dictionaries(text, inner, max_size=4).map(lambda d: MapValue(d.items())))
+    if "set" in kinds:
+        found.append(st.lists(text, max_size=4, unique=True).map(_set))
+    if "object" in kinds:
+        found.append(inner.map(lambda value: {"$": value, "v": 1}))
+    return st.one_of(found)
+
+
+def _set(items: Any) -> SetValue:
+    return SetValue(items)
+
+
+def _plain(number: float) -> bool:
+    return number != 0 or math.copysign(1, number) > 0

@@ -1,0 +1,64 @@
+"""Errors of the guest: told by name and message, without anything of the host's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpstack.cells.requests import GuestException
+from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.kit import EngineKit
+
+__all__ = ["ErrorTests"]
+
+
+class ErrorTests(EngineKit, area=Area.ERRORS):
+    """Required of every engine."""
+
+    def test_error_has_name_message_and_no_host_path(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+            error = session.eval_sync(self.guest.error).error
+            assert error is not None
+            assert (error.name, error.message) == (self.guest.error_name, "broken by the cell")
+            assert "site-packages" not in error.stack
+            assert ".py" not in error.stack
+            self.assert_usable(session)
+
+    def test_syntax_error_is_an_outcome(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+            error = session.eval_sync(self.guest.syntax_error).error
+            assert error is not None
+            assert error.name == "SyntaxError"
+            assert error.message
+            self.assert_usable(session)
+
+    def test_unknown_name_is_an_outcome(self) -> None:
+        with self.session() as session:
+            error = session.eval_sync(self.guest.recall).error
+            assert error is not None
+            assert error.name
+            assert error.message
+
+    def test_failed_request_can_be_caught(self) -> None:
+        async def echo(value: Any) -> Any:
+            raise RuntimeError("no luck")
+
+        with self.session(echo=echo) as session:
+            assert self.eval(session, self.guest.sequence) == "0 ToolError"
+
+    def test_failed_request_that_is_not_caught_ends_the_cell(self) -> None:
+        async def echo(value: Any) -> Any:
+            raise RuntimeError("no luck")
+
+        with self.session(echo=echo) as session:
+            session.eval_sync(self.guest.store)
+            self.fails(session, self.guest.request, "ToolError", "no luck")
+            self.assert_usable(session)
+
+    def test_the_host_chooses_names_of_errors(self) -> None:
+        async def echo(value: Any) -> Any:
+            raise GuestException("not now", name="Busy")
+
+        with self.session(echo=echo) as session:
+            assert self.eval(session, self.guest.sequence) == "0 Busy"

@@ -1,0 +1,122 @@
+"""Hostile guests: whatever a cell does, it ends, and neither host nor session is harmed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.cells.outcome import Outcome
+from interpstack.engine import Capability
+from interpstack.limits import Limits
+from interpstack.protocol import Cell
+from interpstack.sessions import Session
+from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.idle import comes_to_rest
+from interpstack_testing.conformance.kit import EngineKit
+from interpstack_testing.guests import ANY_ERROR, VALUE, Attack
+
+__all__ = ["HostileTests"]
+
+#: What a model reads, whatever a guest puts into its texts.
+_ENVELOPE = re.compile(
+    r"(<notice>[^<>]*</notice>\n)*(<stdout>\n[^<>]*\n</stdout>\n)?"
+    r'(<result( kind="handle")?>[^<>]*</result>|<error type="[^<>"\n]*">[^<>]*</error>)'
+)
+#: Characters of any text that leaves a guest.
+_MOST_CHARS = 2**18
+_HOST_PATHS = re.compile(r"/usr/|/home/|site-packages|\.py\b|\.wasm\b")
+
+
+class HostileTests(EngineKit, area=Area.HOSTILE):
+    """Required of every engine, with the attacks that its guest language has."""
+
+    def test_hostile_guest(self, attack: Attack) -> None:
+        if attack.needs is not None and attack.needs not in self.engine.capabilities:
+            pytest.skip(f"the engine does not declare {attack.needs.value}")
+        with self.session(_ECHO, limits=attack.limits) as session:
+            for source in (self.guest.prepare, attack.before):
+                if source is not None:
+                    self.eval(session, source)
+            outcome = session.eval_sync(Cell(source=attack.source, language=attack.language))
+            _assert_ends(attack, outcome)
+            _assert_bounded(session, outcome)
+            if outcome.error is not None and "lost" in outcome.error.message:
+                session.eval_sync(self.guest.prepare or self.guest.store)
+            for source, shown in attack.then:
+                assert self.eval(session, source) == shown, source
+            for source, shown in self.guest.health if attack.healthy else ():
+                assert self.eval(session, source) == shown, source
+        if attack.needs is Capability.CPU_LIMIT:
+            assert comes_to_rest(), "the guest was given up and computes on"
+
+    def test_names_taken_before_the_host_offers_them(self, squat: str) -> None:
+        realm = self.engine.open(Limits(cpu_seconds=2), _offer("host.a"))
+
+        def run(source: str) -> str:
+            execution = realm.start(Cell(source=source, seed=1))
+            completion = execution.poll(0.0, 2.0).completion
+            execution.abort("done")
+            assert completion is not None
+            assert completion.error is None, completion.error
+            return completion.text
+
+        run(self.guest.store)
+        run(squat)
+        for names in (("host.a", "tools.echo"), ("tools.other",), ("host.a",)):
+            realm.bind(_offer(*names))
+            assert run(self.guest.recall) == "42"
+        realm.close()
+
+    def test_answers_that_no_encoding_takes(self) -> None:
+        if "surrogate" not in self.guest.kinds:
+            pytest.skip("texts of this guest have no lone surrogates")
+
+        async def echo(value: Any) -> Any:
+            raise ValueError("bad \ud800")
+
+        with self.session(echo=echo) as session:
+            outcome = session.eval_sync(self.guest.request)
+            assert outcome.error is not None
+            assert outcome.error.message.startswith("bad ")
+            session.render(outcome).encode()
+
+
+def _assert_ends(attack: Attack, outcome: Outcome) -> None:
+    if outcome.error is None:
+        assert VALUE in attack.ends, f"it must fail; it shows {outcome.text[:200]!r}"
+        text = outcome.text.encode("utf-8", "backslashreplace").decode()
+        assert attack.shows is None or text == attack.shows
+    else:
+        assert {outcome.error.name, ANY_ERROR} & set(attack.ends), outcome.error
+        assert attack.message is None or outcome.error.message == attack.message
+        assert not _HOST_PATHS.search(outcome.error.stack), outcome.error.stack
+    assert attack.console is None or outcome.console == attack.console
+
+
+def _assert_bounded(session: Session, outcome: Outcome) -> None:
+    assert outcome.notices == ()
+    assert len(outcome.text) <= _MOST_CHARS
+    assert len(outcome.console) <= 4000
+    if outcome.error is not None:
+        error = outcome.error
+        assert len(error.name) + len(error.message) + len(error.stack) <= _MOST_CHARS
+    shown = session.render(outcome)
+    shown.encode()  # a host may store it anywhere
+    assert len(shown) < 8 * 4000
+    assert _ENVELOPE.fullmatch(shown), shown
+
+
+async def _echo(value: Any) -> Any:
+    if value == "fail":
+        raise ValueError("as wanted")
+    return value
+
+
+_ECHO = Bridge(name="host.echo", handler=_echo, raw=True)
+
+
+def _offer(*names: str) -> BridgeSet:
+    return BridgeRegistry([Bridge(name=n, handler=_echo, raw=True) for n in names]).freeze()

@@ -1,0 +1,87 @@
+"""Portable values: a realm's variables in a form that other engines understand."""
+
+from __future__ import annotations
+
+import json
+
+from interpstack.errors import UnsupportedValue
+from interpstack.protocol import Cell
+from interpstack.states import SessionState
+from interpstack.values import decode
+from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.kit import EngineKit, finish, poll
+
+__all__ = ["PortableTests"]
+
+
+class PortableTests(EngineKit, area=Area.VALUES):
+    """Of engines that declare `Capability.VALUES`."""
+
+    def test_values_move_to_a_new_realm(self) -> None:
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.guest.store)
+            values = first.values()
+            assert list(values) == list(first.names())
+            second.load(json.loads(json.dumps(values)))
+            assert finish(second, self.guest.recall) == "42"
+            first.close()
+
+    def test_values_are_wire_trees(self) -> None:
+        with self.realm() as realm:
+            finish(realm, self.guest.store)
+            finish(realm, self.sample("store_unportable"))
+            for name, wire in realm.values().items():
+                assert isinstance(name, str)
+                try:
+                    decode(json.loads(json.dumps(wire)))
+                except UnsupportedValue:
+                    assert wire["$"] == "lost"
+                    assert isinstance(wire["v"], str)
+
+    def test_values_that_change_when_they_are_read(self) -> None:
+        async def main() -> None:
+            for source in self.guest.store_unsteady:
+                session = self.stack().session("unsteady")
+                for cell in (self.guest.store, source, self.guest.recall, self.guest.recall):
+                    outcome, state = await session.eval_with_state(cell)
+                    assert outcome.ok, outcome.error
+                    assert state is not None, source
+                    json.dumps(dict(state.values or {}))
+                assert outcome.text == "42"
+                await session.aclose()
+
+        self.run(main())
+
+    def test_what_has_no_portable_form_throws_when_it_is_used(self) -> None:
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.sample("store_unportable"))
+            values = json.loads(json.dumps(dict(first.values())))
+            assert [wire["$"] for wire in values.values()] == ["lost"]
+            second.load(values)
+            source = self.sample("recall_unportable")
+            completion = poll(second.start(Cell(source=source, seed=1))).completion
+            assert completion is not None
+            assert completion.error is not None
+            assert "was not restored because" in completion.error.message
+            assert values == json.loads(json.dumps(dict(second.values())))
+
+    def test_what_is_loaded_can_be_declared_again(self) -> None:
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.guest.store)
+            second.load(first.values())
+            finish(second, self.guest.redeclare)
+            assert finish(second, self.guest.recall) == "2"
+
+    def test_a_session_is_restored_from_values_alone(self) -> None:
+        async def main() -> None:
+            stack = self.stack()
+            first, second = stack.session("first"), stack.session("second")
+            outcome, state = await first.eval_with_state(self.guest.store)
+            assert state is not None, outcome.notices
+            notices = await second.restore_state(SessionState(values=state.values))
+            assert notices
+            assert (await second.eval(self.guest.recall)).text == "42"
+            for session in (first, second):
+                await session.aclose()
+
+        self.run(main())

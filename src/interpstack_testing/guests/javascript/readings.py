@@ -1,0 +1,168 @@
+"""Values that answer differently each time they are looked at.
+
+What the host gets must be one reading of the value, whole and within every bound: a second look
+would let through what the first one was to keep out.
+"""
+
+# ruff: noqa: E501 - guest code reads best unbroken
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from interpstack.limits import Limits
+from interpstack_testing.guests.guest import VALUE, Attack, group
+
+__all__ = ["ATTACKS", "GLOBALS"]
+
+_LIMITS: Final = Limits(
+    cpu_seconds=5, wall_seconds=20, memory_bytes=32 * 2**20, value_bytes=100_000
+)
+
+#: What stands there at the second look, and must never arrive where the first saw a 1.
+_SECOND = {
+    "deep": "Array(2000).fill(0).reduce(a => [a], 1)",
+    "deep objects": "Array(2000).fill(0).reduce(a => ({a}), 1)",
+    "long": "'x'.repeat(5e5)",
+    "tag": "({$: 'date', v: 0})",
+    "unknown tag": "({$: 'nothing', v: [1]})",
+    "tag in a list": "[{$: 'bigint', v: 'zz'}]",
+    "NaN": "NaN",
+    "-0": "-0",
+    "undefined": "undefined",
+    "BigInt": "5n",
+    "Date": "new Date(0)",
+    "function": "() => 1",
+    "itself": "value",
+}
+
+#: Values that give `first` once, then `second()`.
+_SHAPES = {
+    "getter": "const value = {get x() { return n++ ? second() : 1; }}",
+    "getter in a list": "const value = [0]; Object.defineProperty(value, 0, {enumerable: true, get: () => n++ ? second() : 1})",
+    "getter of a class": "class C { constructor() { Object.defineProperty(this, 'x', {enumerable: true, get: () => n++ ? second() : 1}); } } const value = new C()",
+    "Proxy": "const value = new Proxy({x: 0}, {get: (o, k) => k !== 'x' ? undefined : n++ ? second() : 1})",
+    "Proxy of a list": "const value = new Proxy([0], {get: (o, k) => k !== '0' ? o[k] : n++ ? second() : 1})",
+    "toJSON": "class C { toJSON() { return n++ ? second() : 1; } } const value = new C()",
+    "getter of toJSON": "class C { get toJSON() { return n++ ? second : () => 1; } } const value = new C()",
+    "in a Map": "const value = new Map([[0, {get x() { return n++ ? second() : 1; }}]])",
+}
+
+_TELLS = """
+    let n = 0; const second = () => {second};
+    {shape};
+    const told = await host.echo({{value, also: {also}}});
+    [n, JSON.stringify(told.value instanceof Map ? [...told.value] : told.value)].join(' ')"""
+
+_SHOWN = {
+    "getter": '1 {"x":1}',
+    "getter in a list": "1 [1]",
+    "getter of a class": '1 {"x":1}',
+    "Proxy": '1 {"x":1}',
+    "Proxy of a list": "1 [1]",
+    "toJSON": "1 1",
+    "getter of toJSON": "1 1",
+    "in a Map": '1 [[0,{"x":1}]]',
+}
+
+#: Code that runs while a value is read; the answer is shown as JSON.
+_MEANWHILE = {
+    "a nested request": (
+        "({at: undefined, get x() { host.echo({}); return 0; }, n: NaN})",
+        '{"x":0,"n":null}',
+    ),
+    "a nested request, plain": (
+        "({get x() { host.echo({u: undefined}); return {$: 'date', v: 0}; }})",
+        '{"x":{"$":"date","v":0}}',
+    ),
+    "a nested request that fails": (
+        "({get x() { try { host.echo(Symbol()); } catch {} return 1; }, y: [2]})",
+        '{"x":1,"y":[2]}',
+    ),
+    "growing a list": (
+        "Object.defineProperty([0, 1], 0, {get() { for (let i = 0; i < 1e4; i++) this.push('zzzz'); return 7; }})",
+        "[7,1]",
+    ),
+    "shrinking a list": (
+        "Object.defineProperty([0, null, 2], 0, {get() { this.length = 2; return 7; }})",
+        "[7,null,null]",
+    ),
+    "tampering with all lists": (
+        "({get x() { for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, {configurable: true, get: () => ({$: 'date', v: 0}), set() {}}); return [1, [2]]; }})",
+        '{"x":[1,[2]]}',
+    ),
+    "tampering with all objects": (
+        "({get x() { Object.defineProperty(Object.prototype, 'valueOf', {configurable: true, get: () => 5, set() {}}); return JSON.parse('{\"valueOf\":1,\"__proto__\":2}'); }})",
+        '{"x":{"valueOf":1,"__proto__":2}}',
+    ),
+    "replacing JSON": ("({get x() { JSON.stringify = () => '{\"$\":1}'; return 1; }})", '{"x":1}'),
+}
+
+_SHOWS = """
+    const told = JSON.stringify, shown = await host.echo({value});
+    for (let i = 0; i < 9; i++) delete Array.prototype[i];
+    told(shown)"""
+
+_REFUSED = {
+    "a list of holes": "await host.echo({length: 1, list: new Array(4e9)})",
+    "a length out of nowhere": "await host.echo(new Proxy([], {get: (o, k) => k === 'length' ? 2 ** 53 : 1}))",
+    "a length that is an object": "await host.echo(new Proxy([], {get: (o, k) => k === 'length' ? {valueOf() { throw new RangeError('no length'); }} : 1}))",
+    "many undefined": "await host.echo(Array(2e4).fill(undefined))",
+    "many getters": "const o = {}; for (let i = 0; i < 2e3; i++) Object.defineProperty(o, 'k' + i, {enumerable: true, get: () => 'x'.repeat(100)}); await host.echo(o)",
+    "one text many times": "const t = 'x'.repeat(5e4); await host.echo({a: t, b: [t, t]})",
+    "lists that hold each other twice": "let a = []; for (let i = 0; i < 60; i++) a = [a, a]; await host.echo(a)",
+    "long keys": "const k = 'k'.repeat(6e4); await host.echo([{[k]: 1}, {[k]: 2}])",
+    "escapes": "await host.echo('\\u0001'.repeat(5e4))",
+    "bytes": "await host.echo(new Uint8Array(9e4))",
+    "digits": "await host.echo(2n ** 500000n)",
+}
+
+#: Cells that leave variables which change when they are read, or run code then.
+GLOBALS: Final = (
+    "globalThis.flips = [0]; let n = 0; Object.defineProperty(flips, 0, {get: () => n++ % 2 ? Array(3000).fill(0).reduce(a => [a], 1) : 1}); 0",
+    "class Odd { toJSON() { return (this.n = -~this.n) % 2 ? 1 : {$: 'nothing'}; } } globalThis.odd = new Odd(); 0",
+    "globalThis.proxy = new Proxy({x: 1}, {get: (o, k) => k === 'x' ? Array(3000).fill(0).reduce(a => [a], 1) : undefined}); 0",
+    "globalThis.first = new (class { toJSON() { delete globalThis.second; return 1; } })(); globalThis.second = 2; 0",
+    "globalThis.first = new (class { toJSON() { Object.defineProperty(globalThis, 'second', {get() { throw 1; }}); return 1; } })(); globalThis.second = 2; 0",
+    "globalThis.maps = Array(180).fill(0).reduce(m => new Map([[0, m]]), 1); 0",
+    "globalThis.revoked = (() => { const r = Proxy.revocable({}, {}); r.revoke(); return [r.proxy]; })(); 0",
+    "globalThis.wild = {get a() { throw 1; }, set b(v) {}, c: 1}; 0",
+)
+
+
+def _flips() -> dict[str, Attack]:
+    found = {}
+    for shape, source in _SHAPES.items():
+        for what, second in _SECOND.items():
+            for also in ("1", "undefined"):
+                cell = _TELLS.format(second=second, shape=source, also=also)
+                name = f"{shape}, {what}{'' if also == '1' else ', tagged'}"
+                found[name] = Attack(cell, shows=_SHOWN[shape], limits=_LIMITS)
+    return found
+
+
+ATTACKS: Final[Mapping[str, Attack]] = {
+    **group("readings", _flips()),
+    **group(
+        "meanwhile",
+        {
+            k: Attack(_SHOWS.replace("{value}", v), shows=shown, limits=_LIMITS)
+            for k, (v, shown) in _MEANWHILE.items()
+        },
+    ),
+    **group(
+        "bounded readings",
+        {k: Attack(v, ("RangeError", "TypeError"), limits=_LIMITS) for k, v in _REFUSED.items()},
+    ),
+    "bounded readings/wide text": Attack(
+        r"await host.echo('\u6f22'.repeat(5e4))",
+        ("RangeError", "TypeError", "ToolError"),
+        limits=_LIMITS,
+    ),
+    "readings/a time to wait": Attack(
+        "let n = 0; await new Promise(go => setTimeout(go, {valueOf: () => n++ ? NaN : 1})); 'rang'",
+        (VALUE,),
+        shows="rang",
+    ),
+}
