@@ -17,8 +17,7 @@ from importlib.resources import files
 import attrs
 
 from interpstack import EngineFailure, GuestSource
-from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
-from interpstack.guests.javascript.compiled import read_cached, write_cached
+from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
 from interpstack_quickjs.allocator import find_allocator, free_spans
 from interpstack_quickjs.guest import (
     STATUS_OK,
@@ -29,6 +28,7 @@ from interpstack_quickjs.guest import (
 )
 from interpstack_quickjs.printed import find_printed
 from interpstack_quickjs.runtime import guest_runtime
+from interpstack_wasm.compiled import read_cached, write_cached
 
 __all__ = ["Base", "base_heaps"]
 

@@ -24,12 +24,12 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack.guests.javascript.exchange import (
+from interpstack_javascript.exchange import (
     MEMBER_SECONDS,
     bind_arguments,
     read_answer,
 )
-from interpstack.guests.javascript.modules import ModuleTable
+from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
 from interpstack_quickjs.guest import (

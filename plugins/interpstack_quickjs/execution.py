@@ -19,16 +19,16 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack.guests.javascript.cells import TypeScriptError, load, prepare
-from interpstack.guests.javascript.drained import read_drained
-from interpstack.guests.javascript.exchange import (
+from interpstack_javascript.cells import TypeScriptError, load, prepare
+from interpstack_javascript.drained import read_drained
+from interpstack_javascript.exchange import (
     answer_text,
     drained_progress,
     resume_text,
     seed_words,
     value_completion,
 )
-from interpstack.guests.javascript.positions import faulty
+from interpstack_javascript.positions import faulty
 from interpstack_quickjs.faults import find_fault
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,

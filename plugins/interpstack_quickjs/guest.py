@@ -20,11 +20,11 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack.guests.javascript.cells import Clock
-from interpstack.guests.javascript.wasm import TICK_SECONDS
+from interpstack_javascript.cells import Clock
 from interpstack_quickjs.instance import Instance
 from interpstack_quickjs.runtime import current, guest_runtime
 from interpstack_quickjs.ticks import ASKS
+from interpstack_wasm.host import TICK_SECONDS
 
 __all__ = ["Guest", "Heap", "OutOfRoom", "OutOfTime", "Trapped", "Workspace"]
 

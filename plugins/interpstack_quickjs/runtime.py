@@ -15,8 +15,9 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack.guests.javascript.compiled import Compiled, load_module
-from interpstack.guests.javascript.wasm import Ticker, WasmHost, guest_path, wasm_host
+from interpstack_javascript.guest_files import guest_path
+from interpstack_wasm.compiled import Compiled, load_module
+from interpstack_wasm.host import Ticker, WasmHost, wasm_host
 
 if TYPE_CHECKING:
     from interpstack_quickjs.guest import Guest

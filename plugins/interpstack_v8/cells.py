@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from interpstack.guests.javascript import cells
+from interpstack_javascript import cells
 from interpstack_v8.isolate import OutOfTime
 from interpstack_v8.parsers import wrap_awaiting
 

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 import attrs
 
 from interpstack import GuestSource
-from interpstack.guests.javascript import KERNEL_NAME, kernel_source, web_source
+from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
 
 __all__ = [
     "DOOR",

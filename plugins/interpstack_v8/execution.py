@@ -18,16 +18,16 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack.guests.javascript.cells import TypeScriptError, load
-from interpstack.guests.javascript.drained import read_drained
-from interpstack.guests.javascript.exchange import (
+from interpstack_javascript.cells import TypeScriptError, load
+from interpstack_javascript.drained import read_drained
+from interpstack_javascript.exchange import (
     answer_text,
     drained_progress,
     resume_text,
     seed_words,
     value_completion,
 )
-from interpstack.guests.javascript.positions import faulty, offset_of
+from interpstack_javascript.positions import faulty, offset_of
 from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.isolate import (

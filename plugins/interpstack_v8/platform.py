@@ -14,7 +14,7 @@ from typing import Final
 import jsrun
 
 from interpstack import EngineFailure
-from interpstack.guests.javascript.addresses import address_advice, address_room
+from interpstack_wasm.addresses import address_advice, address_room
 
 __all__ = ["ready_platform"]
 

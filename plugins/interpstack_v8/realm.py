@@ -18,13 +18,13 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack.guests.javascript import KERNEL_NAME
-from interpstack.guests.javascript.exchange import (
+from interpstack_javascript import KERNEL_NAME
+from interpstack_javascript.exchange import (
     MEMBER_SECONDS,
     bind_arguments,
     read_answer,
 )
-from interpstack.guests.javascript.modules import ModuleTable
+from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfTime

@@ -22,7 +22,7 @@ from interpstack.errors import (
     UnreadableLedger,
     UnsupportedValue,
 )
-from interpstack.guests.clock import GuestClock
+from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
 from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
 from interpstack.limits import Limits

@@ -26,7 +26,7 @@ from interpstack.bridges import BridgeSet
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import ConfigurationError, ImageError, UnsupportedValue
-from interpstack.guests.clock import GuestClock
+from interpstack.guest_clock import GuestClock
 from interpstack.limits import Limits
 from interpstack.protocol import (
     Call,

@@ -16,8 +16,8 @@ from typing import Any
 
 from rich.table import Table
 
-from interpstack.guests.javascript import cells
-from interpstack.guests.javascript.cells import TypeScriptError
+from interpstack_javascript import cells
+from interpstack_javascript.cells import TypeScriptError
 from interpstack_testing.guests.javascript import sources as javascript
 from interpstack_testing.guests.python import sources as python
 

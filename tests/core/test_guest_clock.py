@@ -1,4 +1,4 @@
-"""Tests of interpstack.guests.clock."""
+"""Tests of interpstack.guest_clock."""
 
 from __future__ import annotations
 

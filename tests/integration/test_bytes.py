@@ -10,7 +10,7 @@ import pytest
 from engines import OnEngine
 
 from interpstack import Bridge, BridgeSet, Cell, InterpreterStack, Limits
-from interpstack.guests.javascript import KERNEL_NAME, kernel_source
+from interpstack_javascript import KERNEL_NAME, kernel_source
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import STATUS_OK, Guest
 

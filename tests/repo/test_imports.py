@@ -15,19 +15,20 @@ import pytest
 #: What the core may import beside the standard library.
 _CORE = {"attr", "attrs", "pluggy", "interpstack"}
 #: The libraries, which stand between the core and the plugins.
-_LIBRARIES = {"interpstack_testing"}
+_LIBRARIES = {"interpstack_javascript", "interpstack_testing", "interpstack_wasm"}
 #: Packages that parts of `src` may import beside those, by the start of the path.
 _BESIDE = {
-    "interpstack/guests/javascript/": {"quickjs_rs", "wasmtime"},
+    "interpstack_javascript/guest_files.py": {"quickjs_rs"},
+    "interpstack_javascript/typescript.py": {"wasmtime"},
     "interpstack_testing/conformance/": {"hypothesis", "pytest"},
     "interpstack_testing/recorder.py": {"pytest"},
+    "interpstack_wasm/compiled.py": {"wasmtime"},
+    "interpstack_wasm/host.py": {"wasmtime"},
 }
 #: What nothing loads that imports only the core and the libraries.
 _HEAVY = ["click", "deepagents", "langchain", "pytest", "quickjs_rs", "rich", "wasmtime"]
 #: The alias of a library, the one module of the core that knows of it.
 _ALIAS = "interpstack/testing/"
-#: Submodules of the core that plugins may use beside the names of `interpstack` itself.
-_PUBLIC_MODULES = ("interpstack.guests.javascript",)
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 
@@ -139,9 +140,7 @@ def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     if item.package != "interpstack":
         return ""
     if item.module != "interpstack":
-        shared = item.module.startswith("interpstack.guests.javascript.")
-        public_module = shared or item.module in _PUBLIC_MODULES
-        return "" if public_module else f"imports {item.module}, which is private"
+        return f"imports {item.module}, which is private"
     hidden = sorted(set(item.names) - public)
     return f"imports {', '.join(hidden)}, not in interpstack.__all__" if hidden else ""
 
@@ -166,9 +165,10 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
         ("/cells/loop.py", "import interpstack_testing", "the core imports interpstack_testing"),
         ("/render.py", "from interpstack_quickjs.engine import X", "imports interpstack_quickjs"),
         ("/render.py", "from interpstack.cli import main", "imports interpstack.cli"),
-        ("/guests/__init__.py", "import_module('rich')", "imports rich"),
-        ("/guests/javascript/__init__.py", "import wasmtime", "imports wasmtime"),
-        ("/guests/javascript/rewrite.py", "import jsrun", "imports jsrun"),
+        ("/cells/__init__.py", "import_module('rich')", "imports rich"),
+        ("_javascript/__init__.py", "import wasmtime", "imports wasmtime"),
+        ("_javascript/typescript.py", "import jsrun", "imports jsrun"),
+        ("_wasm/addresses.py", "import wasmtime", "interpstack_wasm imports wasmtime"),
         ("_testing/fake.py", "import pytest", "interpstack_testing imports pytest"),
         ("_testing/fake.py", "import interpstack_quickjs", "imports interpstack_quickjs"),
         ("_testing/__init__.py", "def f():\n    import pytest", "imports pytest"),
@@ -216,7 +216,7 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 
 def test_importing_the_core_loads_nothing_else() -> None:
     code = (
-        "import sys, interpstack, interpstack_testing, interpstack.guests.javascript\n"
+        "import sys, interpstack, interpstack_javascript, interpstack_testing, interpstack_wasm\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )

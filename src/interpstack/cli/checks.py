@@ -16,14 +16,14 @@ from interpstack.cli.extras import extras_of
 from interpstack.cli.survey import Survey, survey
 from interpstack.engine import Capability, Engine
 from interpstack.errors import install_command
-from interpstack.guests.javascript.addresses import (
+from interpstack.limits import Limits
+from interpstack.stack import InterpreterStack
+from interpstack_wasm.addresses import (
     LEAST_BYTES,
     address_limit,
     address_room,
     is_narrow,
 )
-from interpstack.limits import Limits
-from interpstack.stack import InterpreterStack
 
 __all__ = ["Check", "all_checks"]
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack import CellContext, HostTool
-from interpstack.guests.javascript.typescript import strip_types
+from interpstack_javascript.typescript import strip_types
 from interpstack_ptc.signatures import describe_tool, render_type
 
 TREE = {

@@ -24,8 +24,8 @@ from interpstack import (
     Limits,
     Session,
 )
-from interpstack.guests.javascript.drained import read_drained
-from interpstack.guests.javascript.modules import ModuleTable
+from interpstack_javascript.drained import read_drained
+from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.allocator import free_spans
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.images import SEAL_BYTES, sealed

@@ -19,7 +19,7 @@ import pytest
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack.guests.javascript.wasm import guest_path
+from interpstack_javascript.guest_files import guest_path
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -112,7 +112,7 @@ def test_imported_functions() -> None:
 @pytest.mark.parametrize("name", ["_guest.wasm", "_transform.wasm"])
 def test_files_are_found_without_importing_the_package(name: str) -> None:
     code = (
-        "import sys; from interpstack.guests.javascript.wasm import guest_path;"
+        "import sys; from interpstack_javascript.guest_files import guest_path;"
         f"p = guest_path({name!r}); assert p.is_file() and p.read_bytes()[:4] == b'\\0asm';"
         "assert 'quickjs_rs' not in sys.modules"
     )
@@ -125,7 +125,7 @@ def test_a_missing_file_names_the_remedy() -> None:
 
 
 def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interpstack.guests.javascript.wasm.find_spec", lambda name: None)
+    monkeypatch.setattr("interpstack_javascript.guest_files.find_spec", lambda name: None)
     with pytest.raises(EngineFailure, match="quickjs-rs is not installed; run: pip install"):
         guest_path("_fresh.wasm")
 

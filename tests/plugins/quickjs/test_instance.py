@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from interpstack import BridgeSet, Cell, EngineFailure, Execution, Image, Limits, Realm
-from interpstack.guests.javascript.wasm import guest_path
+from interpstack_javascript.guest_files import guest_path
 from interpstack_quickjs import engine as module
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.instance import Instance, Spares

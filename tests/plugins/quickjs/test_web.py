@@ -12,9 +12,7 @@ import pytest
 from interpstack import BridgeSet, Cell, Limits, Realm, Settlement
 from interpstack_quickjs.engine import QuickJSEngine
 
-_CASES = json.loads(
-    (files("interpstack.guests.javascript") / "web" / "cases.json").read_text("utf-8")
-)
+_CASES = json.loads((files("interpstack_javascript") / "web" / "cases.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")

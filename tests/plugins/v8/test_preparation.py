@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack import InterpreterStack, Limits
-from interpstack.guests.javascript.cells import Clock
+from interpstack_javascript.cells import Clock
 
 
 def _wrapped(source: str) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import InterpreterStack, Session
-from interpstack.guests.javascript.cells import prepare
+from interpstack_javascript.cells import prepare
 
 
 @pytest.fixture

@@ -1,25 +1,17 @@
-"""The WebAssembly engine of the process, its clock, and the files of quickjs-rs.
-
-Loaded by what runs WebAssembly on the host: the QuickJS engine, and the TypeScript transform of
-all JavaScript engines.
-"""
+"""The WebAssembly engine of the process, and its clock."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 import attrs
 import wasmtime
 
 from interpstack.errors import EngineFailure
-from interpstack.guests.javascript.addresses import (
+from interpstack_wasm.addresses import (
     LEAST_BYTES,
     WIDE_BYTES,
     address_advice,
@@ -27,7 +19,7 @@ from interpstack.guests.javascript.addresses import (
     is_narrow,
 )
 
-__all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "guest_path", "wasm_host"]
+__all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "wasm_host"]
 
 #: Native stack that guest code may use; wasmtime takes less than 2 MiB, guest threads have more.
 _STACK_BYTES: Final = 2 * 2**20 - 65536
@@ -99,27 +91,6 @@ class WasmHost:
         needed = _NARROW_BYTES if self.narrow else WIDE_BYTES
         advice = address_advice(needed) if scarce else ""
         return f"{told}; {advice}" if advice else told
-
-
-@cache
-def guest_path(name: str = "_guest.wasm") -> Path:
-    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
-
-    Raises:
-        EngineFailure: quickjs-rs is missing or has no such file.
-    """
-    spec = find_spec("quickjs_rs")
-    if spec is None or not spec.origin:
-        raise EngineFailure(
-            "quickjs-rs is not installed; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    path = Path(spec.origin).with_name(name)
-    if not path.is_file():
-        found = version("quickjs-rs")
-        raise EngineFailure(
-            f"quickjs-rs {found} has no {name}; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
-        )
-    return path
 
 
 _host: WasmHost | None = None

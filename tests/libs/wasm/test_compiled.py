@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import wasmtime
 
-from interpstack.guests.javascript import compiled
-from interpstack.guests.javascript.compiled import (
+from interpstack_wasm import compiled
+from interpstack_wasm.compiled import (
     CacheWarning,
     cache_directory,
     load_module,

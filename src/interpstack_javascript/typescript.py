@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack.guests.javascript.cells import TypeScriptError
-from interpstack.guests.javascript.compiled import Compiled, load_module
-from interpstack.guests.javascript.wasm import TICK_SECONDS, guest_path, wasm_host
+from interpstack_javascript.cells import TypeScriptError
+from interpstack_javascript.guest_files import guest_path
+from interpstack_wasm.compiled import Compiled, load_module
+from interpstack_wasm.host import TICK_SECONDS, wasm_host
 
 __all__ = ["load", "strip_types"]
 

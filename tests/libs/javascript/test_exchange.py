@@ -17,7 +17,7 @@ from interpstack import (
     Request,
     Settlement,
 )
-from interpstack.guests.javascript.exchange import (
+from interpstack_javascript.exchange import (
     answer_text,
     bind_arguments,
     drained_progress,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import Cell, InterpreterStack, Limits
-from interpstack.guests.javascript import cells
-from interpstack.guests.javascript.cells import Clock, prepare
-from interpstack.guests.javascript.scan import scan
+from interpstack_javascript import cells
+from interpstack_javascript.cells import Clock, prepare
+from interpstack_javascript.scan import scan
 
 MIB = 2**20
 

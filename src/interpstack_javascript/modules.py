@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from interpstack.guests.javascript import KERNEL_NAME
-from interpstack.guests.javascript.cells import ENDLESS, TypeScriptError, escape, strip_types
+from interpstack_javascript import KERNEL_NAME
+from interpstack_javascript.cells import ENDLESS, TypeScriptError, escape, strip_types
 
 __all__ = ["ModuleTable"]
 

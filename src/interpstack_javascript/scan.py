@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack.guests.javascript.brackets import (
+from interpstack_javascript.brackets import (
     CODE,
     CONDITION,
     CURLY_BLOCK,
@@ -27,8 +27,8 @@ from interpstack.guests.javascript.brackets import (
     Bracket,
     DeclaredClass,
 )
-from interpstack.guests.javascript.imports import StaticImport, static_import
-from interpstack.guests.javascript.lexis import (
+from interpstack_javascript.imports import StaticImport, static_import
+from interpstack_javascript.lexis import (
     BLOCK,
     BREAK,
     COLON,

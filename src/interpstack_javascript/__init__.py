@@ -1,8 +1,8 @@
 """The JavaScript kernel: the guest's side of the engine protocol, shared by all JS engines.
 
-`docs/how-to/write-an-engine.md` describes how an engine installs and drives it. The modules
-beside this one prepare sources for JavaScript engines; only those load them, and what they
-import beyond the core's own dependencies.
+`docs/how-to/write-an-engine.md` describes how an engine installs and drives the kernel. The other
+modules of this package prepare sources for JavaScript engines; some of them import wasmtime, and
+importing the package alone does not.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from interpstack.guests.javascript import addresses
+from interpstack_wasm import addresses
 
 resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from interpstack import Cell, ConfigurationError, InterpreterStack
-from interpstack.guests.javascript import typescript
-from interpstack.guests.javascript.cells import TypeScriptError
-from interpstack.guests.javascript.typescript import strip_types
+from interpstack_javascript import typescript
+from interpstack_javascript.cells import TypeScriptError
+from interpstack_javascript.typescript import strip_types
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interpstack.guests.javascript.rewrite import rewrite
+from interpstack_javascript.rewrite import rewrite
 
 __all__ = ["ENDLESS", "Clock", "TypeScriptError", "escape", "load", "prepare", "strip_types"]
 
@@ -77,7 +77,7 @@ def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None
     Raises:
         TypeScriptError: It does not parse, or takes too much time or memory.
     """
-    from interpstack.guests.javascript import typescript  # loads WebAssembly
+    from interpstack_javascript import typescript  # loads WebAssembly
 
     return typescript.strip_types(source, name, seconds)
 
@@ -88,7 +88,7 @@ def load(language: str | None) -> None:
     An engine calls it first: that is not the cell's time.
     """
     if language == "typescript":
-        from interpstack.guests.javascript import typescript
+        from interpstack_javascript import typescript
 
         typescript.load()
 

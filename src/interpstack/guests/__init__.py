@@ -1,1 +1,0 @@
-"""Code that engines run inside guests, by guest language."""
