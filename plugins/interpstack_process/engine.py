@@ -138,6 +138,7 @@ def _around(cls: type[ProcessEngine], inner: type[Engine]) -> type[ProcessEngine
         "__module__": cls.__module__,
         "name": f"{cls.name}:{inner.name}",
         "language": inner.language,
+        "dialects": inner.dialects,
         "capabilities": inner.capabilities,
         "inner": inner,
     }

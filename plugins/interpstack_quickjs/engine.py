@@ -52,7 +52,6 @@ _BIND_SECONDS: Final = 1.0
 _KERNEL_SECONDS: Final = 30.0
 #: Bytes of the largest memory that is kept for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
-_LANGUAGES: Final = ("javascript", "typescript")
 
 
 class QuickJSEngine(Engine):
@@ -60,6 +59,7 @@ class QuickJSEngine(Engine):
 
     name: ClassVar[str] = "quickjs"
     language: ClassVar[str] = "javascript"
+    dialects: ClassVar[tuple[str, ...]] = ("typescript",)
     isolation: ClassVar[Isolation] = Isolation.WASM
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
@@ -135,10 +135,7 @@ class QuickJSRealm(Realm):
         return min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
 
     def start(self, cell: Cell) -> Execution:
-        if cell.language is not None and cell.language not in _LANGUAGES:
-            raise ConfigurationError(
-                f"engine 'quickjs' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
-            )
+        QuickJSEngine.check_language(cell)
         before = self._before()
         self._touched = True
         return QuickJSExecution(self, cell, before)

@@ -37,6 +37,7 @@ class V8Engine(Engine):
 
     name: ClassVar[str] = "v8"
     language: ClassVar[str] = "javascript"
+    dialects: ClassVar[tuple[str, ...]] = ("typescript",)
     isolation: ClassVar[Isolation] = Isolation.ISOLATE
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {

@@ -24,6 +24,7 @@ from interpstack.errors import (
 )
 from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
+from interpstack.languages import EditorRules, GuestLanguage, PromptWords
 from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
@@ -69,6 +70,7 @@ __all__ = [
     "CellContext",
     "Completion",
     "ConfigurationError",
+    "EditorRules",
     "Engine",
     "EngineFailure",
     "ErrorValue",
@@ -76,6 +78,7 @@ __all__ = [
     "GuestClock",
     "GuestError",
     "GuestException",
+    "GuestLanguage",
     "GuestSource",
     "HostTool",
     "Image",
@@ -94,6 +97,7 @@ __all__ = [
     "PluginInfo",
     "PluginLoadError",
     "Progress",
+    "PromptWords",
     "Realm",
     "RecordRejected",
     "ReplayDivergence",

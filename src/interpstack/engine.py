@@ -195,11 +195,30 @@ class Engine(abc.ABC):
     name: ClassVar[str]
     #: The guest language, as in `javascript`; empty if another engine's is run (`around`).
     language: ClassVar[str]
+    #: Names of other languages that a cell may be in, as `typescript`.
+    dialects: ClassVar[tuple[str, ...]] = ()
     isolation: ClassVar[Isolation]
     capabilities: ClassVar[frozenset[Capability]]
     #: Options, unless given, where the engine has a process of its own: one that is ended when a
     #: guest does not stop, so that no other way of giving it up is needed.
     worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+    @classmethod
+    def languages(cls) -> tuple[str, ...]:
+        """Names of all languages that a cell may be in; the engine's own comes first."""
+        return (cls.language, *cls.dialects)
+
+    @classmethod
+    def check_language(cls, cell: Cell) -> None:
+        """Refuse a cell in a language that the engine does not run.
+
+        Raises:
+            ConfigurationError: The message names the languages that it runs.
+        """
+        if cell.language is not None and cell.language not in cls.languages():
+            raise ConfigurationError(
+                f"engine {cls.name!r} runs {' and '.join(cls.languages())}, not {cell.language!r}"
+            )
 
     @classmethod
     def around(cls, inner: type[Engine]) -> type[Engine]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from interpstack.bridges import BridgeRegistry
     from interpstack.engine import Engine
+    from interpstack.languages import GuestLanguage
     from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
     from interpstack.persistence import Persistence
@@ -45,6 +46,21 @@ def interpstack_register_engine() -> type[Engine]:
     Returns:
         A concrete subclass of `Engine`. `None` means that the plugin has no engine to offer
         on this machine.
+    """
+
+
+@hookspec
+def interpstack_register_language() -> GuestLanguage:
+    """Return the guest language of the plugin's engine.
+
+    Called when a stack needs the language of its engine, for prompts, names and signatures, and
+    when a command looks for the language of a file. The implementation must not import packages
+    that the engine alone needs, so that the language is known where the engine is not installed.
+
+    Returns:
+        The language; its `name` is what `Engine.language` says. Plugins may return equal
+        languages of one name; different ones are an error that names both. `None` means that
+        the plugin brings no language.
     """
 
 

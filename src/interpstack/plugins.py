@@ -19,6 +19,7 @@ import pluggy
 from interpstack import hookspecs
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError, PluginLoadError, UnknownEngine, UnknownPlugin
+from interpstack.languages import GuestLanguage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -164,6 +165,27 @@ class PluginManager:
             found[cls.name] = cls
         return found
 
+    def languages(self) -> dict[str, GuestLanguage]:
+        """Languages the plugins register, with their dialects, by name.
+
+        Raises:
+            ConfigurationError: Something else is registered, or two languages of one name.
+        """
+        found: dict[str, GuestLanguage] = {}
+        for language in self.hook.interpstack_register_language():
+            if not isinstance(language, GuestLanguage):
+                raise ConfigurationError(
+                    f"{language!r} is registered as a language but is no GuestLanguage"
+                )
+            for item in (language, *language.dialects):
+                other = found.setdefault(item.name, item)
+                if other != item:
+                    raise ConfigurationError(
+                        f"language {item.name!r} is registered twice, by {_name_of(other)} and "
+                        f"{_name_of(item)}; leave one plugin out"
+                    )
+        return found
+
     def _registered(self) -> Iterable[Any]:
         caller = self.hook.interpstack_register_engine
         try:
@@ -236,6 +258,33 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
             return found[name]
         engines.update(found)
     raise UnknownEngine(name, engines)
+
+
+def find_language(engine: type[Engine], manager: PluginManager) -> GuestLanguage:
+    """The language of an engine, from the stack's own plugins or the installed ones.
+
+    The plugin called after the engine is tried first; only if it registers no such language, all
+    installed plugins are loaded. A language that no plugin registers is a neutral one.
+    """
+    name = engine.language
+    found = manager.languages()
+    return found.get(name) or installed_language(name, engine.name) or GuestLanguage(name=name)
+
+
+def installed_language(name: str, plugin: str = "") -> GuestLanguage | None:
+    """The language `name` from the installed plugins, of which `plugin` is tried first.
+
+    A plugin that cannot be loaded is passed over.
+    """
+    entries = installed()
+    for candidate in sorted(entries, key=lambda entry: entry != plugin):
+        try:
+            found = PluginManager([candidate]).languages()
+        except (ImportError, ConfigurationError):
+            continue
+        if name in found:
+            return found[name]
+    return None
 
 
 def _name_of(plugin: Any) -> str:

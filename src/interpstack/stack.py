@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError
+from interpstack.languages import GuestLanguage
 from interpstack.limits import Limits
 from interpstack.persistence import Persistence
-from interpstack.plugins import PluginInfo, PluginManager, find_engine
+from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
 from interpstack.threads import run_guest, run_sync
@@ -90,6 +92,11 @@ class InterpreterStack:
     @property
     def engine(self) -> Engine:
         return self._engine
+
+    @cached_property
+    def language(self) -> GuestLanguage:
+        """The guest language of the engine; a neutral one where no plugin registers it."""
+        return find_language(self._engine.runs, self._manager)
 
     @property
     def hook(self) -> Any:

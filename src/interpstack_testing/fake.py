@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from interpstack.bridges import BridgeSet
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack.errors import ConfigurationError, ImageError, UnsupportedValue
+from interpstack.errors import ImageError, UnsupportedValue
 from interpstack.guest_clock import GuestClock
 from interpstack.limits import Limits
 from interpstack.protocol import (
@@ -90,8 +90,7 @@ class FakeRealm(Realm):
         self.globals.offer({**vars(builtins), **offered})
 
     def start(self, cell: Cell) -> Execution:
-        if cell.language not in (None, FakeEngine.language):
-            raise ConfigurationError(f"engine 'fake' runs python, not {cell.language!r}")
+        FakeEngine.check_language(cell)
         self.running = FakeExecution(self, cell)
         return self.running
 
