@@ -129,8 +129,6 @@ class MontyRealm(Realm):
         self.bridges = bridges
 
     def start(self, cell: Cell) -> Execution:
-        if cell.language not in (None, MontyEngine.language):
-            raise ConfigurationError(f"engine 'monty' runs python, not {cell.language!r}")
         self.running = MontyExecution(self, cell)
         return self.running
 

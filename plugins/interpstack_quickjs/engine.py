@@ -135,7 +135,6 @@ class QuickJSRealm(Realm):
         return min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
 
     def start(self, cell: Cell) -> Execution:
-        QuickJSEngine.check_language(cell)
         before = self._before()
         self._touched = True
         return QuickJSExecution(self, cell, before)

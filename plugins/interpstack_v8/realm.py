@@ -12,7 +12,6 @@ from typing import Any, Final
 from interpstack import (
     BridgeSet,
     Cell,
-    ConfigurationError,
     EngineFailure,
     Execution,
     Limits,
@@ -39,7 +38,6 @@ _EXPORT_SECONDS: Final = 0.5
 _KERNEL_SECONDS: Final = 5.0
 #: Bytes that an export which failed may have left: as many as can be.
 _UNKNOWN: Final = 2**62
-_LANGUAGES: Final = ("javascript", "typescript")
 
 
 class V8Realm(Realm):
@@ -87,10 +85,6 @@ class V8Realm(Realm):
             self._offer(isolate)
 
     def start(self, cell: Cell) -> Execution:
-        if cell.language is not None and cell.language not in _LANGUAGES:
-            raise ConfigurationError(
-                f"engine 'v8' runs {' and '.join(_LANGUAGES)}, not {cell.language!r}"
-            )
         refuse_forked(self._pid)
         with self._lock:
             self.running = True

@@ -405,6 +405,7 @@ class Session:
             raise ConfigurationError(
                 f"eval takes source text or a Cell; got a {type(cell).__name__}"
             )
+        self._stack.engine.check_language(cell)
         limit = self._stack.limits.source_bytes
         if not cell.source.strip():
             raise ConfigurationError("the code is empty; pass at least one expression or statement")

@@ -11,6 +11,7 @@ from interpstack import (
     Bridge,
     ConfigurationError,
     Engine,
+    GuestLanguage,
     InterpreterStack,
     ModuleBundle,
     Persistence,
@@ -70,6 +71,11 @@ class Recorder:
         self.note("interpstack_register_engine")
 
     @hookimpl
+    def interpstack_register_language(self) -> Any:
+        self.note("interpstack_register_language")
+        return GuestLanguage(name="python", title="Test Python")
+
+    @hookimpl
     def interpstack_register_persistence(self) -> Any:
         self.note("interpstack_register_persistence")
         return [Mode]
@@ -120,6 +126,7 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
     plugins = [Recorder(name, log) for name in ("one", "two", "three")]
     with InterpreterStack("importing", plugins=[*plugins, Importing()]) as stack:
         stack.persistence("mode")
+        assert stack.language.title == "Test Python"
         assert stack.prompt() == "one\n\ntwo\n\nthree"
         session = stack.session("k")
         assert list(stack.bridge_set(session.turn).bridges) == ["kit.one", "kit.two", "kit.three"]

@@ -15,7 +15,6 @@ from interpstack import (
     Capability,
     Cell,
     Completion,
-    ConfigurationError,
     Engine,
     Execution,
     GuestClock,
@@ -65,8 +64,6 @@ class PostfixRealm(Realm):
         self.awaited = {item.name: item.awaited for item in bridges if not item.hidden}
 
     def start(self, cell: Cell) -> Execution:
-        if cell.language not in (None, PostfixEngine.language):
-            raise ConfigurationError(f"engine 'postfix' runs postfix, not {cell.language!r}")
         return PostfixExecution(self, cell)
 
     def close(self) -> None:
