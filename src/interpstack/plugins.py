@@ -175,16 +175,20 @@ class PluginManager:
         for language in self.hook.interpstack_register_language():
             if not isinstance(language, GuestLanguage):
                 raise ConfigurationError(
-                    f"{language!r} is registered as a language but is no GuestLanguage"
+                    f"{language!r} is registered as a language but is no GuestLanguage; "
+                    f"languages come from the plugins {self._language_plugins()}"
                 )
             for item in (language, *language.dialects):
-                other = found.setdefault(item.name, item)
-                if other != item:
+                if found.setdefault(item.name, item) != item:
                     raise ConfigurationError(
-                        f"language {item.name!r} is registered twice, by {_name_of(other)} and "
-                        f"{_name_of(item)}; leave one plugin out"
+                        f"different languages are registered as {item.name!r}; leave out one of "
+                        f"the plugins {self._language_plugins()}"
                     )
         return found
+
+    def _language_plugins(self) -> str:
+        caller = self.hook.interpstack_register_language
+        return ", ".join(reversed([repr(impl.plugin_name) for impl in caller.get_hookimpls()]))
 
     def _registered(self) -> Iterable[Any]:
         caller = self.hook.interpstack_register_engine

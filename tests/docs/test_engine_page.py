@@ -19,6 +19,7 @@ SOURCES = EXAMPLE / "src" / "interpstack_example"
 FILES = {
     "postfix/language.py": SOURCES / "postfix" / "language.py",
     "postfix/engine.py": SOURCES / "postfix" / "engine.py",
+    "postfix/guest_language.py": SOURCES / "postfix" / "guest_language.py",
     "postfix/__init__.py": SOURCES / "postfix" / "__init__.py",
     "postfix/conformance.py": SOURCES / "postfix" / "conformance.py",
     "tests/test_postfix.py": EXAMPLE / "tests" / "test_postfix.py",
