@@ -14,7 +14,7 @@ from interpstack import (
     InterpreterStack,
     hookimpl,
 )
-from interpstack.testing import FakeEngine
+from interpstack_testing import FakeEngine
 
 
 class KlingonEngine(FakeEngine):
