@@ -8,6 +8,7 @@
   const { dispatch, track, reject } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
+  const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
   const { evalContext, setUnhandledPromiseRejectionHandler } = core;
   const { defineProperty, deleteProperty, getPrototypeOf } = Reflect;
   const PromiseClass = Promise, TypeErrorClass = TypeError, StringClass = String;
@@ -75,12 +76,19 @@
       return undefined;
     }
     late = kind === "begin" ? 0 : clock() + 1; // what begins a cell comes to a cold processor
-    if (kind === "say") return answer(dispatch(text));
+    if (kind === "say") return settled(dispatch(text));
     // Of a cell that somebody listens to, the host takes what it printed with every answer.
     if (kind === "begin" || (kind === "resume" && source === true)) room = RECORDED;
     if (kind !== "look") dispatch(text);
     if (kind === "begin") run(source, awaits);
-    return answer(undefined);
+    return settled(undefined);
+  };
+  // deno_core passes all promises that were rejected meanwhile to one call, as arguments, and some
+  // 30,000 overflow the stack. So the jobs run here, and what they reject is taken one by one.
+  const settled = (said) => {
+    runJobs();
+    forgetRejections();
+    return answer(said);
   };
   // Called once, before any guest code.
   const enter = (secret, bytes, ops, leftovers) => {
