@@ -33,14 +33,6 @@ def test_the_commands_are_there() -> None:
     assert README.index("<!-- test command -->") < README.index(tests)
 
 
-@pytest.mark.parametrize(("page", "folder"), [("README.md", "docs/"), ("docs/index.md", "")])
-def test_every_page_is_named_where_a_reader_begins(page: str, folder: str) -> None:
-    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*/*.md")}
-    pages = {path for path in pages if not path.startswith("changelog.d/")} | {"contributing.md"}
-    text = (ROOT / page).read_text("utf-8")
-    assert [path for path in sorted(pages) if f"]({folder}{path})" not in text] == []
-
-
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((docs/[^)#]+)\)", README))))
 def test_links_lead_somewhere(target: str) -> None:
     assert (ROOT / target).is_file()
