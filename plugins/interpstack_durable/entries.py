@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Cell, GuestError, Kept, Request, Settlement, Step
+from interpstack import Cell, Kept, Request, Settlement, Step, from_json, to_json
 from interpstack_durable.forms import VERSION, release
 
 __all__ = [
@@ -89,7 +89,7 @@ def _answers(step: Step) -> dict[str, Any]:
 
 
 def _read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
-    answers = [_settlement(*item) for item in told["settled"]]
+    answers = [from_json(Settlement, item) for item in told["settled"]]
     if "refused" in told:
         refused = set(told["refused"])
     else:  # older entries do not say; handlers seldom choose one of these names
@@ -117,14 +117,6 @@ def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _settled(settlement: Settlement) -> list[Any]:
-    error = settlement.error
-    told = None if error is None else [error.name, error.message, error.stack, dict(error.data)]
-    return [settlement.id, settlement.text, told, dict(settlement.modules)]
-
-
-def _settlement(
-    request_id: int, text: str, told: Sequence[Any] | None, modules: Mapping[str, str]
-) -> Settlement:
-    error = None if told is None else GuestError(*told)
-    return Settlement(request_id, text, error, modules)
+def _settled(settlement: Settlement) -> Any:
+    """An answer; that its call was refused stands beside it, as it did in the first form."""
+    return to_json(attrs.evolve(settlement, refused=False) if settlement.refused else settlement)

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 from interpstack import (
     Cell,
     EngineFailure,
@@ -16,6 +14,7 @@ from interpstack import (
     Image,
     Progress,
     Settlement,
+    to_json,
 )
 from interpstack_process.kept import Kept
 from interpstack_process.messages import pack_settlements, read_progress
@@ -164,7 +163,7 @@ class ProcessExecution(Execution):
                 "poll",
                 resume=self._resumes,
                 before=None if before is None else [before.engine, before.base],
-                cell=None if self._cell is None else attrs.asdict(self._cell),
+                cell=None if self._cell is None else to_json(self._cell),
                 settle=pack_settlements(self._settlements),
                 now=now,
                 cpu=cpu_seconds,

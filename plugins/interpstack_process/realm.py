@@ -8,8 +8,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
 from interpstack import (
     BridgeSet,
     Capability,
@@ -21,6 +19,7 @@ from interpstack import (
     ImageError,
     Limits,
     Realm,
+    to_json,
 )
 from interpstack_process.execution import ProcessExecution
 from interpstack_process.frames import Malformed
@@ -227,7 +226,7 @@ class ProcessRealm(Realm):
         command = {
             "do": "open",
             "realm": self.number,
-            "limits": attrs.asdict(self.limits),
+            "limits": to_json(self.limits),
             "bridges": pack_bridges(bridges),
             "image": None if image is None else [image.engine, image.base],
             "values": None if state.values is None else dict(state.values),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from interpstack import (
     Capability,
+    Cell,
     ConfigurationError,
     Engine,
     EngineFailure,
@@ -18,12 +19,12 @@ from interpstack import (
     Limits,
     Progress,
     Realm,
+    from_json,
+    to_json,
 )
 from interpstack_process.messages import (
     PRINTED_CHARS,
-    pack_progress,
     read_bridges,
-    read_cell,
     read_settlements,
 )
 
@@ -74,7 +75,7 @@ class Service:
         image = _image(told["image"], attached)
         number = told["realm"]
         bridges = read_bridges(told["bridges"])
-        realm = self._engine.open(Limits(**told["limits"]), bridges, image)
+        realm = self._engine.open(from_json(Limits, told["limits"]), bridges, image)
         self._realms[number] = realm
         if told["values"] is not None:
             realm.load(told["values"])
@@ -88,7 +89,7 @@ class Service:
         realm = self._realms[number]
         self._bind(realm, told)
         if told["cell"] is not None:
-            self._executions[number] = realm.start(read_cell(told["cell"]))
+            self._executions[number] = realm.start(from_json(Cell, told["cell"]))
             if told.get("listen"):
                 self._executions[number].listen(partial(self._printed, self._executions[number]))
         elif told["resume"]:
@@ -153,7 +154,7 @@ class Service:
 
     def _progressed(self, number: int, progress: Progress, ended: bool) -> Reply:
         """A progress; the state goes with it when a cell has just come to its end."""
-        packed = pack_progress(progress)
+        packed = to_json(progress)
         stopped = progress.exhausted or progress.failure is not None
         if ended or progress.failure is not None:
             self._unsaved.discard(number)

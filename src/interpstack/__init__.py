@@ -1,10 +1,11 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
 from interpstack.accounts import Account
-from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestSource, bridge
+from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestBridge, GuestSource, bridge
 from interpstack.budgets import Budget, BudgetExceeded
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import GuestException
+from interpstack.codec import from_json, to_json
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import (
@@ -15,6 +16,7 @@ from interpstack.errors import (
     ImageError,
     InterpstackError,
     PluginLoadError,
+    ProtocolError,
     ReplayDivergence,
     SessionClosed,
     UnknownEngine,
@@ -75,6 +77,7 @@ __all__ = [
     "EngineFailure",
     "ErrorValue",
     "Execution",
+    "GuestBridge",
     "GuestClock",
     "GuestError",
     "GuestException",
@@ -98,6 +101,7 @@ __all__ = [
     "PluginLoadError",
     "Progress",
     "PromptWords",
+    "ProtocolError",
     "Realm",
     "RecordRejected",
     "ReplayDivergence",
@@ -121,10 +125,12 @@ __all__ = [
     "call_blocking",
     "decode",
     "encode",
+    "from_json",
     "hookimpl",
     "installed",
     "record_drawn",
     "record_drawn_soon",
     "render",
     "run_sync",
+    "to_json",
 ]

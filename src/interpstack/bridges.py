@@ -13,7 +13,7 @@ import attrs
 from interpstack.arguments import Signature, shown
 from interpstack.errors import BridgeError, BridgeNameClash
 
-__all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestSource", "bridge"]
+__all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
 #: Requests every guest may make without a bridge: wait for so many milliseconds, ...
@@ -33,7 +33,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
     """A validator of a bridge's field, which says what is accepted."""
 
-    def validate(instance: Bridge, attribute: attrs.Attribute[Any], value: Any) -> None:
+    def validate(instance: GuestBridge, attribute: attrs.Attribute[Any], value: Any) -> None:
         if not fits(value):
             raise BridgeError(
                 f"bridge {shown(instance.name)}: {attribute.name} takes {accepted}; "
@@ -59,50 +59,59 @@ _exceptions = _takes("a tuple of exception classes", _are_exceptions)
 
 
 @attrs.frozen(kw_only=True)
-class Bridge:
-    """One host function offered to the guest.
+class GuestBridge:
+    """The part of a bridge that engines know: all of it crosses to a guest's process.
 
     Attributes:
         name: Dotted, as in `weather.today`; each part an identifier.
+        awaited: False for a fire-and-forget call: the guest gets `undefined` at once.
+        hidden: Guest code sees no name for it; only the kernel and guest sources call it.
+        listed: Code that lists the names of its namespace finds it; if not, code has to know it.
+        counted: Its requests count in `Limits.requests`.
+        declaration: The function as the guest's language declares it, under the last part of
+            the name, for engines that check calls before they run; empty if nobody knows.
+    """
+
+    name: str
+    awaited: bool = attrs.field(default=True, validator=_flag)
+    hidden: bool = attrs.field(default=False, validator=_flag)
+    listed: bool = attrs.field(default=True, validator=_flag)
+    counted: bool = attrs.field(default=True, validator=_flag)
+    declaration: str = attrs.field(default="", repr=False, validator=_text)
+
+
+@attrs.frozen(kw_only=True)
+class Bridge(GuestBridge):
+    """One host function offered to the guest: what `GuestBridge` has, and the host's part.
+
+    Attributes:
         handler: Called with the guest's decoded input: keyword arguments, or one positional
             value when `raw`. A parameter named `context` gets the `CellContext`. Sync
             handlers run in a worker thread, async ones on the loop.
         owner: Who offers it, for messages.
         raw: Pass the input as it is instead of validating it against the annotations.
-        awaited: False for a fire-and-forget call: the guest gets `undefined` at once.
         concurrency: Requests to this bridge that may run at once; `None` for no own limit.
         budget: Requests one cell may make to this bridge; `None` for no own limit.
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
-        hidden: Guest code sees no name for it; only the kernel and guest sources call it.
-        listed: Code that lists the names of its namespace finds it; if not, code has to know it.
-        counted: Its requests count in `Limits.requests`.
         repeats: A call that wants no answer is delivered again when its cell is replayed: it
             only adds to the outcome, as console output does.
         tool: Name of the tool behind it, if that is another: budgets know it by both.
         dispatches: Each request runs a subagent.
-        declaration: The function as the guest's language declares it, under the last part of
-            the name, for engines that check calls before they run; empty if nobody knows.
 
     Raises:
         BridgeError: A field is wrong, or the handler cannot be offered under this name.
     """
 
-    name: str
     handler: Callable[..., Any]
     owner: str = attrs.field(default="host", validator=_text)
     raw: bool = attrs.field(default=False, validator=_flag)
-    awaited: bool = attrs.field(default=True, validator=_flag)
     concurrency: int | None = attrs.field(default=None, validator=_count)
     budget: int | None = attrs.field(default=None, validator=_count)
     passes: tuple[type[BaseException], ...] = attrs.field(default=(), validator=_exceptions)
-    hidden: bool = attrs.field(default=False, validator=_flag)
-    listed: bool = attrs.field(default=True, validator=_flag)
-    counted: bool = attrs.field(default=True, validator=_flag)
     repeats: bool = attrs.field(default=False, validator=_flag)
     tool: str = attrs.field(default="", validator=_text)
     dispatches: bool = attrs.field(default=False, validator=_flag)
-    declaration: str = attrs.field(default="", repr=False, validator=_text)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from interpstack.codec import LATER
 from interpstack.errors import ConfigurationError
 from interpstack.place import Place
 
@@ -78,7 +79,7 @@ class GuestError:
     message: str
     stack: str = ""
     data: Mapping[str, Any] = attrs.field(factory=dict)
-    place: Place | None = None
+    place: Place | None = attrs.field(default=None, metadata=LATER)
 
 
 @attrs.frozen
@@ -123,7 +124,7 @@ class Settlement:
     text: str = "null"
     error: GuestError | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)
-    refused: bool = False
+    refused: bool = attrs.field(default=False, metadata=LATER)
 
 
 @attrs.frozen(kw_only=True)
