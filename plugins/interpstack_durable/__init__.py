@@ -1,19 +1,20 @@
 """Durable cells: run again after a pause or a crash, with nothing done twice.
 
-`Turn.options["ledger_store"]` is a function that gives the `LedgerStore` of the cell that is
-about to run, or `None` for a cell that need not be durable.
+An adapter adds `interpstack_durable.api.Journals` to the parts of its offer: that part finds the
+store of the cell that is about to run.
 """
 
 from __future__ import annotations
 
 from interpstack import Cell, Ledger, Session, hookimpl
+from interpstack_durable.api import Journals
 from interpstack_durable.ledger import CellLedger
 
 
 @hookimpl
 def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger | None:
-    find = session.turn.options.get("ledger_store")
-    store = None if find is None else find()
+    journals = session.offer.part(Journals)
+    store = None if journals is None else journals.store_for(session.host)
     if store is None:
         return None
     return CellLedger(store, cell)

@@ -41,7 +41,7 @@ from interpstack_langchain.state.owners import as_mapping, owner_of, passes, tur
 from interpstack_langchain.tools.approvals import Approvals
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.finishing import FINISH_SECONDS
-from interpstack_langchain.tools.offer_builder import Offers
+from interpstack_langchain.tools.offer_builder import OfferBuilder
 from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 from interpstack_langchain.tools.tool_names import ToolNames
 
@@ -196,7 +196,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._sessions = Sessions(self.stack, self._mode, keys)
         self._order = CallOrder(tool_name)
         skills = None if skills_backend is None else BackendSkills(skills_backend)
-        self._offers = Offers(self.stack, self.options, self._mode.scope, skills)
+        self._offers = OfferBuilder(self.stack, self.options, self._mode.scope, skills)
         self._channels = Channels.of(tool_name)
         self.state_schema = self._channels.schema
         self.tools = [self._tool()]
@@ -309,7 +309,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
         self._sessions.offer(owner_of(self._view(request.state)), tools)
-        text = self.stack.prompt(self._offers.turn(tools))
+        text = self.stack.prompt(self._offers.offer(tools))
         before = request.system_message
         if before is None:
             message = SystemMessage(content=text)

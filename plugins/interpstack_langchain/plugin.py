@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from interpstack import InterpreterStack, Turn, hookimpl
-from interpstack_langchain.prompt import interpreter_section
+from interpstack import HostOffer, InterpreterStack, hookimpl
+from interpstack_langchain.prompt import InterpreterShown, interpreter_section
 
 
 @hookimpl
-def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    options = turn.options.get("langchain")
-    if options is None:
+def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
+    shown = offer.part(InterpreterShown)
+    if shown is None:
         return None
-    return interpreter_section(options, turn.options["scope"], stack.engine.language)
+    return interpreter_section(shown.options, shown.scope, stack.engine.language)

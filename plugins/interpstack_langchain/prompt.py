@@ -5,9 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
+import attrs
+
 from interpstack_langchain.options import Options
 
-__all__ = ["code_description", "interpreter_section", "tool_description"]
+__all__ = ["InterpreterShown", "code_description", "interpreter_section", "tool_description"]
 
 #: Titles of guest languages; of any other one the model reads the name that its engine declares.
 _TITLES = {"javascript": "JavaScript", "typescript": "TypeScript", "python": "Python"}
@@ -24,6 +26,19 @@ _STATE = {
     "turn": "Variables persist across calls until you give your final answer, then they are reset.",
     "call": "Each call starts anew: no variable persists to the next.",
 }
+
+
+@attrs.frozen
+class InterpreterShown:
+    """Part of a `HostOffer` for the prompt section on the interpreter itself.
+
+    Attributes:
+        options: Options of the middleware.
+        scope: How long variables live: `thread`, `turn` or `call`.
+    """
+
+    options: Options
+    scope: str
 
 
 def interpreter_section(options: Options, scope: str, language: str) -> str:

@@ -13,14 +13,16 @@ from interpstack import (
     BridgeError,
     BridgeRegistry,
     Cell,
+    ConfigurationError,
+    HostOffer,
     Ledger,
     Request,
     Session,
     Spent,
     Step,
-    Turn,
     hookimpl,
 )
+from interpstack_durable.api import Journals
 
 __all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
 
@@ -103,19 +105,19 @@ class Rerun:
     waiting: dict[int, Request] = attrs.field(factory=dict)
     over: asyncio.Event = attrs.field(factory=asyncio.Event)
 
-    def turn(self) -> Turn:
+    def offer(self) -> HostOffer:
         """What the session is bound to."""
-        return Turn(options={"ledger_store": lambda: self.store, "rerun": self})
+        return HostOffer(parts=[Journals(lambda host: self.store), self])
 
 
 class NothingIsCalled:
-    """The plugin that makes a run a replay; bound by `Rerun.turn`."""
+    """The plugin that makes a run a replay; bound by `Rerun.offer`."""
 
     name = "replay"
 
     @hookimpl
-    def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
-        for name, listed in turn.options["rerun"].bridges.items():
+    def interpstack_register_bridges(self, register: BridgeRegistry, offer: HostOffer) -> None:
+        for name, listed in _rerun(offer).bridges.items():
             if name in _BUILT_IN:
                 continue
             try:
@@ -128,7 +130,14 @@ class NothingIsCalled:
     def interpstack_open_ledger(
         self, session: Session, cell: Cell
     ) -> Generator[None, Ledger, Ledger]:
-        return _ReadOnlyLedger((yield), session.turn.options["rerun"])
+        return _ReadOnlyLedger((yield), _rerun(session.offer))
+
+
+def _rerun(offer: HostOffer) -> Rerun:
+    run = offer.part(Rerun)
+    if run is None:
+        raise ConfigurationError("a replay needs a session that is bound to `Rerun.offer`")
+    return run
 
 
 class _ReadOnlyLedger(Ledger):

@@ -124,7 +124,7 @@ class Replayer:
             )
         stack = self._stack(name)
         async with stack.session() as session:
-            session.bind(run.turn())
+            session.bind(run.offer())
             notes += await _restore(session, state)
             status, text = await _run(session, found, run, timeline)
         if status == "ended" and found.answer is None:

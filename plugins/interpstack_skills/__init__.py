@@ -1,7 +1,7 @@
 """Skills as modules: `await import("@/skills/<name>")` in the guest.
 
-`Turn.options["skills"]` says where they are: a directory, or an object with the method of
-`interpstack_skills.source.SkillSource`.
+An adapter adds `interpstack_skills.api.Skills` to the parts of its offer: that part says where the
+skills are.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable
 
 from interpstack import (
     Capability,
+    HostOffer,
     InterpreterStack,
     ModuleBundle,
     Session,
-    Turn,
     hookimpl,
 )
+from interpstack_skills.api import Skills
 from interpstack_skills.loader import skill_loader, skills_section
 
 
@@ -23,11 +24,12 @@ from interpstack_skills.loader import skill_loader, skills_section
 def interpstack_resolve_module(
     specifier: str, session: Session
 ) -> Callable[[], Awaitable[ModuleBundle]] | None:
-    return skill_loader(specifier, session.turn.options.get("skills"))
+    offered = session.offer.part(Skills)
+    return None if offered is None else skill_loader(specifier, offered)
 
 
 @hookimpl
-def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    if Capability.MODULES not in stack.engine.capabilities:
+def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
+    if offer.part(Skills) is None or Capability.MODULES not in stack.engine.capabilities:
         return None
-    return skills_section(turn.options.get("skills"))
+    return skills_section()

@@ -10,6 +10,7 @@ from typing import Any, Final
 import yaml
 
 from interpstack import GuestException, ModuleBundle
+from interpstack_skills.api import Skills
 from interpstack_skills.source import as_source, is_code
 
 __all__ = ["skill_loader", "skills_section"]
@@ -28,10 +29,10 @@ _ENTRIES: Final = tuple(
 )
 
 
-def skill_loader(specifier: str, given: Any) -> Callable[[], Awaitable[ModuleBundle]] | None:
-    """What loads a skill; `None` for specifiers that name none."""
-    source = as_source(given)
-    if source is None or not specifier.startswith(_PREFIX):
+def skill_loader(specifier: str, offered: Skills) -> Callable[[], Awaitable[ModuleBundle]] | None:
+    """The function that loads a skill; `None` for a specifier of something else."""
+    source = as_source(offered.source)
+    if not specifier.startswith(_PREFIX):
         return None
     name = specifier.removeprefix(_PREFIX)
 
@@ -104,10 +105,8 @@ def _front_matter(name: str, text: str) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def skills_section(given: Any) -> str | None:
-    """The prompt section on skills; `None` without any."""
-    if given is None:
-        return None
+def skills_section() -> str:
+    """The prompt section on skills."""
     return (
         'Skills with code are modules: `const skill = await import("@/skills/<name>")` gives '
         "what the skill exports."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from interpstack import ConfigurationError, call_blocking
+from interpstack_skills.api import SkillSource
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "SkillSource", "as_source", "is_code"]
+__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source", "is_code"]
 
 #: Bytes of one skill's files that are loaded.
 MAX_BYTES: Final = 2**20
@@ -20,25 +21,12 @@ _MAX_ENTRIES: Final = 100_000
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
-class SkillSource(Protocol):
-    """Finds the files of a skill."""
-
-    async def files(self, name: str) -> Mapping[str, str] | None:
-        """Texts of a skill's `SKILL.md` and code files, by path below the skill's directory.
-
-        Returns `None` if there is no such skill. Never returns what lies outside of its
-        directory; raises `ValueError` for a skill beyond `MAX_FILES` or `MAX_BYTES`.
-        """
-
-
-def as_source(given: Any) -> SkillSource | None:
-    """The source that `Turn.options["skills"]` means.
+def as_source(given: Any) -> SkillSource:
+    """The source of skills that a host passed.
 
     Raises:
         ConfigurationError: It is neither a directory nor a source.
     """
-    if given is None:
-        return None
     if isinstance(given, (str, Path)):
         return DirectorySkills(Path(given))
     if callable(getattr(given, "files", None)):

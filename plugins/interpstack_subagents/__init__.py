@@ -1,25 +1,26 @@
 """Dynamic subagents: the global `task({description, subagentType, …})` in the guest.
 
-An adapter that can dispatch subagents puts a `dispatch` function into `Turn.options`; see
-`interpstack_subagents.dispatch` for what it is given.
+An adapter that can dispatch subagents adds `interpstack_subagents.api.Subagents` to the parts of
+its offer; without that part, code has no `task`.
 """
 
 from __future__ import annotations
 
-from interpstack import BridgeRegistry, InterpreterStack, Turn, hookimpl
+from interpstack import BridgeRegistry, HostOffer, InterpreterStack, hookimpl
+from interpstack_subagents.api import Subagents
 from interpstack_subagents.dispatch import task_bridge
 from interpstack_subagents.prompt import task_section
 
 
 @hookimpl
 def interpstack_register_bridges(
-    register: BridgeRegistry, stack: InterpreterStack, turn: Turn
+    register: BridgeRegistry, stack: InterpreterStack, offer: HostOffer
 ) -> None:
-    bridge = task_bridge(turn.options, stack.engine.language)
-    if bridge is not None:
-        register.bridge(bridge)
+    offered = offer.part(Subagents)
+    if offered is not None:
+        register.bridge(task_bridge(offered, stack.engine.language))
 
 
 @hookimpl
-def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str | None:
-    return task_section(stack.engine.language, turn)
+def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
+    return task_section(stack.engine.language, offer)

@@ -1,26 +1,14 @@
-"""The bridge `task`: checks what the guest asks for and hands it to the adapter.
-
-`Turn.options` may hold:
-
-| Option | Meaning |
-|---|---|
-| `dispatch` | `async (Dispatch, CellContext) -> value`; without it there is no `task` |
-| `max_subagent_concurrency` | subagents of one cell that run at once, 32 if left out |
-| `max_subagent_dispatches` | dispatches one cell may make, no own limit if left out |
-| `dispatch_passes` | exceptions that are the host's own, see `Bridge.passes` |
-"""
+"""The bridge `task`: checks what the guest asks for and passes it to the adapter."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-import attrs
-
 from interpstack import UNDEFINED, Bridge, CellContext, GuestException, Slots
+from interpstack_subagents.api import Dispatch, Subagents
 from interpstack_subagents.schema import check_schema
 
-__all__ = ["PROCESS_LIMIT", "Dispatch", "task_bridge"]
+__all__ = ["PROCESS_LIMIT", "task_bridge"]
 
 #: Subagents dispatched from code that may run at once in this process.
 PROCESS_LIMIT: Final = 128
@@ -37,44 +25,24 @@ _DECLARATION: Final = (
 )
 
 
-@attrs.frozen(kw_only=True)
-class Dispatch:
-    """One subagent that code asks for.
-
-    Attributes:
-        description: What it is to do.
-        subagent_type: Which kind of subagent.
-        label: Short text for progress displays; may be empty.
-        response_schema: JSON Schema of its answer, or `None` for text.
-    """
-
-    description: str
-    subagent_type: str
-    label: str = ""
-    response_schema: Mapping[str, Any] | None = None
-
-
-def task_bridge(options: Mapping[str, Any], language: str) -> Bridge | None:
-    """The bridge for one turn; `None` when the host has no subagents."""
+def task_bridge(offered: Subagents, language: str) -> Bridge:
+    """The bridge that dispatches subagents, in the form of the guest's language."""
     python = language == "python"
-    dispatch: Callable[[Dispatch, CellContext], Awaitable[Any]] | None = options.get("dispatch")
-    if dispatch is None:
-        return None
 
     async def task(value: Any, context: CellContext) -> Any:
         wanted = _read(value, _PYTHON_FIELDS if python else _FIELDS)
         async with _slots.slot():
-            return await dispatch(wanted, context)
+            return await offered.dispatch(wanted, context)
 
     return Bridge(
         name="task",
         handler=task,
         owner="interpstack_subagents",
         raw=True,
-        concurrency=options.get("max_subagent_concurrency", 32),
-        budget=options.get("max_subagent_dispatches"),
+        concurrency=offered.concurrency,
+        budget=offered.budget,
         counted=False,
-        passes=options.get("dispatch_passes", ()),
+        passes=offered.passes,
         dispatches=True,
         declaration=_DECLARATION if python else "",
     )

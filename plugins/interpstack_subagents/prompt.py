@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-from interpstack import Turn
+from interpstack import HostOffer
+from interpstack_subagents.api import Subagents
 
 __all__ = ["task_section"]
 
@@ -17,8 +18,8 @@ _TEXTS: Final = {
 }
 
 
-def task_section(language: str, turn: Turn) -> str | None:
-    """The section for one turn; `None` when the host has no subagents."""
-    if turn.options.get("dispatch") is None or language not in _TEXTS:
+def task_section(language: str, offer: HostOffer) -> str | None:
+    """The section for an offer; `None` for one without subagents."""
+    if offer.part(Subagents) is None or language not in _TEXTS:
         return None
     return _TEXTS[language]

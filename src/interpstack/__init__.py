@@ -30,6 +30,7 @@ from interpstack.languages import EditorRules, GuestLanguage, PromptWords
 from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
+from interpstack.offer import HostOffer, HostTool
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
 from interpstack.plugins import PluginInfo, installed
@@ -50,7 +51,6 @@ from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.threads import call_blocking, run_sync
-from interpstack.turns import HostTool, Turn
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
 __version__ = "0.1.0"
@@ -83,6 +83,7 @@ __all__ = [
     "GuestException",
     "GuestLanguage",
     "GuestSource",
+    "HostOffer",
     "HostTool",
     "Image",
     "ImageError",
@@ -115,7 +116,6 @@ __all__ = [
     "Spent",
     "Step",
     "Suspension",
-    "Turn",
     "UnknownEngine",
     "UnknownPlugin",
     "UnreadableLedger",

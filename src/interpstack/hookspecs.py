@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from interpstack.languages import GuestLanguage
     from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
+    from interpstack.offer import HostOffer
     from interpstack.persistence import Persistence
     from interpstack.protocol import Cell
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
-    from interpstack.turns import Turn
 
 __all__ = ["hookimpl"]
 
@@ -77,18 +77,18 @@ def interpstack_register_persistence() -> Sequence[type[Persistence]]:
 
 @hookspec
 def interpstack_register_bridges(
-    register: BridgeRegistry, stack: InterpreterStack, turn: Turn
+    register: BridgeRegistry, stack: InterpreterStack, offer: HostOffer
 ) -> None:
     """Offer bridges and guest sources.
 
-    Called when a session is first bound and again whenever its turn has changed, never while
+    Called when a session is first bound and again whenever its offer has changed, never while
     a cell runs. What is not registered again is no longer offered.
 
     Args:
         register: Takes `register.bridge(…)` and `register.source(…)`. Guest sources must not
-            depend on the turn: an engine installs them once, when it makes a realm.
+            depend on the offer: an engine installs them once, when it makes a realm.
         stack: The stack, for its options, engine and limits.
-        turn: What the host offers for the time being.
+        offer: What the host offers for the time being.
 
     Nothing is returned; a name clash raises and names both owners.
     """
@@ -100,15 +100,14 @@ def interpstack_register_bridges(
 
 
 @hookspec
-def interpstack_prompt_section(stack: InterpreterStack, turn: Turn) -> str:
+def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str:
     """Return text for the system prompt.
 
-    Called once a model turn, in the stack's plugin order; the sections are joined by blank
-    lines.
+    Called for each offer, in the stack's plugin order; the sections are joined by blank lines.
 
     Args:
         stack: The stack, for its engine's language and its limits.
-        turn: What the host offers in this turn.
+        offer: What the host offers for the time being.
 
     Returns:
         Markdown without outer blank lines. `None` or an empty string adds nothing.
@@ -129,7 +128,7 @@ def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader
 
     Args:
         specifier: As the guest wrote it; untrusted.
-        session: The session that imports; its turn tells what the host offers.
+        session: The session that imports; its `offer` says what the host offers.
 
     Returns:
         `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
@@ -146,7 +145,7 @@ def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger:
     wins.
 
     Args:
-        session: The session that runs the cell; its turn tells what the host offers.
+        session: The session that runs the cell; its `offer` says what the host offers.
         cell: What will be run.
 
     Returns:

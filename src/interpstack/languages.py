@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 if TYPE_CHECKING:
-    from interpstack.turns import HostTool
+    from interpstack.offer import HostTool
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 

@@ -24,6 +24,7 @@ from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
 from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
+from interpstack.offer import HostOffer
 from interpstack.protocol import Cell, GuestError, Image
 from interpstack.render import render
 from interpstack.slots import Slots, WaitGraph
@@ -36,7 +37,6 @@ from interpstack.states import (
     take_state,
 )
 from interpstack.threads import run_guest, run_sync, to_end
-from interpstack.turns import Turn
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
@@ -66,7 +66,8 @@ class Session:
         self._realm: Realm | None = None
         self._image: Image | None = None  # compressed
         self._bound: BridgeSet | None = None
-        self._turn = Turn()
+        self._offer = HostOffer()
+        self._host: Any = None
         self._users = 0
         self._closed = False
         self._notices: list[str] = []
@@ -77,7 +78,11 @@ class Session:
     # -- running code ----------------------------------------------------------------------
 
     async def eval(
-        self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None
+        self,
+        cell: str | Cell,
+        *,
+        on_console: Callable[[str], None] | None = None,
+        host: Any = None,
     ) -> Outcome:
         """Run a cell to its end.
 
@@ -86,6 +91,8 @@ class Session:
             on_console: Takes the console output, part by part, while the cell runs: all that the
                 outcome has, and of a cell that is cancelled what it printed until then. It must
                 return at once, and may be called from any thread.
+            host: An object of the caller's own that bridge handlers find as
+                `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
 
         Returns:
             How it ended; what the guest does wrong is the outcome's `error`.
@@ -102,10 +109,14 @@ class Session:
                 raise ConfigurationError(f"on_console takes a function; got {shown(on_console)}")
             listener = Listener(on_console, self._stack.limits.console_chars)
         async with self._exclusive():
-            return await self._eval(cell, listener)
+            return await self._eval(cell, listener, host)
 
     async def eval_with_state(
-        self, cell: str | Cell, *, wants_values: Callable[[Image], bool] = lambda image: True
+        self,
+        cell: str | Cell,
+        *,
+        wants_values: Callable[[Image], bool] = lambda image: True,
+        host: Any = None,
     ) -> tuple[Outcome, SessionState | None]:
         """`eval`, then the session's state as this cell left it, before any other cell runs.
 
@@ -116,13 +127,14 @@ class Session:
             cell: Source text, or a `Cell`.
             wants_values: Says whether the state is to have values beside such an image; to
                 export much data takes longer than most cells.
+            host: See `eval`.
 
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
         """
         cell = self._check(cell)
         async with self._exclusive():
-            outcome = await self._eval(cell)
+            outcome = await self._eval(cell, None, host)
             try:
                 realm, _ = await self._ready()
                 take = partial(take_state, realm, self._stack.engine, wants_values)
@@ -131,7 +143,14 @@ class Session:
                 why = f"Variables could not be kept: {error}."
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
-    async def _eval(self, cell: Cell, listener: Listener | None = None) -> Outcome:
+    async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
+        self._host = host
+        try:
+            return await self._eval_for_host(cell, listener)
+        finally:
+            self._host = None
+
+    async def _eval_for_host(self, cell: Cell, listener: Listener | None) -> Outcome:
         self._cells += 1
         ledger: Ledger | None = self._stack.hook.interpstack_open_ledger(session=self, cell=cell)
         if cell.seed is None:
@@ -165,20 +184,25 @@ class Session:
     # -- what is offered -------------------------------------------------------------------
 
     @property
-    def turn(self) -> Turn:
-        """What the host offers for the time being."""
-        return self._turn
+    def host(self) -> Any:
+        """The object passed as `host` with the cell that is running; `None` between cells."""
+        return self._host
 
-    def bind(self, turn: Turn) -> None:
+    @property
+    def offer(self) -> HostOffer:
+        """What the host offers for the time being."""
+        return self._offer
+
+    def bind(self, offer: HostOffer) -> None:
         """Offer something else from the next cell on.
 
         Raises:
-            BridgeNameClash: Two bridges of this turn cannot stand side by side.
-            ConfigurationError: It is no `Turn`.
+            BridgeNameClash: Two bridges of this offer cannot stand side by side.
+            ConfigurationError: It is no `HostOffer`.
         """
-        expect(turn, Turn, "bind takes a Turn")
-        self._stack.bridge_set(turn)
-        self._turn = turn
+        expect(offer, HostOffer, "bind takes a HostOffer")
+        self._stack.bridge_set(offer)
+        self._offer = offer
 
     def notify(self, text: str) -> None:
         """Tell the reader of the next outcome something, such as what was not restored.
@@ -263,7 +287,7 @@ class Session:
             image: What it is opened from; `None` for a new one.
             values: What is defined in it; `None` for nothing.
         """
-        bridges = self._stack.bridge_set(self._turn)
+        bridges = self._stack.bridge_set(self._offer)
         realm = await self._opened(bridges, image, values)
         old, self._realm, self._image, self._bound = self._realm, realm, None, bridges
         self._pool.touch(self)
@@ -418,7 +442,7 @@ class Session:
         return cell
 
     async def _ready(self) -> tuple[Realm, BridgeSet]:
-        bridges = self._stack.bridge_set(self._turn)
+        bridges = self._stack.bridge_set(self._offer)
         if self._realm is None:
             self._realm = await self._open(bridges)
         elif self._bound is not bridges:
@@ -514,7 +538,7 @@ class Session:
             meter = Meter.begin(ledger, suspended=suspended)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
-        context = CellContext(self.key, cell, ledger=ledger, listener=listener)
+        context = CellContext(self.key, cell, ledger=ledger, listener=listener, host=self._host)
         token = _running.set((*_running.get(), self))
         try:
             with nullcontext() if meter is None else meter.running(ledger):

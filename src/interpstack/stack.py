@@ -12,12 +12,12 @@ from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError
 from interpstack.languages import GuestLanguage
 from interpstack.limits import Limits
+from interpstack.offer import HostOffer
 from interpstack.persistence import Persistence
 from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
 from interpstack.threads import run_guest, run_sync
-from interpstack.turns import Turn
 
 __all__ = ["InterpreterStack"]
 
@@ -72,7 +72,7 @@ class InterpreterStack:
         BridgeRegistry(self._bridges)  # name clashes among the host's own come out here
         self._engine = self._make_engine(engine, dict(options or {}))
         self._pool = SessionPool(self, max_live_sessions)
-        self._bound: dict[int, tuple[Turn, BridgeSet]] = {}
+        self._bound: dict[int, tuple[HostOffer, BridgeSet]] = {}
 
     def _make_engine(self, engine: str | Engine, options: dict[str, Any]) -> Engine:
         if isinstance(engine, Engine):
@@ -111,19 +111,19 @@ class InterpreterStack:
         """
         return self._pool.session(key)
 
-    def bridge_set(self, turn: Turn) -> BridgeSet:
-        """Everything offered in a turn: the host's own bridges, then the plugins'.
+    def bridge_set(self, offer: HostOffer) -> BridgeSet:
+        """All bridges of an offer: the host's own, then the plugins'.
 
         Raises:
             BridgeNameClash: Two of them cannot stand side by side.
         """
-        cached = self._bound.get(id(turn))
-        if cached is not None and cached[0] is turn:
+        cached = self._bound.get(id(offer))
+        if cached is not None and cached[0] is offer:
             return cached[1]
         registry = BridgeRegistry(self._bridges)
-        self.hook.interpstack_register_bridges(register=registry, stack=self, turn=turn)
+        self.hook.interpstack_register_bridges(register=registry, stack=self, offer=offer)
         bridges = registry.freeze()
-        self._bound = {**dict(list(self._bound.items())[-15:]), id(turn): (turn, bridges)}
+        self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
 
     def persistence(self, name: str) -> type[Persistence]:
@@ -141,9 +141,9 @@ class InterpreterStack:
             raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
         return modes[name]
 
-    def prompt(self, turn: Turn | None = None) -> str:
+    def prompt(self, offer: HostOffer | None = None) -> str:
         """The plugins' sections for the system prompt, joined by blank lines."""
-        sections = self.hook.interpstack_prompt_section(stack=self, turn=turn or Turn())
+        sections = self.hook.interpstack_prompt_section(stack=self, offer=offer or HostOffer())
         return "\n\n".join(text for text in sections if text)
 
     def describe(self) -> tuple[PluginInfo, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 from guest_code import BY_LANGUAGE
 from memory import resident_bytes
 
-from interpstack import Cell, HostTool, InterpreterStack, Limits, Turn
+from interpstack import Cell, HostOffer, HostTool, InterpreterStack, Limits
 
 __all__: list[str] = []
 
@@ -34,9 +34,9 @@ def _stack(engine: str) -> InterpreterStack:
     return InterpreterStack(engine, ["console", "ptc"], limits=_LIMITS)
 
 
-def _turn() -> Turn:
+def _turn() -> HostOffer:
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-    return Turn(tools=[HostTool(name="echo", call=_echo, input_schema=schema)])
+    return HostOffer(tools=[HostTool(name="echo", call=_echo, input_schema=schema)])
 
 
 async def _checked(session: Any, code: str) -> float:

@@ -47,9 +47,9 @@ def _files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def shell():
-    stack, turn = open_stack("monty", ("cli_shop",), None, None, None)
+    stack, offer = open_stack("monty", ("cli_shop",), None, None, None)
     with stack, asyncio.Runner() as runner, stack.session() as session:
-        session.bind(turn)
+        session.bind(offer)
         made = Shell(stack, session, runner)
         made.plain = False
         yield made

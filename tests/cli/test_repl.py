@@ -18,7 +18,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from interpstack import HostTool, InterpreterStack, Turn, bridge
+from interpstack import HostOffer, HostTool, InterpreterStack, bridge
 from interpstack.cli.editor import Editor, history_file, open_history
 from interpstack.cli.languages import JAVASCRIPT, Language, find
 from interpstack.cli.repl import converse
@@ -46,7 +46,7 @@ def shell():
     tool = HostTool(name="web_search", call=_nothing, description="Search.", input_schema=schema)
     stack = InterpreterStack(plugins=["console", "ptc"], bridges=[read_file])
     with stack, asyncio.Runner() as runner, stack.session() as session:
-        session.bind(Turn(tools=[tool]))
+        session.bind(HostOffer(tools=[tool]))
         made = Shell(stack, session, runner)
         made.plain = False
         yield made

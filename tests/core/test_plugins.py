@@ -129,7 +129,7 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
         assert stack.language.title == "Test Python"
         assert stack.prompt() == "one\n\ntwo\n\nthree"
         session = stack.session("k")
-        assert list(stack.bridge_set(session.turn).bridges) == ["kit.one", "kit.two", "kit.three"]
+        assert list(stack.bridge_set(session.offer).bridges) == ["kit.one", "kit.two", "kit.three"]
         assert session.eval_sync("await kit.two()").text == "two"
         error = session.eval_sync("await load('four')").error
         assert error is not None

@@ -12,15 +12,18 @@ from interpstack import (
     Bridge,
     BridgeNameClash,
     Cell,
+    CellContext,
     ConfigurationError,
     EngineFailure,
+    HostOffer,
     HostTool,
     Image,
     ImageError,
     Limits,
+    Session,
     SessionClosed,
-    Turn,
     UnsupportedValue,
+    bridge,
     hookimpl,
 )
 from interpstack.states import SessionState
@@ -343,8 +346,8 @@ async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: 
 @pytest.mark.parametrize(
     ("method", "value", "told"),
     [
-        ("bind", "x", "bind takes a Turn; got 'x'"),
-        ("bind", None, "bind takes a Turn; got None"),
+        ("bind", "x", "bind takes a HostOffer; got 'x'"),
+        ("bind", None, "bind takes a HostOffer; got None"),
         ("notify", 5, "notify takes text; got 5"),
         ("restore", "x", r"restore takes an Image, as image\(\) gives it; got 'x'"),
         ("restore", None, "restore takes an Image"),
@@ -477,21 +480,21 @@ class _Tools:
     name = "tools"
 
     @hookimpl
-    def interpstack_register_bridges(self, register: Any, turn: Turn) -> None:
-        for tool in turn.tools:
+    def interpstack_register_bridges(self, register: Any, offer: HostOffer) -> None:
+        for tool in offer.tools:
             register.bridge(Bridge(name=f"tools.{tool.name}", handler=lambda tool=tool: tool.name))
 
 
 async def test_a_turn_changes_what_is_offered_from_the_next_cell_on(make_stack: Make) -> None:
     session = make_stack(plugins=[_Tools()]).session("k")
-    session.bind(Turn(tools=[_tool("a")]))
+    session.bind(HostOffer(tools=[_tool("a")]))
     assert (await session.eval("keep = tools.a; await tools.a()")).text == "a"
-    session.bind(Turn(tools=[_tool("b")]))
+    session.bind(HostOffer(tools=[_tool("b")]))
     assert (await session.eval("await tools.b()")).text == "b"
     assert (await session.eval("await tools.a()")).error.name == "AttributeError"
     gone = (await session.eval("await keep()")).error
     assert gone.message == "tools.a is not offered in this session, or not any more"
-    assert session.turn.tools[0].name == "b"
+    assert session.offer.tools[0].name == "b"
 
 
 def test_a_turn_that_clashes_is_refused_and_the_last_one_stays(make_stack: Make) -> None:
@@ -500,5 +503,32 @@ def test_a_turn_that_clashes_is_refused_and_the_last_one_stays(make_stack: Make)
     )
     session = stack.session("k")
     with pytest.raises(BridgeNameClash, match="the host"):
-        session.bind(Turn(tools=[_tool("a")]))
-    assert session.turn == Turn()
+        session.bind(HostOffer(tools=[_tool("a")]))
+    assert session.offer == HostOffer()
+
+
+# -- the caller's own object ------------------------------------------------------------------
+
+
+async def test_bridges_and_plugins_find_the_callers_object(make_stack: Make) -> None:
+    seen: list[Any] = []
+
+    @bridge
+    async def look(context: CellContext) -> None:
+        seen.append(context.host)
+
+    class Watching:
+        name = "watching"
+
+        @hookimpl
+        def interpstack_open_ledger(self, session: Session) -> None:
+            seen.append(session.host)
+
+    stack = make_stack(look, plugins=[Watching()])
+    session = stack.session("s")
+    mine = object()
+    await session.eval("await look({})", host=mine)
+    await session.eval_with_state("await look({})", host=mine)
+    await session.eval("await look({})")
+    assert seen == [mine, mine, mine, mine, None, None]
+    assert session.host is None

@@ -12,11 +12,11 @@ from interpstack import (
     Bridge,
     BridgeNameClash,
     ConfigurationError,
+    HostOffer,
     InterpreterStack,
     InterpstackError,
     Persistence,
     PluginLoadError,
-    Turn,
     UnknownEngine,
     UnknownPlugin,
     hookimpl,
@@ -245,15 +245,15 @@ class _Section:
         self.name, self.text = name, text
 
     @hookimpl
-    def interpstack_prompt_section(self, stack: Any, turn: Turn) -> str | None:
-        return self.text and f"{self.text} for {stack.engine.language} {turn.options.get('who')}"
+    def interpstack_prompt_section(self, stack: Any, offer: HostOffer) -> str | None:
+        return self.text and f"{self.text} for {stack.engine.language} {offer.code_tool}"
 
 
 def test_prompt_joins_the_sections_in_order() -> None:
     sections = [_Section("a", "# A"), _Section("b", None), _Section("c", ""), _Section("d", "# D")]
     with InterpreterStack(FakeEngine(), plugins=sections) as stack:
-        assert stack.prompt(Turn(options={"who": "me"})) == "# A for python me\n\n# D for python me"
-        assert stack.prompt() == "# A for python None\n\n# D for python None"
+        assert stack.prompt(HostOffer(code_tool="me")) == "# A for python me\n\n# D for python me"
+        assert stack.prompt() == "# A for python eval\n\n# D for python eval"
 
 
 class _Modes:
@@ -274,19 +274,19 @@ def test_persistence_modes_are_found_by_name() -> None:
         bare.persistence("thread")
 
 
-def test_what_a_turn_offers_is_asked_once() -> None:
+def test_plugins_are_asked_once_for_an_offer() -> None:
     asked = []
 
     class Count:
         name = "count"
 
         @hookimpl
-        def interpstack_register_bridges(self, turn: Turn) -> None:
-            asked.append(turn)
+        def interpstack_register_bridges(self, offer: HostOffer) -> None:
+            asked.append(offer)
 
     with InterpreterStack(FakeEngine(), plugins=[Count()]) as stack:
-        turn = Turn()
-        assert stack.bridge_set(turn) is stack.bridge_set(turn)
+        offer = HostOffer()
+        assert stack.bridge_set(offer) is stack.bridge_set(offer)
         assert len(asked) == 1
         with stack.session("k") as session:
             session.eval_sync("1")

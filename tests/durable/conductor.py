@@ -21,13 +21,13 @@ from interpstack import (
     CellContext,
     Engine,
     Execution,
+    HostOffer,
     Ledger,
     Limits,
     Progress,
     Realm,
     Request,
     Settlement,
-    Turn,
     hookimpl,
 )
 
@@ -256,11 +256,11 @@ def _conductor(bridges: BridgeSet) -> Conductor:
 
 
 class Conducted:
-    """The plugin that offers a conductor's functions, which the turn names."""
+    """The plugin that offers a conductor's functions, which the offer names."""
 
     name = "conducted"
 
     @hookimpl
-    def interpstack_register_bridges(self, register: BridgeRegistry, turn: Turn) -> None:
-        for bridge in turn.options["conductor"].bridges():
+    def interpstack_register_bridges(self, register: BridgeRegistry, offer: HostOffer) -> None:
+        for bridge in offer.part(Conductor).bridges():
             register.bridge(bridge)

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpstack import InterpreterStack, Turn
+from interpstack import HostOffer, InterpreterStack
+from interpstack_durable.api import Journals
 from interpstack_testing import FakeEngine
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -44,14 +45,13 @@ async def _run(
     stack: InterpreterStack, language: Language, source: str, conductor: Conductor, store: Store
 ) -> Any:
     """What a run ends with, taken up again as often as it is interrupted."""
-    options = {"conductor": conductor}
     for _ in range(100):
         conductor.forget_calls()
         store.lost = False
         with stack.session() as session:
-            session.bind(Turn(options=options))
+            session.bind(HostOffer(parts=[conductor]))
             assert (await session.eval(language.before)).ok
-            session.bind(Turn(options={**options, "ledger_store": lambda: store}))
+            session.bind(HostOffer(parts=[conductor, Journals(lambda host: store)]))
             run = asyncio.ensure_future(session.eval(source))
             await conductor.conduct(run, store)
             try:

@@ -29,6 +29,14 @@ _BESIDE = {
 _HEAVY = ["click", "deepagents", "langchain", "pytest", "quickjs_rs", "rich", "wasmtime"]
 #: The alias of a library, the one module of the core that knows of it.
 _ALIAS = "interpstack/testing/"
+#: Plugins whose module `api` a plugin may import, and no other of their modules.
+_APIS: dict[str, tuple[str, ...]] = {
+    "interpstack_langchain": (
+        "interpstack_durable",
+        "interpstack_skills",
+        "interpstack_subagents",
+    ),
+}
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 
 
@@ -133,6 +141,8 @@ def _attributes(path: Path) -> Iterator[tuple[int, str]]:
 def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
     if item.module.startswith("."):
         return "a relative import; write the whole name"
+    if item.module.removesuffix(".api") in _APIS.get(own, ()) and item.module.endswith(".api"):
+        return ""
     if item.package.startswith("interpstack_") and item.package not in {own, *_LIBRARIES}:
         return f"imports another plugin, {item.package}"
     if item.package.startswith(_FRAMEWORKS) and own != "interpstack_langchain":
@@ -196,6 +206,9 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
         ("console", "import interpstack\nX = interpstack.cells", "uses cells, not in"),
         ("ptc", "def f():\n    from interpstack_quickjs import engine", "another plugin"),
         ("ptc", "import_module('interpstack_console')", "another plugin"),
+        ("ptc", "from interpstack_skills.api import Skills", "another plugin"),
+        ("langchain", "from interpstack_skills.source import as_source", "another plugin"),
+        ("langchain", "from interpstack_ptc.api import guest_name", "another plugin"),
         (
             "quickjs",
             "from langchain_core.tools import BaseTool",

@@ -104,7 +104,7 @@ def test_the_export_guard_notices(broken: Any) -> None:
     copy = broken(
         {
             "src/interpstack/__init__.py": lambda t: (
-                t + "\nfrom interpstack.stack import Turn as X\n"
+                t + "\nfrom interpstack.stack import HostOffer as X\n"
             ),
             "src/interpstack/render.py": lambda t: t.replace('["render"]', '["render", "gone"]'),
         }

@@ -14,7 +14,8 @@ from typing import Any
 
 from blocking import Detector
 
-from interpstack import Cell, InterpreterStack, Limits, Turn, bridge
+from interpstack import Cell, HostOffer, InterpreterStack, Limits, bridge
+from interpstack_skills.api import Skills
 
 Work = Callable[[], Awaitable[None]]
 
@@ -88,7 +89,7 @@ def skills(engine: str, python: bool) -> Work:
 
     async def work() -> None:
         async with stack.session() as one:
-            one.bind(Turn(options={"skills": Path("skills")}))
+            one.bind(HostOffer(parts=[Skills(Path("skills"))]))
             outcome = await one.eval('(await import("@/skills/s")).n')
             assert outcome.text == "5", outcome
 

@@ -13,11 +13,11 @@ from langchain_core.messages import ToolMessage
 from interpstack import (
     Cell,
     GuestError,
+    HostOffer,
     InterpreterStack,
     InterpstackError,
     Outcome,
     Persistence,
-    Turn,
     UnreadableLedger,
     call_blocking,
     render,
@@ -31,7 +31,7 @@ from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.live_sessions import Sessions, turn_of, with_writes
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
-from interpstack_langchain.tools.offer_builder import Offers
+from interpstack_langchain.tools.offer_builder import OfferBuilder
 from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 from interpstack_langchain.tools.tool_errors import shown
 
@@ -60,7 +60,7 @@ class Evals:
     sessions: Sessions
     ledgers: Ledgers
     order: CallOrder
-    offers: Offers
+    offers: OfferBuilder
     channels: Channels
     spending: Spending | None
 
@@ -99,23 +99,23 @@ class Evals:
     ) -> tuple[Outcome, dict[str, Any]]:
         request = running.request
         offered = self.sessions.offered(owner_of(state, running.graph))
-        turn = self.offers.turn(request.runtime.tools if offered is None else offered)
+        offer = self.offers.offer(request.runtime.tools if offered is None else offered)
         if running.store is not None:
-            bridges = self.stack.bridge_set(turn)
+            bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
             running.store.offered = {bridge.name: bridge.listed for bridge in seen}
         update: dict[str, Any] = {}
         try:
             if self.mode.scope == "call":
                 async with self.ledgers.alone(running.store), self.stack.session() as session:
-                    session.bind(turn)
-                    outcome = await session.eval(Cell(source=code))
+                    session.bind(offer)
+                    outcome = await session.eval(Cell(source=code), host=running)
             else:
                 outer = running.outer
                 place = await self.order.wait(request, done)
                 if outer is not None:
                     place = Place(f"inside:{id(outer)}", first=False)
-                outcome, update = await self._in_turn(code, turn, state, place, running)
+                outcome, update = await self._in_turn(code, offer, state, place, running)
         except UnreadableLedger:
             raise  # what waits must not be answered
         except InterpstackError as error:
@@ -126,7 +126,7 @@ class Evals:
     async def _in_turn(
         self,
         code: str,
-        turn: Turn,
+        offer: HostOffer,
         state: Mapping[str, Any],
         place: Place | None,
         running: EvalCall,
@@ -137,13 +137,13 @@ class Evals:
         tools = {tool.name for tool in running.request.runtime.tools}
         foreign = self.channels.foreign(state, tools)
         async with (
-            self.sessions.enter(owner, state, place, turn, keeps, foreign) as known,
+            self.sessions.enter(owner, state, place, offer, keeps, foreign) as known,
             known.session as session,
         ):
             if not keeps or known.detached:
-                return await session.eval(Cell(source=code)), {}
+                return await session.eval(Cell(source=code), host=running), {}
             outcome, kept = await session.eval_with_state(
-                Cell(source=code), wants_values=self.mode.wants_values
+                Cell(source=code), wants_values=self.mode.wants_values, host=running
             )
             if running.failure(outcome) is not None:
                 known.spoiled = True  # it may run again, from the state before it

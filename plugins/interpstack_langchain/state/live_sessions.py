@@ -23,6 +23,7 @@ from langgraph.channels.delta import DeltaChannel
 from interpstack import (
     ConfigurationError,
     EngineFailure,
+    HostOffer,
     ImageError,
     InterpreterStack,
     Persistence,
@@ -30,7 +31,6 @@ from interpstack import (
     Session,
     SessionState,
     Slots,
-    Turn,
     UnsupportedValue,
     call_blocking,
 )
@@ -262,7 +262,7 @@ class Sessions:
         owner: str,
         state: Mapping[str, Any],
         place: Place | None,
-        turn: Turn,
+        offer: HostOffer,
         keeps: bool,
         foreign: bool = False,
     ) -> AsyncIterator[Known]:
@@ -272,7 +272,7 @@ class Sessions:
             owner: The conversation.
             state: Of the graph.
             place: The eval's place in its message.
-            turn: What the session is to offer.
+            offer: The offer to bind to the session.
             keeps: Whether its state is kept in the graph's.
             foreign: Whether another interpreter has stored variables there.
         """
@@ -286,13 +286,13 @@ class Sessions:
                 known.spoiled = keeps and not known.detached
             if known is None or not known.fits(token, place):
                 newest = _number(state.get("interpreter_turn")) if keeps else 0
-                known = await self._open(owner, token, records, newest, turn)
+                known = await self._open(owner, token, records, newest, offer)
                 if foreign and self.mode.stores and not (records or newest):
                     known.session.notify(_FOREIGN)
             elif known.spoiled:
-                known = await self._reopen(owner, known, records, turn)
+                known = await self._reopen(owner, known, records, offer)
             else:
-                known.session.bind(turn)
+                known.session.bind(offer)
             if known.records is None:
                 known.records = records
             self._known[owner] = known
@@ -319,11 +319,11 @@ class Sessions:
         return [record for record in records if record.get("turn") == turn_of(state)]
 
     async def _open(
-        self, owner: str, token: str, records: Sequence[Record], newest: int, turn: Turn
+        self, owner: str, token: str, records: Sequence[Record], newest: int, offer: HostOffer
     ) -> Known:
         session = self.stack.session(self.keys + owner)
         await session.reset()
-        session.bind(turn)
+        session.bind(offer)
         known = Known(session, token, newest)
         if not (records or (newest and self.mode.stores)):
             return known
@@ -356,11 +356,11 @@ class Sessions:
             return (_FOREIGN,)  # only that engine could restore it
 
     async def _reopen(
-        self, owner: str, known: Known, records: Sequence[Record], turn: Turn
+        self, owner: str, known: Known, records: Sequence[Record], offer: HostOffer
     ) -> Known:
         """The session as its last good eval left it."""
         records = records if known.records is None else known.records
-        again = await self._open(owner, known.token, records, known.sequence, turn)
+        again = await self._open(owner, known.token, records, known.sequence, offer)
         again.records, again.step, again.warned = records, known.step, known.warned
         return again
 

@@ -1,32 +1,40 @@
-"""What code may call: the agent's tools of now, subagents and skills, as the stack takes them."""
+"""Offers of an agent: its tools of the moment, subagents and skills, as a stack takes them."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
-from interpstack import HostTool, InterpreterStack, Turn
+from interpstack import HostOffer, HostTool, InterpreterStack
+from interpstack_durable.api import Journals
 from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import InterpreterShown
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.subagents import dispatcher
-from interpstack_langchain.tools.tool_calls import PASSES, host_tool, running_eval
+from interpstack_langchain.tools.tool_calls import PASSES, EvalCall, host_tool
+from interpstack_skills.api import Skills
+from interpstack_subagents.api import Subagents
 
-__all__ = ["Offers"]
+__all__ = ["OfferBuilder"]
 
-#: Turns that are remembered; an agent has few sets of tools that alternate.
-_KNOWN_TURNS = 16
+#: Offers that are remembered; an agent has few sets of tools that alternate.
+_REMEMBERED: Final = 16
 
 
-class Offers:
-    """Makes the turn for a set of tools, and the same one for the same tools.
+class OfferBuilder:
+    """Makes the offer for a set of tools, and the same offer for the same tools.
+
+    Only the offers used last are remembered, with the tools they were made of: a tool that the
+    agent has no more is let go.
 
     Args:
-        stack: Of the middleware.
-        options: Of the middleware; `ptc` is the allowlist.
+        stack: Stack of the middleware.
+        options: Options of the middleware; `ptc` is the allowlist.
         scope: How long variables live.
-        skills: Where skills come from, if the middleware was given a backend.
+        skills: Source of skills, if the middleware has a backend for them.
 
     Raises:
         BridgeError: No code could use a name of the allowlist.
@@ -36,38 +44,41 @@ class Offers:
         self, stack: InterpreterStack, options: Options, scope: str, skills: BackendSkills | None
     ) -> None:
         self._options = options
-        self._fixed: dict[str, Any] = {
-            "langchain": options,
-            "scope": scope,
-            "ledger_store": _ledger_store,
-            "tool_name": options.tool_name,
-        }
+        self._fixed: list[object] = [InterpreterShown(options, scope), Journals(_store_for)]
         if skills is not None:
-            self._fixed["skills"] = skills
-        #: Turns with the tools they were made of, which nobody else may take the place of.
-        self._turns: dict[tuple[int, ...], tuple[Turn, Sequence[BaseTool]]] = {}
+            self._fixed.append(Skills(skills))
+        #: Offers with the tools they were made of, whose ids nobody else may take meanwhile.
+        self._offers: OrderedDict[tuple[int, ...], tuple[HostOffer, Sequence[BaseTool]]] = (
+            OrderedDict()
+        )
         _check_names(stack, options)
 
-    def turn(self, tools: Iterable[BaseTool]) -> Turn:
-        """What code may call, given the tools the agent has now."""
+    def offer(self, tools: Iterable[BaseTool]) -> HostOffer:
+        """The offer to code, made of the tools that the agent has now."""
         named = {tool.name: tool for tool in tools}
         chosen = self._choose(named)
         task = named.get("task") if self._options.subagents else None
         used = (*chosen, *([] if task is None else [task]))
         key = tuple(id(tool) for tool in used)
-        known = self._turns.get(key)
-        if known is None:
-            known = self._make(chosen, task), used
-            self._turns = {**dict(list(self._turns.items())[1 - _KNOWN_TURNS :]), key: known}
+        offers = self._offers.copy()  # threads may build offers side by side
+        known = offers.pop(key, None) or (self._make(chosen, task), used)
+        offers[key] = known
+        while len(offers) > _REMEMBERED:
+            offers.popitem(last=False)
+        self._offers = offers
         return known[0]
 
-    def _make(self, chosen: Sequence[BaseTool], task: BaseTool | None) -> Turn:
-        options = dict(self._fixed)
-        if task is not None:
-            options["dispatch"] = dispatcher(task)
-            options["dispatch_passes"] = PASSES
-            options["max_subagent_concurrency"] = self._options.max_subagent_concurrency
-        return Turn(tools=[self._host_tool(tool) for tool in chosen], options=options)
+    def _make(self, chosen: Sequence[BaseTool], task: BaseTool | None) -> HostOffer:
+        parts = list(self._fixed)
+        dispatch = None if task is None else dispatcher(task)
+        if dispatch is not None:
+            most = self._options.max_subagent_concurrency
+            parts.append(Subagents(dispatch, concurrency=most, passes=PASSES))
+        return HostOffer(
+            tools=[self._host_tool(tool) for tool in chosen],
+            code_tool=self._options.tool_name,
+            parts=parts,
+        )
 
     def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
         """Tools of the allowlist: objects first, then names the agent has, each once."""
@@ -82,9 +93,9 @@ class Offers:
         return list(chosen.values())
 
     def _host_tool(self, tool: BaseTool) -> HostTool:
-        """The tool as plugins know it, from a turn that has it already if there is one."""
-        for turn, used in self._turns.values():
-            for one, converted in zip(used, turn.tools, strict=False):
+        """The tool as plugins know it, taken from a remembered offer that has it already."""
+        for offer, used in self._offers.values():
+            for one, converted in zip(used, offer.tools, strict=False):
                 if one is tool:
                     return converted
         return host_tool(tool)
@@ -98,10 +109,9 @@ def _check_names(stack: InterpreterStack, options: Options) -> None:
 
     names = [item if isinstance(item, str) else item.name for item in options.ptc]
     tools = [HostTool(name=name, call=never) for name in dict.fromkeys(names)]
-    stack.bridge_set(Turn(tools=tools))
+    stack.bridge_set(HostOffer(tools=tools))
 
 
-def _ledger_store() -> Any:
-    """What keeps the ledger of the eval that is about to run."""
-    running = running_eval.get(None)
-    return None if running is None else running.store
+def _store_for(host: EvalCall | None) -> Any:
+    """The store for the record of the eval that is about to run."""
+    return None if host is None else host.store

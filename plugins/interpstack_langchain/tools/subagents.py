@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
 from langchain_core.tools import BaseTool
 
 from interpstack import CellContext, GuestException
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
-from interpstack_langchain.tools.tool_calls import PASSES, run_tool, running_eval
+from interpstack_langchain.tools.tool_calls import PASSES, EvalCall, run_tool
 from interpstack_langchain.tools.tool_schemas import visible_fields
 from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_subagents.api import Dispatch
 
 __all__ = ["dispatcher"]
 
@@ -25,15 +26,6 @@ _SHORT_CHARS: Final = 60
 _ERROR_CHARS: Final = 500
 #: What tells deepagents' `task` from any other tool of that name.
 _FIELDS: Final = frozenset({"description", "subagent_type"})
-
-
-class Dispatch(Protocol):
-    """What the plugin `subagents` hands over."""
-
-    description: str
-    subagent_type: str
-    label: str
-    response_schema: Any
 
 
 def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]] | None:
@@ -51,7 +43,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
     twin = native_tool(task)
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
-        running = running_eval.get()
+        running: EvalCall = context.host
         given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
         made = running.call_for(twin, given, context)
         if isinstance(made, str):

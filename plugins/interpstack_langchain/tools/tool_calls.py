@@ -261,7 +261,7 @@ def host_tool(tool: BaseTool) -> HostTool:
 
 
 async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
-    running = running_eval.get()
+    running: EvalCall = context.host
     made = running.call_for(tool, given, context)
     if isinstance(made, str):
         return made
@@ -305,7 +305,7 @@ async def run_tool(
         GuestException: The call failed; the message is the one the model would have read.
         GraphBubbleUp: The tool interrupts the graph.
     """
-    running = running_eval.get()
+    running: EvalCall = context.host
     call_id = running.call_id(context)
     scope = running.scope_of(context)
     call = NativeCall(call_id, running.callbacks, scope)

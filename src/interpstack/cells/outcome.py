@@ -91,6 +91,7 @@ class CellContext:
         plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
         ledger: The cell's ledger, if it has one.
         listener: Gets console output while the cell runs, if anybody listens.
+        host: The object that the caller of `Session.eval` passed as `host`.
     """
 
     session_key: str
@@ -100,6 +101,7 @@ class CellContext:
     plain_input: bool = False
     ledger: Ledger | None = None
     listener: Listener | None = None
+    host: Any = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
     _attachments: list[Any] = attrs.field(factory=list)
 
@@ -113,6 +115,7 @@ class CellContext:
             plain_input,
             self.ledger,
             self.listener,
+            self.host,
             self._console,
             self._attachments,
         )

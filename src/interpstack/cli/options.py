@@ -17,10 +17,10 @@ from interpstack.cli.tools import load_tools
 from interpstack.engine import Capability, Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
+from interpstack.offer import HostOffer
 from interpstack.plugins import PluginManager, find_engine, installed
 from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
-from interpstack.turns import Turn
 
 __all__ = ["check_language", "open_stack", "stack_options", "stoppable"]
 
@@ -93,8 +93,8 @@ def open_stack(
     timeout: float | None,
     memory: int | None,
     plugins: tuple[str, ...] = (),
-) -> tuple[InterpreterStack, Turn]:
-    """The stack, and the turn with the skills and the tools that are no bridges.
+) -> tuple[InterpreterStack, HostOffer]:
+    """The stack, and the offer with the skills and the tools that are no bridges.
 
     Raises:
         InterpstackError: An option is wrong.
@@ -115,8 +115,14 @@ def open_stack(
     own = ["console", *(name for name, needed in wanted.items() if needed)]
     listed = [*own, *(plugin for plugin in added if plugin not in own)]
     stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
-    options = {} if skills is None else {"skills": skills}
-    return stack, Turn(tools=loaded.host_tools, options=options)
+    parts = [] if skills is None else [_skills_part(skills)]
+    return stack, HostOffer(tools=loaded.host_tools, parts=parts)
+
+
+def _skills_part(skills: Path) -> object:
+    from interpstack_skills.api import Skills  # its parsers take long to import
+
+    return Skills(skills)
 
 
 def stoppable(name: str, manager: PluginManager) -> str:

@@ -40,9 +40,9 @@ def command(
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
-    stack, turn = open_stack(engine, tools, skills, timeout, memory, plugins)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
     with stack, asyncio.Runner() as runner, stack.session() as session:
-        session.bind(turn)
+        session.bind(offer)
         shell = Shell(stack, session, runner)
         if not is_terminal(sys.stdin):
             if not read_pipe(shell, _lines()):

@@ -14,9 +14,9 @@ from interpstack.cli.options import check_language, open_stack, stack_options
 from interpstack.cli.printing import show_outcome, write
 from interpstack.cli.sources import read_file, read_stdin
 from interpstack.errors import ConfigurationError
+from interpstack.offer import HostOffer
 from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
-from interpstack.turns import Turn
 
 __all__ = ["command"]
 
@@ -49,10 +49,10 @@ def command(
     to standard error. Exit status 1 means that the code failed.
     """
     cell = _cell(file, code, language)
-    stack, turn = open_stack(engine, tools, skills, timeout, memory, plugins)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
     check_language(stack, cell)
     with stack:
-        outcome = asyncio.run(_run(stack, turn, cell, live=not as_json))
+        outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
     if as_json:
         write(json.dumps(outcome.to_dict(), indent=2))
     else:
@@ -61,9 +61,9 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-async def _run(stack: InterpreterStack, turn: Turn, cell: Cell, *, live: bool) -> Outcome:
+async def _run(stack: InterpreterStack, offer: HostOffer, cell: Cell, *, live: bool) -> Outcome:
     async with stack.session() as session:
-        session.bind(turn)
+        session.bind(offer)
         if live:
             return await eval_live(session, cell)
         return await interruptible(session.eval(cell))

@@ -19,11 +19,11 @@ from interpstack.cli.options import check_language
 from interpstack.cli.printing import show_outcome, show_remarks, write
 from interpstack.cli.sources import read_file
 from interpstack.errors import ConfigurationError, InterpstackError
+from interpstack.offer import HostTool, first_paragraph
 from interpstack.protocol import Cell
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack.threads import run_sync
-from interpstack.turns import HostTool, first_paragraph
 
 __all__ = ["COMMAND", "Shell"]
 
@@ -67,7 +67,7 @@ class Shell:
 
     def names(self) -> tuple[str, ...]:
         """Globals and dotted bridge names, for completion."""
-        bridges = tuple(bridge.name for bridge in self._stack.bridge_set(self._session.turn))
+        bridges = tuple(bridge.name for bridge in self._stack.bridge_set(self._session.offer))
         try:
             return (*self._runner.run(self._session.names()), *bridges)
         except (InterpstackError, NotImplementedError):  # the engine cannot tell, or broke
@@ -135,10 +135,10 @@ class Shell:
         write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
 
     def _tools(self, _: str) -> None:
-        turn = self._session.turn
+        offer = self._session.offer
         spoken = self._stack.engine.language
-        tools = {f"tools.{guest_name(tool.name, spoken)}": tool for tool in turn.tools}
-        bridges = [bridge for bridge in self._stack.bridge_set(turn) if bridge.awaited]
+        tools = {f"tools.{guest_name(tool.name, spoken)}": tool for tool in offer.tools}
+        bridges = [bridge for bridge in self._stack.bridge_set(offer) if bridge.awaited]
         for bridge in bridges:
             tool = tools.get(bridge.name)
             about = tool.description if tool else first_paragraph(bridge.handler)

@@ -17,7 +17,7 @@ from interpstack.bridges import Bridge
 from interpstack.cli.names import guest_name
 from interpstack.cli.references import attribute_of, import_named, nearest
 from interpstack.errors import BridgeError, ConfigurationError
-from interpstack.turns import HostTool
+from interpstack.offer import HostTool
 
 __all__ = ["Tools", "load_tools"]
 

@@ -16,9 +16,9 @@ import pytest
 from interpstack.bridges import Bridge, BridgeSet
 from interpstack.encoding import encode
 from interpstack.limits import Limits
+from interpstack.offer import HostOffer
 from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
-from interpstack.turns import Turn
 from interpstack.values import UNDEFINED, MapValue, decode
 from interpstack_testing.caller import CallerEngine
 from interpstack_testing.conformance import rules
@@ -80,7 +80,7 @@ class BridgeConformance(abc.ABC):
     `gaps`, as for `EngineConformance`.
     """
 
-    #: One for each bridge that guests see, in every turn that `make_turn` gives.
+    #: One for each bridge that guests see, in every offer that `make_offer` gives.
     uses: ClassVar[Sequence[BridgeUse]]
     #: What the plugin cannot do, by test name, and why.
     gaps: ClassVar[Mapping[str, str]] = {}
@@ -94,9 +94,9 @@ class BridgeConformance(abc.ABC):
     def make_plugins(self) -> Iterable[Any]:
         """The plugins under test, as `InterpreterStack(plugins=…)` takes them."""
 
-    def make_turn(self) -> Turn:
-        """What the host offers; each call gives a new turn with the same contents."""
-        return Turn()
+    def make_offer(self) -> HostOffer:
+        """What the host offers; each call gives a new offer with the same contents."""
+        return HostOffer()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         rules.check_skips(metafunc.definition)
@@ -116,18 +116,18 @@ class BridgeConformance(abc.ABC):
     def test_every_turn_registers_the_same(self) -> None:
         first, second = self._offered(), self._offered()
         assert [bridge.name for bridge in first] == [bridge.name for bridge in second]
-        assert first.sources == second.sources == self._offered(Turn()).sources
+        assert first.sources == second.sources == self._offered(HostOffer()).sources
 
     def test_the_prompt_tells_of_it(self, use: BridgeUse) -> None:
         """By the last part of its name, as namespaces may be told once for all."""
         with self._stack() as stack:
-            prompt = stack.prompt(self.make_turn())
+            prompt = stack.prompt(self.make_offer())
         last = use.name.rpartition(".")[2]
         assert re.search(rf"(?<!\w){re.escape(last)}(?!\w)", prompt)
 
     def test_the_prompt_is_silent_about_hidden_bridges(self) -> None:
         with self._stack() as stack:
-            prompt = stack.prompt(self.make_turn())
+            prompt = stack.prompt(self.make_offer())
         hidden = [b.name for b in self._offered() if b.hidden and "." in b.name]
         assert [name for name in hidden if name in prompt] == []
 
@@ -192,7 +192,7 @@ class BridgeConformance(abc.ABC):
     def test_a_cancelled_cell_leaves_nothing_behind(self, use: BridgeUse) -> None:
         async def main() -> None:
             async with self._stack().session() as session:
-                session.bind(self.make_turn())
+                session.bind(self.make_offer())
                 running = asyncio.ensure_future(session.eval(_source((use.name, use.input))))
                 await asyncio.sleep(0)
                 running.cancel()
@@ -210,12 +210,12 @@ class BridgeConformance(abc.ABC):
     @contextmanager
     def _session(self, limits: Limits | None = None) -> Iterator[Session]:
         with self._stack(limits) as stack, stack.session() as session:
-            session.bind(self.make_turn())
+            session.bind(self.make_offer())
             yield session
 
-    def _offered(self, turn: Turn | None = None) -> BridgeSet:
+    def _offered(self, offer: HostOffer | None = None) -> BridgeSet:
         with self._stack() as stack:
-            return stack.bridge_set(turn or self.make_turn())
+            return stack.bridge_set(offer or self.make_offer())
 
     def _bridge(self, use: BridgeUse) -> Bridge:
         bridge = self._offered().get(use.name)

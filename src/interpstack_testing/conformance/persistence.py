@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpstack.errors import ImageError
+from interpstack.offer import HostOffer
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.protocol import Image
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.threads import run_sync
-from interpstack.turns import Turn
 from interpstack_testing.conformance import rules
 from interpstack_testing.fake import FakeEngine
 
@@ -122,7 +122,7 @@ class PersistenceConformance(abc.ABC):
         record, _ = mode.dump(_STATE, _OWNER, 1)
         with InterpreterStack(FakeEngine()) as stack:
             with pytest.raises(ImageError):
-                stack.engine.open(stack.limits, stack.bridge_set(Turn()), _STATE.image)
+                stack.engine.open(stack.limits, stack.bridge_set(HostOffer()), _STATE.image)
             with stack.session() as session:
                 (notice,) = run_sync(session.restore_state(mode.load(record, _OWNER)))
                 assert "lost" in notice

@@ -11,9 +11,9 @@ from interpstack import (
     Bridge,
     BridgeNameClash,
     CellContext,
+    HostOffer,
     InterpreterStack,
     Session,
-    Turn,
     bridge,
 )
 from interpstack_quickjs.engine import QuickJSEngine
@@ -145,7 +145,7 @@ def test_a_host_bridge_of_that_name_is_refused() -> None:
 
     stack = InterpreterStack(plugins=["console"], bridges=[log])
     with pytest.raises(BridgeNameClash, match=r"(?s)console.*interpstack_console"):
-        stack.session().bind(Turn())
+        stack.session().bind(HostOffer())
 
 
 BAD = [
@@ -163,7 +163,7 @@ BAD = [
 
 @pytest.mark.parametrize("value", BAD, ids=json.dumps)
 async def test_a_delivery_of_another_shape_is_refused(stack: InterpreterStack, value: Any) -> None:
-    delivery = stack.bridge_set(Turn()).bridges["console"]
+    delivery = stack.bridge_set(HostOffer()).bridges["console"]
     context = CellContext("key", None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="console output must be"):
         await delivery.handler(value, context)

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Bridge, InterpreterStack, Turn
+from interpstack import Bridge, HostOffer, InterpreterStack
+from interpstack_durable.api import Journals
 from interpstack_testing import FakeEngine
 
 JAVASCRIPT = """
@@ -59,7 +60,7 @@ async def _run(engine: Any, source: str, handler: Any, store: SlowStore, turns: 
     bridge = Bridge(name="kit.act", handler=handler)
     with InterpreterStack(engine, plugins=["durable"], bridges=[bridge]) as stack:
         session = stack.session("s")
-        session.bind(Turn(options={"ledger_store": lambda: store}))
+        session.bind(HostOffer(parts=[Journals(lambda host: store)]))
         running = asyncio.ensure_future(session.eval(source))
         while turns is not None and len(handler.done) < 3:  # noqa: ASYNC110 - counts turns
             await asyncio.sleep(0)

@@ -15,11 +15,12 @@ from interpstack import (
     Bridge,
     Budget,
     CellContext,
+    HostOffer,
     InterpreterStack,
     Limits,
     Outcome,
-    Turn,
 )
+from interpstack_durable.api import Journals
 
 
 class Waits(Exception):
@@ -115,7 +116,7 @@ class Host:
 
     async def run(self, stack: Any, source: str = BOTH) -> Outcome:
         async with stack.session() as session:
-            session.bind(Turn(options={"ledger_store": lambda: self.memory}))
+            session.bind(HostOffer(parts=[Journals(lambda host: self.memory)]))
             outcome: Outcome = await session.eval(source)
             return outcome
 

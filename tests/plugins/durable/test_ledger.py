@@ -15,12 +15,13 @@ from interpstack import (
     Bridge,
     Budget,
     GuestException,
+    HostOffer,
     InterpreterStack,
     Outcome,
     ReplayDivergence,
     Session,
-    Turn,
 )
+from interpstack_durable.api import Journals
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
@@ -121,7 +122,7 @@ class Host:
             ) as stack,
             stack.session() as session,
         ):
-            session.bind(Turn(options={"ledger_store": lambda: self.memory}))
+            session.bind(HostOffer(parts=[Journals(lambda host: self.memory)]))
             return await _eval(session, source, account)
 
 

@@ -14,13 +14,14 @@ from interpstack import (
     Bridge,
     Budget,
     CellContext,
+    HostOffer,
     InterpreterStack,
     Outcome,
-    Turn,
     record_drawn,
     record_drawn_soon,
     run_sync,
 )
+from interpstack_durable.api import Journals
 from interpstack_durable.spending import SpendingRun, read_spent
 
 
@@ -108,7 +109,7 @@ class Host:
         bridges = [Bridge(name=name, handler=handler)]
         with InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack:
             session = stack.session()
-            session.bind(Turn(options={"ledger_store": lambda: memory}))
+            session.bind(HostOffer(parts=[Journals(lambda host: memory)]))
             return await session.eval(source)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from interpstack import Bridge, CellContext, HostTool, InterpreterStack, Session, Turn
+from interpstack import Bridge, CellContext, HostOffer, HostTool, InterpreterStack, Session
 from interpstack_monty.engine import MontyEngine
 from interpstack_monty.prompt import python_section
+from interpstack_subagents.api import Subagents
 
 SCHEMA = {
     "type": "object",
@@ -42,17 +43,17 @@ def stack() -> Any:
         return str(wanted.subagent_type)
 
     tool = HostTool(name="web_search", call=search, input_schema=SCHEMA, output_schema=ANSWER)
-    turn = Turn(tools=[tool], options={"dispatch": dispatch})
+    offer = HostOffer(tools=[tool], parts=[Subagents(dispatch)])
     bridges = [Bridge(name="tools.mine.free", handler=free, raw=True)]
     with InterpreterStack("monty", ["console", "ptc", "subagents"], bridges=bridges) as made:
-        yield made, turn
+        yield made, offer
 
 
 @pytest.fixture
 async def session(stack: Any) -> AsyncIterator[Session]:
-    made, turn = stack
+    made, offer = stack
     async with made.session() as opened:
-        opened.bind(turn)
+        opened.bind(offer)
         yield opened
 
 
@@ -144,10 +145,10 @@ async def test_tools_and_subagents_are_called_by_name(session: Session) -> None:
 async def test_checks_and_the_prompt_are_the_same_in_worker_processes(engine: str) -> None:
     tool = HostTool(name="web_search", call=search, input_schema=SCHEMA, output_schema=ANSWER)
     async with InterpreterStack(engine, ["ptc"]) as stack, stack.session() as session:
-        session.bind(Turn(tools=[tool]))
+        session.bind(HostOffer(tools=[tool]))
         outcome = await session.eval("await tools.web_search(query=5)")
         assert outcome.error is not None
         assert outcome.error.name == "TypeError"
         assert outcome.usage is not None
         assert outcome.usage.requests == 0  # it was found before the cell ran
-        assert python_section() in stack.prompt(session.turn)
+        assert python_section() in stack.prompt(session.offer)

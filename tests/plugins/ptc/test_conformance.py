@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from interpstack import CellContext, GuestException, HostTool, Turn
+from interpstack import CellContext, GuestException, HostOffer, HostTool
 from interpstack_testing import BridgeConformance, BridgeUse
 
 
@@ -35,7 +35,7 @@ class TestTools(BridgeConformance):
     def make_plugins(self) -> list[str]:
         return ["ptc"]
 
-    def make_turn(self) -> Turn:
+    def make_offer(self) -> HostOffer:
         schema = {"type": "object", "properties": {"query": {"type": "string"}}}
         tool = HostTool(
             name="web_search",
@@ -45,4 +45,4 @@ class TestTools(BridgeConformance):
             concurrency=2,
             budget=5,
         )
-        return Turn(tools=[tool])
+        return HostOffer(tools=[tool])

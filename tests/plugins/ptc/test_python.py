@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpstack import CellContext, ConfigurationError, HostTool, InterpreterStack, Turn
+from interpstack import CellContext, ConfigurationError, HostOffer, HostTool, InterpreterStack
+from interpstack_ptc.api import ToolSignatures
 from interpstack_ptc.names import guest_name
 from interpstack_ptc.python import describe_tool
 from interpstack_testing import FakeEngine
@@ -42,8 +43,8 @@ def test_names_that_are_no_identifiers_are_refused(given: str) -> None:
 def test_two_tools_of_one_name_are_refused(make_tool: Make) -> None:
     with InterpreterStack(FakeEngine(), ["ptc"]) as stack:
         with pytest.raises(ConfigurationError, match=r"tools\.a_b"):
-            stack.bridge_set(Turn(tools=[make_tool("a-b"), make_tool("a_b")]))
-        stack.bridge_set(Turn(tools=[make_tool("a_b"), make_tool("aB")]))
+            stack.bridge_set(HostOffer(tools=[make_tool("a-b"), make_tool("a_b")]))
+        stack.bridge_set(HostOffer(tools=[make_tool("a_b"), make_tool("aB")]))
 
 
 OBJECT = {"type": "object"}
@@ -198,15 +199,15 @@ def test_deep_and_wide_schemas_stay_short(make_tool: Make) -> None:
 async def test_the_prompt_speaks_python(make_tool: Make) -> None:
     tools = [make_tool(f"look_up_{n}", description="D.") for n in range(3)]
     with InterpreterStack(FakeEngine(), ["console", "ptc"]) as stack:
-        text = stack.prompt(Turn(tools=tools))
+        text = stack.prompt(HostOffer(tools=tools))
         assert "async def look_up_2() -> Any:" in text
         assert "asyncio.gather" in text
         assert "`print`" in text
         assert len(text.partition("```python")[0]) < 1200
-        short = stack.prompt(Turn(tools=tools, options={"ptc_prompt_chars": 10}))
+        short = stack.prompt(HostOffer(tools=tools, parts=[ToolSignatures(max_chars=10)]))
         assert "look_up_0, look_up_1, look_up_2" in short
         assert 'tools._search("words")' in short
         async with stack.session() as session:
-            session.bind(Turn(tools=tools))
+            session.bind(HostOffer(tools=tools))
             assert (await session.eval("await tools.look_up_1(a=1)")).text == "{'a': 1}"
             assert "by name" in (await session.eval("await tools.look_up_1('a')")).error.message

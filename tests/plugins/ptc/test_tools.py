@@ -13,10 +13,11 @@ from interpstack import (
     CellContext,
     ConfigurationError,
     GuestException,
+    HostOffer,
     HostTool,
     InterpreterStack,
-    Turn,
 )
+from interpstack_ptc.api import ToolSignatures
 from interpstack_testing import FakeEngine
 
 Make = Callable[..., HostTool]
@@ -25,7 +26,7 @@ Make = Callable[..., HostTool]
 @pytest.fixture
 def guest_name(make_tool: Make, stack: InterpreterStack) -> Callable[[str], str]:
     def name(given: str) -> str:
-        bridges = stack.bridge_set(Turn(tools=[make_tool(given)]))
+        bridges = stack.bridge_set(HostOffer(tools=[make_tool(given)]))
         return next(b.name for b in bridges if "$" not in b.name).removeprefix("tools.")
 
     return name
@@ -65,19 +66,19 @@ def test_names_that_are_no_identifiers_are_refused(guest_name: Any, given: str) 
 
 
 def test_two_tools_of_one_name_are_refused(stack: InterpreterStack, make_tool: Make) -> None:
-    turn = Turn(tools=[make_tool("web_search"), make_tool("web-search")])
+    offer = HostOffer(tools=[make_tool("web_search"), make_tool("web-search")])
     with pytest.raises(ConfigurationError, match=r"'web_search' and 'web-search'.*webSearch"):
-        stack.bridge_set(turn)
+        stack.bridge_set(offer)
 
 
 def test_names_of_the_plugin_itself_are_taken(stack: InterpreterStack, make_tool: Make) -> None:
     with pytest.raises(BridgeNameClash):
-        stack.bridge_set(Turn(tools=[make_tool("$search")]))
+        stack.bridge_set(HostOffer(tools=[make_tool("$search")]))
 
 
-async def run(stack: InterpreterStack, turn: Turn, code: str) -> str:
+async def run(stack: InterpreterStack, offer: HostOffer, code: str) -> str:
     async with stack.session() as session:
-        session.bind(turn)
+        session.bind(offer)
         return session.render(await session.eval(code))
 
 
@@ -87,7 +88,7 @@ async def test_names_with_a_meaning_in_javascript_are_callable(
     stack: InterpreterStack, make_tool: Make, name: str
 ) -> None:
     code = f"(await tools.{name}({{a: 1}})).a"
-    assert await run(stack, Turn(tools=[make_tool(name)]), code) == "<result>1</result>"
+    assert await run(stack, HostOffer(tools=[make_tool(name)]), code) == "<result>1</result>"
 
 
 @pytest.mark.parametrize("name", ["then", "toString"])
@@ -96,7 +97,7 @@ def test_names_that_javascript_calls_by_itself_are_refused(
 ) -> None:
     """To await or to print `tools` would call the tool."""
     with pytest.raises(BridgeError, match=f"'tools.{name}' has the part '{name}'"):
-        stack.bridge_set(Turn(tools=[make_tool(name)]))
+        stack.bridge_set(HostOffer(tools=[make_tool(name)]))
 
 
 @pytest.mark.engines("javascript")
@@ -116,8 +117,8 @@ def test_names_that_javascript_calls_by_itself_are_refused(
 async def test_input_reaches_the_tool(
     stack: InterpreterStack, make_tool: Make, code: str, expected: str
 ) -> None:
-    turn = Turn(tools=[make_tool("echo")])
-    assert await run(stack, turn, code) == f"<result>{expected}</result>"
+    offer = HostOffer(tools=[make_tool("echo")])
+    assert await run(stack, offer, code) == f"<result>{expected}</result>"
 
 
 @pytest.mark.engines("javascript")
@@ -126,7 +127,7 @@ async def test_input_that_is_no_object_is_refused(
     stack: InterpreterStack, make_tool: Make, given: str
 ) -> None:
     code = f"try {{ await tools.echo({given}); 'taken' }} catch (e) {{ e.name + e.message }}"
-    told = await run(stack, Turn(tools=[make_tool("echo")]), code)
+    told = await run(stack, HostOffer(tools=[make_tool("echo")]), code)
     assert "Error" in told
     assert "taken" not in told
 
@@ -137,15 +138,15 @@ async def test_a_tool_may_choose_the_error(stack: InterpreterStack, make_tool: M
         raise GuestException("no more", name="QuotaError", left=0)
 
     code = "try { await tools.ask() } catch (e) { [e.name, e.message, e.tool, e.left] }"
-    told = await run(stack, Turn(tools=[make_tool("ask", call=call)]), code)
+    told = await run(stack, HostOffer(tools=[make_tool("ask", call=call)]), code)
     assert told == '<result>["QuotaError", "no more", "tools.ask", 0]</result>'
 
 
 @pytest.mark.engines("javascript")
 async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Make) -> None:
-    turn = Turn(tools=[make_tool("once", budget=1), make_tool("often")])
+    offer = HostOffer(tools=[make_tool("once", budget=1), make_tool("often")])
     code = "await tools.once(); await tools.often(); await tools.often(); await tools.once()"
-    told = await run(stack, turn, code)
+    told = await run(stack, offer, code)
     assert '<error type="PTCCallBudgetExceeded">' in told
     assert "tools.once 1 times" in told
 
@@ -155,14 +156,14 @@ async def test_a_reference_to_a_tool_that_is_gone_is_refused(
     stack: InterpreterStack, make_tool: Make
 ) -> None:
     async with stack.session() as session:
-        session.bind(Turn(tools=[make_tool("echo")]))
+        session.bind(HostOffer(tools=[make_tool("echo")]))
         await session.eval("const kept = tools.echo")
-        session.bind(Turn())
+        session.bind(HostOffer())
         outcome = await session.eval("await kept({})")
         assert outcome.error is not None
         assert "not offered in this session, or not any more" in outcome.error.message
         assert (await session.eval("typeof globalThis.tools?.echo")).text == "undefined"
-        session.bind(Turn(tools=[make_tool("echo")]))
+        session.bind(HostOffer(tools=[make_tool("echo")]))
         assert (await session.eval("await kept({a: 1})")).text == "{a: 1}"
 
 
@@ -170,7 +171,7 @@ async def test_a_reference_to_a_tool_that_is_gone_is_refused(
 
 
 @pytest.fixture
-def many(make_tool: Make) -> Turn:
+def many(make_tool: Make) -> HostOffer:
     schema = {
         "type": "object",
         "properties": {"query": {"type": "string", "description": "What to look for"}},
@@ -180,7 +181,7 @@ def many(make_tool: Make) -> Turn:
         make_tool(f"tool_{i}", description=f"Does thing {i}. " * 5, input_schema=schema)
         for i in range(100)
     ]
-    return Turn(
+    return HostOffer(
         tools=[
             *tools,
             make_tool("send_mail", description="Send a letter\nby post.", input_schema=schema),
@@ -190,7 +191,7 @@ def many(make_tool: Make) -> Turn:
 
 
 @pytest.mark.engines("javascript")
-async def test_search_finds_by_name_first(stack: InterpreterStack, many: Turn) -> None:
+async def test_search_finds_by_name_first(stack: InterpreterStack, many: HostOffer) -> None:
     found = await run(stack, many, "(await tools.$search('mail')).map(t => t.name).join()")
     assert found == "<result>sendMail,readNews</result>"
     told = await run(stack, many, "(await tools.$search('MAIL send'))[0].description")
@@ -201,7 +202,7 @@ async def test_search_finds_by_name_first(stack: InterpreterStack, many: Turn) -
 
 
 @pytest.mark.engines("javascript")
-async def test_describe_shows_one(stack: InterpreterStack, many: Turn) -> None:
+async def test_describe_shows_one(stack: InterpreterStack, many: HostOffer) -> None:
     for name in ("sendMail", "tools.sendMail"):
         told = await run(stack, many, f"await tools.$describe('{name}')")
         assert "/** Send a letter by post. */" in told
@@ -210,33 +211,35 @@ async def test_describe_shows_one(stack: InterpreterStack, many: Turn) -> None:
     assert "there is no tool 'nothing'; find one with tools.$search" in told.replace("&gt;", ">")
 
 
-def test_too_many_tools_are_only_named(stack: InterpreterStack, many: Turn) -> None:
+def test_too_many_tools_are_only_named(stack: InterpreterStack, many: HostOffer) -> None:
     text = stack.prompt(many)
     assert "$search" in text
     assert "$describe" in text
     assert "tool_99, sendMail, readNews" in text
     assert "declare const tools" not in text
-    few = Turn(tools=many.tools[:3])
+    few = HostOffer(tools=many.tools[:3])
     assert "tool_2(input: { " in stack.prompt(few)
     assert "tool_2(input: { " not in stack.prompt(
-        Turn(tools=many.tools[:3], options={"ptc_prompt_chars": 10})
+        HostOffer(tools=many.tools[:3], parts=[ToolSignatures(max_chars=10)])
     )
-    wide = Turn(tools=many.tools, options={"ptc_prompt_chars": 100_000})
+    wide = HostOffer(tools=many.tools, parts=[ToolSignatures(max_chars=100_000)])
     assert "tool_99(input: { " in stack.prompt(wide)
 
 
-def test_the_text_before_the_list_is_short(stack: InterpreterStack, many: Turn) -> None:
-    few = Turn(tools=many.tools[:1])
+def test_the_text_before_the_list_is_short(stack: InterpreterStack, many: HostOffer) -> None:
+    few = HostOffer(tools=many.tools[:1])
     assert len(stack.prompt(few).partition("```ts")[0]) < 1200
 
 
 def test_without_tools_there_is_nothing_to_say(stack: InterpreterStack) -> None:
-    assert stack.prompt(Turn()) == ""
-    assert not [bridge for bridge in stack.bridge_set(Turn()) if bridge.listed]
+    assert stack.prompt(HostOffer()) == ""
+    assert not [bridge for bridge in stack.bridge_set(HostOffer()) if bridge.listed]
 
 
-def test_the_prompt_names_the_tool_that_takes_the_code(stack: InterpreterStack, many: Turn) -> None:
-    text = stack.prompt(Turn(tools=many.tools[:1], options={"tool_name": "run_js"}))
+def test_the_prompt_names_the_tool_that_takes_the_code(
+    stack: InterpreterStack, many: HostOffer
+) -> None:
+    text = stack.prompt(HostOffer(tools=many.tools[:1], code_tool="run_js"))
     assert "`run_js`" in text
     assert "`eval`" not in text
 
@@ -247,11 +250,11 @@ async def test_an_unknown_language_is_not_taken_for_javascript(make_tool: Make) 
 
     tool = make_tool("web_search", description="Search the web.")
     stack = InterpreterStack(Other(), plugins=["ptc"])
-    told = stack.prompt(Turn(tools=[tool]))
+    told = stack.prompt(HostOffer(tools=[tool]))
     assert "`tools.webSearch`: Search the web. Fields, as JSON Schema: `{" in told
     for word in ("Promise", "await", "declare", "ts\n"):
         assert word not in told
-    bridges = {bridge.name: bridge for bridge in stack.bridge_set(Turn(tools=[tool]))}
+    bridges = {bridge.name: bridge for bridge in stack.bridge_set(HostOffer(tools=[tool]))}
     with pytest.raises(TypeError, match="takes one object of the fields that its input schema"):
         await bridges["tools.webSearch"].handler(3, CellContext("key", None))
     assert (await bridges["tools.$describe"].handler("webSearch")).startswith("- `tools.web")
@@ -262,6 +265,6 @@ def test_many_tools_in_an_unknown_language_are_only_named(make_tool: Make) -> No
         language = "postfix"
 
     tools = [make_tool(f"tool_{n}", description="x" * 100) for n in range(50)]
-    told = InterpreterStack(Other(), plugins=["ptc"]).prompt(Turn(tools=tools))
+    told = InterpreterStack(Other(), plugins=["ptc"]).prompt(HostOffer(tools=tools))
     assert "`tools.$search` finds some by words" in told
     assert "await" not in told

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from engines import OnEngine
 
-from interpstack import InterpreterStack, Limits, Session, Turn
+from interpstack import HostOffer, InterpreterStack, Limits, Session
+from interpstack_skills.api import Skills
 
 MakeSkill = Callable[..., Path]
 
@@ -49,14 +50,14 @@ def stack(on_engine: OnEngine) -> Iterator[InterpreterStack]:
 
 
 @pytest.fixture
-def turn(skills: Path) -> Turn:
+def offer(skills: Path) -> HostOffer:
     """Offers the skills."""
-    return Turn(options={"skills": skills})
+    return HostOffer(parts=[Skills(skills)])
 
 
 @pytest.fixture
-async def session(stack: InterpreterStack, turn: Turn) -> AsyncIterator[Session]:
+async def session(stack: InterpreterStack, offer: HostOffer) -> AsyncIterator[Session]:
     """May import the skills."""
     async with stack.session("main") as made:
-        made.bind(turn)
+        made.bind(offer)
         yield made

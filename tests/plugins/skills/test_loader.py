@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError, InterpreterStack, Session, Turn
+from interpstack import ConfigurationError, HostOffer, InterpreterStack, Session
+from interpstack_skills.api import Skills
 from interpstack_testing import FakeEngine
 
 
@@ -251,7 +252,7 @@ async def test_a_source_that_is_down(
 ) -> None:
     source = Source(failure)
     async with stack.session() as session:
-        session.bind(Turn(options={"skills": source}))
+        session.bind(HostOffer(parts=[Skills(source)]))
         assert await error(session) == (
             "SkillNotAvailable", f"skill 'm' cannot be loaded: {told}",
         )  # fmt: skip
@@ -262,7 +263,7 @@ async def test_a_source_that_is_down(
 async def test_nothing_is_asked_for_before_it_is_imported(stack: InterpreterStack) -> None:
     source = Source(None)
     async with stack.session() as session:
-        session.bind(Turn(options={"skills": source}))
+        session.bind(HostOffer(parts=[Skills(source)]))
         await session.eval('const f = () => import("@/skills/a"); "@/skills/b"')
         assert source.asked == []
         await session.eval("await f()")
@@ -275,8 +276,8 @@ async def test_without_skills_there_is_nothing_to_import(stack: InterpreterStack
         assert "@/skills" not in stack.prompt()
 
 
-def test_skills_are_told_of_in_the_prompt(stack: InterpreterStack, turn: Turn) -> None:
-    assert 'await import("@/skills/<name>")' in stack.prompt(turn)
+def test_skills_are_told_of_in_the_prompt(stack: InterpreterStack, offer: HostOffer) -> None:
+    assert 'await import("@/skills/<name>")' in stack.prompt(offer)
 
 
 @pytest.mark.parametrize("given", [5, b"x", ["a"]])
@@ -293,7 +294,7 @@ async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
     assert as_source("no/such/directory") is not None  # nothing is read yet
     with InterpreterStack(plugins=["skills"]) as stack:
         async with stack.session() as session:
-            session.bind(Turn(options={"skills": "/no/such/directory"}))
+            session.bind(HostOffer(parts=[Skills("/no/such/directory")]))
             outcome = await session.eval('await import("@/skills/a")')
     assert outcome.error is not None
     assert outcome.error.name == "SkillNotAvailable"
@@ -301,6 +302,6 @@ async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
     assert "/no/such" not in outcome.error.message
 
 
-def test_engines_without_modules_are_told_of_no_skills(turn: Turn) -> None:
+def test_engines_without_modules_are_told_of_no_skills(offer: HostOffer) -> None:
     with InterpreterStack(FakeEngine(), ["skills"]) as stack:
-        assert stack.prompt(turn) == ""
+        assert stack.prompt(offer) == ""

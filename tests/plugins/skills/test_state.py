@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Capability, Image, ImageError, InterpreterStack, Session, Turn
+from interpstack import Capability, HostOffer, Image, ImageError, InterpreterStack, Session
 from interpstack_quickjs.images import SEAL_BYTES
 
 COUNTER = """
@@ -45,10 +45,10 @@ async def test_a_module_is_loaded_once(session: Session) -> None:
 
 @pytest.mark.engines("javascript", needs=Capability.IMAGES)
 async def test_a_hibernated_session_keeps_its_modules(
-    stack: InterpreterStack, turn: Turn, skills: Any
+    stack: InterpreterStack, offer: HostOffer, skills: Any
 ) -> None:
     first, second = stack.session("first"), stack.session("second")
-    first.bind(turn)
+    first.bind(offer)
     async with first:
         await check(first, 'import {inc, later} from "@/skills/m"; inc()', "1")
     async with second:
@@ -130,12 +130,12 @@ async def test_damaged_modules_are_no_state(
 
 @pytest.mark.engines("javascript")
 async def test_sessions_do_not_see_each_others_modules(
-    stack: InterpreterStack, session: Session, turn: Turn
+    stack: InterpreterStack, session: Session, offer: HostOffer
 ) -> None:
     await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
     async with stack.session("other") as other:
         assert (await other.eval('import "@/skills/m"')).error is not None  # not offered to it
-        other.bind(turn)
+        other.bind(offer)
         await check(other, 'import {inc} from "@/skills/m"; inc()', "1")
         await check(other, "runs", "1")
 
@@ -143,7 +143,7 @@ async def test_sessions_do_not_see_each_others_modules(
 @pytest.mark.engines("javascript")
 async def test_skills_may_be_withdrawn(session: Session) -> None:
     await check(session, 'import {inc} from "@/skills/m"; inc()', "1")
-    session.bind(Turn())
+    session.bind(HostOffer())
     outcome = await session.eval('await import("@/skills/m")')
     assert outcome.error is not None
     assert outcome.error.name == "SkillNotAvailable"

@@ -14,8 +14,9 @@ from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from interpstack import InterpreterStack, Session, Turn
+from interpstack import HostOffer, InterpreterStack, Session
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_subagents.api import Subagents
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ async def session() -> AsyncIterator[Session]:
 
     with InterpreterStack(plugins=["subagents"]) as stack:
         async with stack.session() as made:
-            made.bind(Turn(options={"dispatch": dispatch}))
+            made.bind(HostOffer(parts=[Subagents(dispatch)]))
             yield made
 
 
@@ -175,7 +176,7 @@ async def test_task_is_reserved_and_frozen(session: Session, code: str) -> None:
 
 
 async def test_without_a_dispatcher_there_is_no_task(session: Session) -> None:
-    session.bind(Turn())
+    session.bind(HostOffer())
     assert (await session.eval("typeof task")).text == "undefined"
 
 

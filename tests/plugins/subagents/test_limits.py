@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Slots, Turn
+from interpstack import HostOffer, InterpreterStack, Limits, Slots
+from interpstack_subagents.api import Subagents
 
 ALL = (
     "await Promise.all(Array.from({length: 9}, (_, i) =>"
@@ -54,12 +55,12 @@ def stack() -> Iterator[InterpreterStack]:
         yield made
 
 
-def turn(counter: Counter, **options: Any) -> Turn:
+def offer(counter: Counter, **options: Any) -> HostOffer:
     async def dispatch(wanted: Any, context: Any) -> str:
         await counter.run()
         return str(wanted.description)
 
-    return Turn(options={"dispatch": dispatch, **options})
+    return HostOffer(parts=[Subagents(dispatch, **options)])
 
 
 async def test_all_sessions_of_the_process_share_one_cap(
@@ -69,7 +70,7 @@ async def test_all_sessions_of_the_process_share_one_cap(
 
     async def converse(key: str) -> None:
         async with stack.session(key) as session:
-            session.bind(turn(counter))
+            session.bind(offer(counter))
             assert (await session.eval(ALL)).ok
 
     await asyncio.gather(*(converse(key) for key in "abc"))
@@ -91,7 +92,7 @@ async def test_a_slot_is_given_back_by_what_fails_and_what_is_cancelled(
         return "never"
 
     async with stack.session() as session:
-        session.bind(Turn(options={"dispatch": dispatch}))
+        session.bind(HostOffer(parts=[Subagents(dispatch)]))
         failed = await session.eval('await task({description: "fail", subagentType: "kid"})')
         assert failed.error is not None
         assert failed.error.message == "failed"
@@ -105,7 +106,7 @@ async def test_a_slot_is_given_back_by_what_fails_and_what_is_cancelled(
 
 async def test_the_dispatch_budget(stack: InterpreterStack, counter: Counter) -> None:
     async with stack.session() as session:
-        session.bind(turn(counter, max_subagent_dispatches=4))
+        session.bind(offer(counter, budget=4))
         code = ALL.replace("all(", "allSettled(")
         outcome = await session.eval(
             f"const r = {code}; [...new Set(r.map(one => one.reason?.name + one.reason?.message))]"

@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import InterpreterStack, Session, Turn
+from interpstack import HostOffer, InterpreterStack, Session
+from interpstack_subagents.api import Subagents
 from interpstack_testing import FakeEngine
 
 
@@ -19,7 +20,7 @@ async def session() -> AsyncIterator[Session]:
 
     with InterpreterStack(FakeEngine(), ["subagents"]) as stack:
         async with stack.session() as made:
-            made.bind(Turn(options={"dispatch": dispatch}))
+            made.bind(HostOffer(parts=[Subagents(dispatch)]))
             yield made
 
 
@@ -52,7 +53,7 @@ async def test_mistakes_are_told_in_python(session: Session, source: str, said: 
 
 
 def test_the_prompt_speaks_python() -> None:
-    turn = Turn(options={"dispatch": lambda wanted, context: None})
+    turn = HostOffer(parts=[Subagents(lambda wanted, context: None)])
     with InterpreterStack(FakeEngine(), ["subagents"]) as stack:
         text = stack.prompt(turn)
     assert "await task(description=…, subagent_type=…)" in text

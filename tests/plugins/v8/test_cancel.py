@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, InterpreterStack, Limits, Session, Turn
+from interpstack import Cell, HostOffer, InterpreterStack, Limits, Session
 from interpstack_v8 import isolate
 from interpstack_v8.isolate import abandoned
 
@@ -87,7 +87,7 @@ async def test_waiting_cells_are_not_given_up(session: Session) -> None:
 
 def test_a_thread_that_was_left_ends_with_its_time() -> None:
     with InterpreterStack("v8", limits=Limits(cpu_seconds=1.0)) as stack:
-        realm = stack.engine.open(stack.limits, stack.bridge_set(Turn()))
+        realm = stack.engine.open(stack.limits, stack.bridge_set(HostOffer()))
         execution = realm.start(Cell(source="for (;;) {}", seed=1))
         _interrupt_soon(execution)
         assert execution.poll(0.0, 1.0).exhausted
@@ -103,7 +103,7 @@ def test_a_thread_that_was_left_ends_with_its_time() -> None:
 def test_no_more_threads_are_left_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolate, "MAX_ABANDONED", 0)
     with InterpreterStack("v8") as stack:
-        realm = stack.engine.open(stack.limits, stack.bridge_set(Turn()))
+        realm = stack.engine.open(stack.limits, stack.bridge_set(HostOffer()))
         execution = realm.start(Cell(source="for (;;) {}", seed=1))
         _interrupt_soon(execution)
         progress = execution.poll(0.0, 1.0)  # to the end of its time

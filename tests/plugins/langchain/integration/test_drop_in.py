@@ -16,8 +16,9 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 import interpstack_langchain as package
-from interpstack import Budget, ConfigurationError, InterpreterStack, Turn
+from interpstack import Budget, ConfigurationError, HostOffer, InterpreterStack
 from interpstack_langchain import CodeInterpreterMiddleware, PTCOption, SubagentStreamEvent
+from interpstack_subagents.api import Subagents
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -223,8 +224,8 @@ async def test_hooks_work_without_a_graph(mode: str, budget: Budget | None) -> N
 # -- calls that count, names that show, events ---------------------------------------------
 
 
-def _turn(tools: Iterable[Any] = (), *, dispatch: Any = None) -> Turn:
-    return Turn(tools=tools, options={} if dispatch is None else {"dispatch": dispatch})
+def _turn(tools: Iterable[Any] = (), *, dispatch: Any = None) -> HostOffer:
+    return HostOffer(tools=tools, parts=[] if dispatch is None else [Subagents(dispatch)])
 
 
 @pytest.mark.engines("javascript")

@@ -1,4 +1,4 @@
-"""Tests of interpstack_langchain.offers."""
+"""Tests of the offers that the agent's tools become."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from interpstack import InterpreterStack
 from interpstack_langchain.options import Options
-from interpstack_langchain.tools.offer_builder import Offers
+from interpstack_langchain.tools.offer_builder import OfferBuilder
 
 
 def _tool(name: str) -> BaseTool:
@@ -47,39 +47,39 @@ def stack() -> Iterator[InterpreterStack]:
         yield stack
 
 
-def test_the_same_tools_give_the_same_turn(stack: InterpreterStack) -> None:
+def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
     tools = [_tool("one"), _tool("two"), _tool("other")]
-    offers = Offers(stack, _options(["one", "two"]), "thread", None)
-    turn = offers.turn(tools)
-    assert offers.turn(list(tools)) is turn
-    assert offers.turn(tools[:2]) is turn  # what is not allowed makes no difference
-    assert offers.turn(tools[:1]) is not turn
-    assert offers.turn([_tool("one"), *tools[1:]]) is not turn  # another tool of that name
+    offers = OfferBuilder(stack, _options(["one", "two"]), "thread", None)
+    offer = offers.offer(tools)
+    assert offers.offer(list(tools)) is offer
+    assert offers.offer(tools[:2]) is offer  # what is not allowed makes no difference
+    assert offers.offer(tools[:1]) is not offer
+    assert offers.offer([_tool("one"), *tools[1:]]) is not offer  # another tool of that name
 
 
-def test_turns_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
-    offers = Offers(stack, _options(["one"]), "thread", None)
+def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
+    offers = OfferBuilder(stack, _options(["one"]), "thread", None)
     tools = [_tool("one") for _ in range(17)]
-    first, *_, last = [offers.turn([tool]) for tool in tools]
-    assert offers.turn([tools[-1]]) is last
-    assert offers.turn([tools[0]]) is not first
+    first, *_, last = [offers.offer([tool]) for tool in tools]
+    assert offers.offer([tools[-1]]) is last
+    assert offers.offer([tools[0]]) is not first
 
 
 def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
     own = _tool("own")
-    offers = Offers(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
-    turn = offers.turn([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
-    assert [tool.name for tool in turn.tools] == ["own", "two"]
+    offers = OfferBuilder(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
+    offer = offers.offer([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
+    assert [tool.name for tool in offer.tools] == ["own", "two"]
 
 
-def test_tools_of_other_turns_are_not_kept(stack: InterpreterStack) -> None:
-    offers = Offers(stack, _options(["one"]), "thread", None)
+def test_tools_of_other_offers_are_not_kept(stack: InterpreterStack) -> None:
+    offers = OfferBuilder(stack, _options(["one"]), "thread", None)
     tools = [_tool("one") for _ in range(40)]
     kept = [weakref.ref(tool) for tool in tools]
     for tool in tools:
-        offers.turn([tool])
-    last = offers.turn([tools[-1]])
-    assert offers.turn([tools[-1], _tool("other")]) is last
+        offers.offer([tool])
+    last = offers.offer([tools[-1]])
+    assert offers.offer([tools[-1], _tool("other")]) is last
     del tools, tool
     gc.collect()
     assert sum(ref() is not None for ref in kept) <= 16

@@ -1,0 +1,34 @@
+"""Public names of the plugin: what adapters pass to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import attrs
+
+__all__ = ["SkillSource", "Skills"]
+
+
+class SkillSource(Protocol):
+    """Finds the files of a skill."""
+
+    async def files(self, name: str) -> Mapping[str, str] | None:
+        """Texts of a skill's `SKILL.md` and code files, by path below the skill's directory.
+
+        Returns `None` if there is no such skill. Never returns what lies outside of its
+        directory; raises `ValueError` for a skill with more than 256 code files or 1 MiB.
+        """
+
+
+@attrs.frozen
+class Skills:
+    """Part of a `HostOffer` that gives code skills to import.
+
+    Attributes:
+        source: A directory with one subdirectory for each skill, or an object that finds their
+            files.
+    """
+
+    source: str | Path | SkillSource
