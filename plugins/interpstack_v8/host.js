@@ -104,6 +104,7 @@
     park = () => { callHost(ops.park, []); };
     record = (line) => { callHost(ops.record, [line]); };
     tell = (text, heap, buffers) => { callHost(ops.tell, [text, heap, buffers]); };
+    callHost(ops.meet, []);
     token = secret;
     defineProperty(globals, NAME, { __proto__: null, value: door, writable: false, enumerable: false, configurable: false });
   };

@@ -241,6 +241,7 @@ class Isolate:
             await self._set_up(script)
         buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
         ops: dict[str, Callable[..., Any]] = {
+            "meet": self._meet,
             "park": self._park,
             "record": self._record,
             "tell": self._tell,
@@ -259,10 +260,16 @@ class Isolate:
             await self._close()
             raise EngineFailure(f"the guest source {script.name} failed: {error}") from error
 
+    def _meet(self) -> None:
+        """Find the clock of the isolate's thread, which calls this before its first command.
+
+        A command that began on another clock would be charged the difference of the two.
+        """
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
+
     def _park(self) -> None:
         """Called in the isolate's thread, which has nothing to do."""
-        if self._clock is None and hasattr(time, "pthread_getcpuclockid"):
-            self._clock = time.pthread_getcpuclockid(threading.get_ident())
         self._bell.get()
 
     def _record(self, line: str) -> None:

@@ -36,7 +36,12 @@ class CellClock:
         return time.monotonic() - self._started
 
     def computed(self, seconds: float) -> None:
-        """Note that the guest has computed."""
+        """Note that the guest has computed.
+
+        Args:
+            seconds: As the engine counts them; less than none would be time given back.
+        """
+        seconds = max(0.0, seconds)
         self.cpu_seconds += seconds
         if self.meter is not None:
             self.meter.account.spend({"cpu_seconds": seconds})

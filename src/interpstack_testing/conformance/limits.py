@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 
 from interpstack.limits import Limits
+from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
 from interpstack_testing.conformance.areas import Area
-from interpstack_testing.conformance.kit import EngineKit, bridge_set, hanging
+from interpstack_testing.conformance.kit import EngineKit, bridge_set, hanging, poll
 
 __all__ = ["CpuLimitTests", "LimitTests", "MemoryLimitTests"]
 
@@ -68,6 +69,11 @@ class CpuLimitTests(EngineKit, area=Area.CPU_LIMIT):
             self.assert_usable(session)
         late = outcome.usage.wall_seconds - 0.3
         record_property("figure", f"{max(0.0, late) * 1000:.0f} ms late")
+
+    def test_a_poll_never_gives_time_back(self) -> None:
+        for _ in range(5):
+            with self.realm() as realm:
+                assert poll(realm.start(Cell(source=self.guest.print, seed=1))).cpu_seconds >= 0
 
     def test_time_is_counted_over_the_whole_cell(self) -> None:
         source = f"{self.guest.request}\n{self.guest.loop}"

@@ -34,6 +34,14 @@ def test_time_left_to_compute_is_never_negative() -> None:
     assert (clock.wall_left() or 0) <= -2
 
 
+def test_an_engine_cannot_give_time_back() -> None:
+    clock = _after(Limits(cpu_seconds=5, wall_seconds=None), 0)
+    clock.computed(2)
+    for seconds in (-1e4, float("nan")):
+        clock.computed(seconds)
+        assert (clock.cpu_seconds, clock.left()) == (2, 3)
+
+
 def test_without_limits_there_is_no_end() -> None:
     clock = CellClock(Limits(cpu_seconds=None, wall_seconds=None))
     clock.computed(1e9)

@@ -84,6 +84,20 @@ def test_an_idle_realm_computes_nothing(realm: Realm) -> None:
     assert clock.cpu_seconds - before < 0.05
 
 
+@pytest.mark.skipif(
+    not hasattr(time, "pthread_getcpuclockid"), reason="this system has no clocks of threads"
+)
+def test_a_thread_has_its_clock_before_its_first_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first command that came before the thread parked was once charged less than nothing."""
+    from interpstack_v8.engine import V8Engine
+    from interpstack_v8.isolate import Isolate
+
+    monkeypatch.setattr(Isolate, "_rest", lambda self: None)
+    realm = V8Engine().open(Limits(), BridgeSet())
+    assert realm.isolate.cpu_seconds <= time.process_time()  # no clock of the whole machine
+    realm.close()
+
+
 @pytest.mark.parametrize("after", ["", "for (let i = 0; i < 3e6; i++);"])
 def test_short_and_long_cells_answer_alike(realm: Realm, after: str) -> None:
     """A command that takes long tells its answer in another way."""
