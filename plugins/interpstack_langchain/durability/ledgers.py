@@ -192,6 +192,8 @@ class EvalLedger:
             names; kept for a replay that has no agent.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Of the entries that were loaded, if there were some.
+        needs_state: Whether an earlier run of the eval began with the stored variables.
+        stateless: Whether this run began without them, since they could not be restored.
         heir: The next run of the eval, where this one's calls are still at work.
         outer: The ledger of the eval whose code runs this one, if there is one.
         inside: Ledgers of evals that this one's code ran to their ends.
@@ -207,6 +209,8 @@ class EvalLedger:
     offered: Mapping[str, bool] = attrs.field(factory=dict)
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
+    needs_state: bool = attrs.field(default=False, init=False)
+    stateless: bool = attrs.field(default=False, init=False)
     heir: EvalLedger | None = attrs.field(default=None, init=False)
     outer: EvalLedger | None = attrs.field(default=None, init=False)
     inside: list[EvalLedger] = attrs.field(factory=list, init=False)
@@ -255,6 +259,8 @@ class EvalLedger:
         if index == 0:
             unlisted = [name for name, listed in self.offered.items() if not listed]
             entry = {**entry, "offered": list(self.offered), "unlisted": unlisted}
+            if self.stateless:
+                entry["stateless"] = True
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, since it has happened, whether it can be kept or not.
@@ -307,8 +313,10 @@ class EvalLedger:
         if not self.checkpoint.resuming:
             return []
         writes = self.checkpoint.writes(await self._tuple())
+        entries = recorded_entries(self.key, writes)
+        self.needs_state = bool(entries) and not entries[0].get("stateless")
         began = writes_at_start(self.config)
-        asked = recorded_entries(self.key, writes if began is None else began)
+        asked = entries if began is None else recorded_entries(self.key, began)
         notes = [entry.get("notes", {}) for entry in asked]
         self._pauses = max((noted.get("pauses", 0) for noted in notes), default=0)
         return [(channel, value) for _, channel, value in writes]

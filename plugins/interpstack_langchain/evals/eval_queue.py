@@ -15,12 +15,19 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from interpstack import UnreadableLedger
 from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
+from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.tools.approvals import UnfitAnswer
 
 __all__ = ["CallOrder", "Place"]
 
 #: What an eval raises that will be run again.
-_PAUSES = (GraphBubbleUp, UnfitAnswer, UnreadableLedger, asyncio.CancelledError)
+_PAUSES = (
+    GraphBubbleUp,
+    StateNotRestored,
+    UnfitAnswer,
+    UnreadableLedger,
+    asyncio.CancelledError,
+)
 #: Evals that are remembered at once.
 _MAX_CALLS = 4096
 

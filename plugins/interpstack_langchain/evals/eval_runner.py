@@ -29,6 +29,7 @@ from interpstack_langchain.evals.eval_queue import CallOrder, Place
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.live_sessions import Sessions, turn_of, with_writes
+from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
 from interpstack_langchain.tools.offer_builder import OfferBuilder
@@ -116,7 +117,7 @@ class Evals:
                 if outer is not None:
                     place = Place(f"inside:{id(outer)}", first=False)
                 outcome, update = await self._in_turn(code, offer, state, place, running)
-        except UnreadableLedger:
+        except (UnreadableLedger, StateNotRestored):
             raise  # what waits must not be answered
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
@@ -136,10 +137,14 @@ class Evals:
         keeps = self.mode.stores or running.store is not None
         tools = {tool.name for tool in running.request.runtime.tools}
         foreign = self.channels.foreign(state, tools)
+        store = running.store
+        needed = store is not None and store.needs_state
         async with (
-            self.sessions.enter(owner, state, place, offer, keeps, foreign) as known,
+            self.sessions.enter(owner, state, place, offer, keeps, foreign, needed) as known,
             known.session as session,
         ):
+            if store is not None:
+                store.stateless = known.detached
             if not keeps or known.detached:
                 return await session.eval(Cell(source=code), host=running), {}
             outcome, kept = await session.eval_with_state(

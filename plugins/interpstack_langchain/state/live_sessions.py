@@ -35,6 +35,7 @@ from interpstack import (
     call_blocking,
 )
 from interpstack_langchain.evals.eval_queue import Place
+from interpstack_langchain.state.not_restored import StateNotRestored
 
 __all__ = [
     "PEERS",
@@ -265,6 +266,7 @@ class Sessions:
         offer: HostOffer,
         keeps: bool,
         foreign: bool = False,
+        needed: bool = False,
     ) -> AsyncIterator[Known]:
         """Hold a conversation's session, at the state the graph stands at; others wait.
 
@@ -275,6 +277,10 @@ class Sessions:
             offer: The offer to bind to the session.
             keeps: Whether its state is kept in the graph's.
             foreign: Whether another interpreter has stored variables there.
+            needed: Whether the eval began with the stored variables in an earlier run.
+
+        Raises:
+            StateNotRestored: They are needed, and cannot be restored.
         """
         async with self._locks.setdefault(owner, Slots(1)).slot():
             records = self._records(state) if keeps else []
@@ -286,11 +292,11 @@ class Sessions:
                 known.spoiled = keeps and not known.detached
             if known is None or not known.fits(token, place):
                 newest = _number(state.get("interpreter_turn")) if keeps else 0
-                known = await self._open(owner, token, records, newest, offer)
+                known = await self._open(owner, token, records, newest, offer, needed)
                 if foreign and self.mode.stores and not (records or newest):
                     known.session.notify(_FOREIGN)
             elif known.spoiled:
-                known = await self._reopen(owner, known, records, offer)
+                known = await self._reopen(owner, known, records, offer, needed)
             else:
                 known.session.bind(offer)
             if known.records is None:
@@ -319,7 +325,13 @@ class Sessions:
         return [record for record in records if record.get("turn") == turn_of(state)]
 
     async def _open(
-        self, owner: str, token: str, records: Sequence[Record], newest: int, offer: HostOffer
+        self,
+        owner: str,
+        token: str,
+        records: Sequence[Record],
+        newest: int,
+        offer: HostOffer,
+        needed: bool,
     ) -> Known:
         session = self.stack.session(self.keys + owner)
         await session.reset()
@@ -335,6 +347,8 @@ class Sessions:
                 notices = await self._restored(session, state)
         except (RecordRejected, ImageError, EngineFailure, UnsupportedValue) as error:
             await session.reset()
+            if needed:
+                raise StateNotRestored(error) from error
             known.detached = True
             notices = (
                 f"Variables of earlier turns could not be restored: {error}. Those of this turn "
@@ -356,11 +370,11 @@ class Sessions:
             return (_FOREIGN,)  # only that engine could restore it
 
     async def _reopen(
-        self, owner: str, known: Known, records: Sequence[Record], offer: HostOffer
+        self, owner: str, known: Known, records: Sequence[Record], offer: HostOffer, needed: bool
     ) -> Known:
         """The session as its last good eval left it."""
         records = records if known.records is None else known.records
-        again = await self._open(owner, known.token, records, known.sequence, offer)
+        again = await self._open(owner, known.token, records, known.sequence, offer, needed)
         again.records, again.step, again.warned = records, known.step, known.warned
         return again
 

@@ -34,6 +34,7 @@ from interpstack import (
 )
 from interpstack_langchain.durability.ledgers import EvalLedger
 from interpstack_langchain.evals.call_names import call_name
+from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.tools.finishing import finished
@@ -52,7 +53,13 @@ __all__ = ["PASSES", "EvalCall", "host_tool", "running_eval"]
 _T = TypeVar("_T")
 
 #: What an inner call raises for the graph, or for who resumes it, and not for the code.
-PASSES: Final = (GraphBubbleUp, ReplayDivergence, UnfitAnswer, UnreadableLedger)
+PASSES: Final = (
+    GraphBubbleUp,
+    ReplayDivergence,
+    StateNotRestored,
+    UnfitAnswer,
+    UnreadableLedger,
+)
 
 _log = logging.getLogger(__name__)
 
