@@ -25,6 +25,8 @@ def read_suspension(text: str) -> Suspension | None:
         told = json.loads(text)
         if not isinstance(told, dict) or told.pop("version", None) != VERSION:
             return None
-        return from_json(Suspension, told)
+        suspension = from_json(Suspension, told)
     except (ValueError, RecursionError):  # `ProtocolError` is a `ValueError`
         return None
+    # An engine that counted on from cell to cell numbers its requests in another way now.
+    return None if suspension.before else suspension

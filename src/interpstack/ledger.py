@@ -73,7 +73,7 @@ class Suspension:
         asked: What the guest asked for since the last of them, in order.
         open: What was not answered.
         made: Requests made before those that are open, by bridge.
-        before: The engine's id of the last request of earlier cells.
+        before: 0; engines of earlier releases counted requests on from cell to cell.
         console: Console output so far, with the characters left out each time.
         cpu_seconds: Guest time used so far.
     """

@@ -95,7 +95,8 @@ class Request:
     """What guest code awaits.
 
     Attributes:
-        id: Unique in its execution, rising in the order of the requests.
+        id: Counts from 1 in each execution, in the order of the requests. Numbers may be left out,
+            such as those of timers that were cleared at once.
         bridge: The bridge's dotted name, as the guest gave it.
         wire: The input as a wire tree.
         plain: The tree holds no tags, so it is its own decoded form. The driver finds out; what

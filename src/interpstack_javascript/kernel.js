@@ -96,11 +96,12 @@
   let hostTime = 0;           // host time in ms as of the last poll
   let origin = 0;             // host time when the cell began
   let active = false;         // a cell runs; requests are accepted
-  let nextId = 1;
-  let pending = table();      // request id -> {resolve, reject, site} or {callback}
+  let lastId = 0;             // of a request or timer; unique in the realm, for code may keep those of timers
+  let before = -1;            // that of the cell's first request, less 1: the host counts from 1 in each cell
+  let pending = table();      // id -> {resolve, reject, site} or {callback}
   let openTimers = 0;
   let requested = 0, uncounted = 0, called = 0, imported = 0; // by the running cell
-  let calls = list(), requests = list(), cancelled = list(); // JSON texts, since the last drain
+  let calls = list(), requests = list(), ids = list(), cancelled = list(); // JSON texts, since the last drain
   let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
@@ -798,9 +799,9 @@
   // -- requests ----------------------------------------------------------------------------
 
   function open(quoted, text) {
-    const id = nextId++;
-    requests[requests.length] = "[" + id + "," + quoted + "," + text + "]";
-    return id;
+    ids[requests.length] = ++lastId;
+    requests[requests.length] = quoted + "," + text + "]";
+    return lastId;
   }
   function request(name, input, quoted = stringify(name), counts = true) {
     return new PromiseClass((resolve, reject) => {
@@ -837,7 +838,7 @@
     delete pending[id];
     openTimers--;
     if (entry.drains === drains) requests[entry.at] = ""; // the host has not heard of it yet
-    else cancelled[cancelled.length] = "" + id;
+    else cancelled[cancelled.length] = "" + (id - before);
   }
   function sleep(ms) {
     return new PromiseClass((resolve) => { timer(ms, resolve); });
@@ -951,7 +952,8 @@
     return makeError(new ErrorClass(), "SyntaxError", "the module '" + specifier + "' has no export '" + wanted
       + "'; it exports: " + (join(known, ", ") || "nothing"), table());
   }
-  function settleOne(id, failed, body) {
+  function settleOne(number, failed, body) {
+    const id = number + before;
     const entry = pending[id];
     if (entry === undefined) return;
     delete pending[id];
@@ -1106,10 +1108,21 @@
     texts.length = 0;
     return join(kept, ",");
   }
+  function joinedRequests() {
+    const kept = list();
+    for (let i = 0; i < requests.length; i++) {
+      if (requests[i] === "") continue;
+      if (before < 0) before = ids[i] - 1;
+      kept[kept.length] = "[" + (ids[i] - before); // the text, which may be large, is not copied for it
+      kept[kept.length] = requests[i];
+    }
+    requests.length = 0;
+    return join(kept, ",");
+  }
   function drain(flush) {
     drains++;
     if (flush || live || completion !== "") takeConsole();
-    const text = '{"calls":[' + joined(calls) + '],"requests":[' + joined(requests) + '],"cancelled":['
+    const text = '{"calls":[' + joined(calls) + '],"requests":[' + joinedRequests() + '],"cancelled":['
       + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     completion = "";
     return text;
@@ -1216,6 +1229,7 @@
     // for scripts in stack traces, the cell's name.
     begin(words, told) {
       forget();
+      before = -1;
       calls = list(); completion = "";
       live = told.live === true;
       valueName = typeof told.valueName === "string" ? told.valueName : "";

@@ -158,7 +158,6 @@ class _Run:
     replaying: bool = attrs.field(init=False)
     pausing: bool = False
     kept: int = 0
-    before: int | None = None  # the engine's id of the last request of earlier cells
     clock: CellClock = attrs.field(init=False)
     polls: int = 0
     ended: bool = False
@@ -335,7 +334,6 @@ class _Run:
             asked=tuple(self.asked),
             open=tuple(self.requests.unanswered),
             made=self.requests.made,
-            before=self.before or 0,
             console=console,
             cpu_seconds=self.clock.cpu_seconds,
         )
@@ -343,7 +341,6 @@ class _Run:
     def go_on(self, suspension: Suspension) -> None:
         """Take up a run in the middle."""
         self.told, self.clock.cpu_seconds = suspension.steps, suspension.cpu_seconds
-        self.before = suspension.before
         self.asked = list(suspension.asked)
         self.requests.go_on(suspension.open, suspension.made)
         for text, omitted in suspension.console:
@@ -447,24 +444,20 @@ class _Run:
             else:
                 self.requests.start(request)
         for request_id in progress.cancelled:
-            self.requests.drop(request_id - (self.before or 0))
+            self.requests.drop(request_id + self._shift)
+
+    @property
+    def _shift(self) -> int:
+        """What is added to an engine's request ids: 0, but for ledgers of an older form."""
+        return 0 if self.ledger is None else self.ledger.first_request - 1
 
     def _of_cell(self, request: Request) -> Request:
-        """A request as the host knows it: numbered anew in each cell, the same in every run.
-
-        An engine may go on counting from cell to cell, and begins anew where its realm does.
-        """
-        if self.before is None:
-            self.before = request.id - (1 if self.ledger is None else self.ledger.first_request)
-        if not self.before:
-            return request
-        return Request(request.id - self.before, request.bridge, request.wire, request.plain)
+        shift = self._shift
+        return attrs.evolve(request, id=request.id + shift) if shift else request
 
     def _of_engine(self, settlements: Sequence[Settlement]) -> Sequence[Settlement]:
-        before = self.before
-        if not before:
-            return settlements
-        return [Settlement(s.id + before, s.text, s.error, s.modules) for s in settlements]
+        shift = self._shift
+        return [attrs.evolve(s, id=s.id - shift) for s in settlements] if shift else settlements
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""

@@ -85,13 +85,22 @@ class RequestTests(EngineKit, area=Area.REQUESTS):
             first.abort("gone")
             second = realm.start(Cell(source=self.guest.request, seed=1))
             (request,) = poll(second).requests
-            if stale.id != request.id:
-                second.settle([Settlement(stale.id, "1")])
-                assert poll(second).completion is None
+            first.settle([Settlement(stale.id, "1")])
+            assert poll(second).completion is None
             second.settle([Settlement(request.id, "42"), Settlement(request.id, "43")])
             completion = poll(second).completion
             assert completion is not None
             assert completion.text == "42"
+
+    def test_requests_are_counted_from_1_in_each_cell(self) -> None:
+        with self.realm() as realm:
+            for _ in range(2):
+                execution = realm.start(Cell(source=self.guest.sequence, seed=1))
+                for number in (1, 2, 3):
+                    (request,) = poll(execution).requests
+                    assert request.id == number
+                    execution.settle([Settlement(number, json.dumps(request.wire["value"]))])
+                execution.abort("enough")
 
     def test_a_request_can_be_refused(self) -> None:
         with self.realm() as realm:
