@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -134,7 +134,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         durable: bool = True,
         tool_events: bool = True,
         pause_grace: float = 5.0,
-        tool_errors: str = "tell",
+        tool_errors: Literal["tell", "raise"] = "tell",
         late_tools: Collection[str] = (),
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,

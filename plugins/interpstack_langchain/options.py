@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 from langchain_core.tools import BaseTool
@@ -139,7 +139,7 @@ class Options:
     durable: bool = attrs.field(default=True, validator=_flag)
     tool_events: bool = attrs.field(default=True, validator=_flag)
     pause_grace: float = attrs.field(default=5.0, validator=_grace)
-    tool_errors: str = attrs.field(default="tell", validator=_tool_errors)
+    tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))

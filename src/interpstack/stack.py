@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.engine import Engine
@@ -49,7 +49,7 @@ class InterpreterStack:
         bridges: Iterable[Bridge] = (),
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
-        unawaited: str = "finish",
+        unawaited: Literal["finish", "cancel"] = "finish",
         max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
