@@ -23,6 +23,7 @@ from interpstack.errors import (
     UnknownPlugin,
     UnreadableLedger,
     UnsupportedValue,
+    install_command,
 )
 from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
@@ -33,7 +34,7 @@ from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
-from interpstack.plugins import PluginInfo, installed
+from interpstack.plugins import PluginInfo, PluginManager, find_engine, installed
 from interpstack.protocol import (
     Call,
     Cell,
@@ -100,6 +101,7 @@ __all__ = [
     "Place",
     "PluginInfo",
     "PluginLoadError",
+    "PluginManager",
     "Progress",
     "PromptWords",
     "ProtocolError",
@@ -125,8 +127,10 @@ __all__ = [
     "call_blocking",
     "decode",
     "encode",
+    "find_engine",
     "from_json",
     "hookimpl",
+    "install_command",
     "installed",
     "record_drawn",
     "record_drawn_soon",

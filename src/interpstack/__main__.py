@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from interpstack.cli import main
+import sys
+
+try:
+    from interpstack_cli import main
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"Error: the command line needs {error.name}, which is not installed; "
+        "install it with: pip install --force-reinstall interpstack"
+    )
 
 main(prog_name="interpstack")

@@ -6,7 +6,6 @@ know how a plugin shows tools to guest code, and a plugin need not know the agen
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -92,8 +91,3 @@ class HostOffer:
     def part(self, kind: type[_P]) -> _P | None:
         """The part of this class; `None` if the host passed none."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
-
-
-def first_paragraph(function: Callable[..., Any]) -> str:
-    """A function's summary, for `HostTool.description`."""
-    return inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]

@@ -24,7 +24,7 @@ from interpstack.languages import GuestLanguage
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "PluginInfo", "PluginManager", "installed"]
+__all__ = ["GROUP", "PluginInfo", "PluginManager", "find_engine", "installed"]
 
 #: The entry-point group in which plugins register themselves.
 GROUP = "interpstack"

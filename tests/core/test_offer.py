@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, HostOffer, HostTool
-from interpstack.offer import first_paragraph
 
 
 async def _call(fields: dict[str, Any], context: Any) -> None: ...
@@ -55,15 +54,3 @@ def test_wrong_parts_are_refused(parts: Any, said: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         HostOffer(parts=parts)
     assert said in str(caught.value)
-
-
-def test_first_paragraph_is_the_summary() -> None:
-    def tool() -> None:
-        """Looks things up
-        on the web.
-
-        At length.
-        """
-
-    assert first_paragraph(tool) == "Looks things up\non the web."
-    assert first_paragraph(lambda: None) == ""

@@ -35,7 +35,7 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
 from interpstack import InterpreterStack
-from interpstack.cli import main
+from interpstack_cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

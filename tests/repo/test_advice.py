@@ -94,7 +94,7 @@ _COMMANDS = """
 from importlib.metadata import entry_points
 
 from click.testing import CliRunner
-from interpstack.cli import main
+from interpstack_cli import main
 
 said = {}
 for entry in entry_points(group="interpstack.commands"):

@@ -12,8 +12,8 @@ from typing import Any
 import interpstack
 
 _GROUP = "interpstack"
-#: Where the plugin for pytest registers.
-_PYTEST = "pytest11"
+#: Where plugins without hooks register: fixtures of pytest, commands.
+_OTHERS = ("pytest11", "interpstack.commands")
 
 
 def _exported(tree: ast.Module) -> list[str] | None:
@@ -66,7 +66,7 @@ def registration_violations(root: Path) -> list[str]:
     points = groups[_GROUP]
     shipped = set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
     folders = {path.parent.name for path in (root / "plugins").glob("*/__init__.py")}
-    values = [*points.values(), *groups.get(_PYTEST, {}).values()]
+    values = [*points.values(), *(v for other in _OTHERS for v in groups.get(other, {}).values())]
     registered = {value.partition(":")[0].partition(".")[0] for value in values}
     found = [f"plugins/{name} has no entry point" for name in sorted(folders - registered)]
     found += [f"the entry point of {name} has no folder" for name in sorted(registered - folders)]

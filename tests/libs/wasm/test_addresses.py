@@ -126,7 +126,7 @@ with InterpreterStack("v8") as stack, stack.session() as session:
     ("mib", "verdict"), [(None, "ok"), (10**9, "ok"), (8000, "warn"), (100, "fail")]
 )
 def test_doctor_tells(monkeypatch: pytest.MonkeyPatch, mib: int | None, verdict: str) -> None:
-    from interpstack.cli.checks import check_addresses
+    from interpstack_cli.installed.checks import check_addresses
 
     limit = resource.RLIM_INFINITY if mib is None else mib * 2**20
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
-from interpstack.cli import main
+from interpstack_cli import main
 from interpstack_langchain.demo import Tally, run_demo
 from interpstack_langchain.demo_files import survey
 from interpstack_langchain.demo_model import ScriptedModel

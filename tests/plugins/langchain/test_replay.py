@@ -20,7 +20,7 @@ from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from interpstack.cli import main
+from interpstack_cli import main
 
 Replay = Callable[..., Any]
 LEDGERS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"

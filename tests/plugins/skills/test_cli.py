@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from interpstack.cli import main
+from interpstack_cli import main
 
 
 def run(*args: str, stdin: str = "") -> Result:

@@ -1,0 +1,139 @@
+"""Finds the commands, and turns what goes wrong in them into a message and an exit status."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TextIO
+
+import click
+
+from interpstack import ConfigurationError, InterpstackError
+from interpstack_cli.installed.extras import extra_for
+from interpstack_cli.printing import Problem, flush_output, write
+
+__all__ = ["GROUP", "Commands"]
+
+#: The entry-point group in which plugins register commands, by name.
+GROUP = "interpstack.commands"
+
+#: The package whose commands `--help` may import: it is loaded anyway.
+_OWN = __name__.partition(".")[0]
+_INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """The commands of all installed distributions, ours too; each is imported only to be run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_commands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entries = _commands().get(cmd_name)
+        if not entries:
+            return None
+        try:
+            return _load(cmd_name, entries)
+        except ConfigurationError as error:
+            if ctx.resilient_parsing:  # shell completion goes on without the broken command
+                return None
+            raise Problem(str(error)) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, _summary(name, entries)) for name, entries in sorted(_commands().items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return _invoke(super().invoke, ctx)
+            except KeyboardInterrupt:
+                write("Interrupted.", err=True)
+                ctx.exit(_INTERRUPTED)
+            except InterpstackError as error:
+                raise Problem(str(error)) from error
+
+
+def _invoke(run: Callable[[click.Context], Any], ctx: click.Context) -> Any:
+    """Run a command, and tell if standard output did not take what it wrote.
+
+    Plugins' commands may write in any way.
+    """
+    try:
+        result = run(ctx)
+    except OSError as error:
+        if error.filename is None:  # it was no file that has a name
+            flush_output("\n")  # raises if standard output takes nothing
+        raise
+    except click.exceptions.Exit:
+        flush_output()
+        raise
+    flush_output()
+    return result
+
+
+def _summary(name: str, entries: Sequence[EntryPoint]) -> str:
+    """The line of a command in the list that `--help` shows."""
+    if all(entry.module.partition(".")[0] == _OWN for entry in entries):
+        return _load(name, entries).get_short_help_str(limit=80)
+    return f"Added by {' and '.join(_origin(entry) for entry in entries)}."
+
+
+def _commands() -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=GROUP):
+        same = found.setdefault(entry.name, [])
+        if entry.value not in [other.value for other in same]:
+            same.append(entry)
+    return found
+
+
+def _load(name: str, entries: Sequence[EntryPoint]) -> click.Command:
+    """Import a command.
+
+    Raises:
+        ConfigurationError: It cannot be imported, is no command, or is there twice.
+    """
+    if len(entries) > 1:
+        owners = " and ".join(_origin(entry) for entry in entries)
+        raise ConfigurationError(f"command {name!r} is added by {owners}; uninstall one")
+    entry = entries[0]
+    distribution = entry.dist.name if entry.dist else entry.module
+    fix = f"reinstall what adds it: pip install --force-reinstall {distribution}"
+    try:
+        command = entry.load()
+    except Exception as error:
+        extra = extra_for(entry, error)
+        if extra:
+            raise ConfigurationError(
+                f"command {name!r} needs {getattr(error, 'name', None)}, which is not installed; "
+                f"install it with: pip install '{distribution}[{extra}]'"
+            ) from error
+        cause = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(
+            f"command {name!r} ({entry.value}) cannot be loaded: {cause}; {fix}"
+        ) from error
+    if not isinstance(command, click.Command):
+        raise ConfigurationError(
+            f"command {name!r} ({entry.value}) is a {type(command).__name__}, not a click "
+            f"command; {fix}"
+        )
+    return command
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} ({entry.module})" if entry.dist else entry.module
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    write(f"{category.__name__}: {message}", err=True, colour="yellow")

@@ -1,0 +1,1 @@
+"""What is installed, what it can do, and whether it works."""

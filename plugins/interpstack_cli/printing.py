@@ -1,0 +1,147 @@
+"""Writes to the terminal, whatever its encoding, and shows an outcome to a person."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+import click
+
+from interpstack import GuestError, Outcome
+
+__all__ = [
+    "Problem",
+    "encodable",
+    "flush_output",
+    "is_terminal",
+    "output",
+    "show_outcome",
+    "show_remarks",
+    "write",
+]
+
+
+class Problem(click.ClickException):
+    """What was wrong, on one red line."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        write("Error: " + " ".join(self.message.split()), err=True, colour="red")
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """The text with escapes for what the stream cannot encode, such as lone surrogates."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def write(text: str, *, err: bool = False, colour: str | None = None) -> None:
+    """Write a line; coloured only on a terminal, and never when `NO_COLOR` is set.
+
+    Raises:
+        Problem: Standard output cannot be written to. Of standard error nothing is said, since
+            there is no place left for it.
+    """
+    with _errors() if err else output() as stream:
+        shown = encodable(text, stream)
+        if colour and is_terminal(stream) and not os.environ.get("NO_COLOR"):
+            shown = click.style(shown, fg=colour)
+        stream.write(shown + "\n")
+        stream.flush()
+
+
+@contextmanager
+def output() -> Iterator[TextIO]:
+    """Standard output, to be written to in the block.
+
+    Raises:
+        Problem: It is closed, or takes no more.
+    """
+    if sys.stdout is None:  # closed by whoever started this process
+        raise Problem("standard output is closed; send it to a terminal, a pipe or a file")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:  # whoever read it has enough; click ends the command quietly
+        raise
+    except OSError as error:
+        _discard(sys.stdout)
+        raise Problem(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def flush_output(text: str = "") -> None:
+    """Write what is left for standard output, if it is open.
+
+    Args:
+        text: To be written after it.
+
+    Raises:
+        Problem: It cannot be written.
+    """
+    if sys.stdout is not None:
+        with output() as stream:
+            stream.write(text)
+            stream.flush()
+
+
+@contextmanager
+def _errors() -> Iterator[TextIO]:
+    """Standard error, or nothing, to be written to in the block."""
+    try:
+        yield sys.stderr or io.StringIO()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Lead a stream nowhere, so that Python does not fail at its end with what is left in it."""
+    with suppress(OSError, ValueError):
+        number = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person reads a stream, which is `None` if it is closed."""
+    return stream is not None and stream.isatty()
+
+
+def _error_text(error: GuestError) -> str:
+    """Name, message, stack, and the line of the source that is at fault."""
+    text = f"{error.name or 'Error'}: {error.message}" if error.message else error.name or "Error"
+    if error.stack.strip():
+        text += f"\n{error.stack.rstrip()}"
+    return text if error.place is None else f"{text}\n{error.place.excerpt()}"
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """The value to standard output; notices and the error to standard error.
+
+    Console output was written while the cell ran. A mere statement has the value `undefined`,
+    which is not shown.
+    """
+    if outcome.ok and not outcome.undefined:
+        write(outcome.text)
+    show_remarks(outcome)
+
+
+def show_remarks(outcome: Outcome) -> None:
+    """Notices, what was left out, and the error."""
+    for text in outcome.notices:
+        write(f"Note: {text}", err=True, colour="yellow")
+    if outcome.console_omitted_chars:
+        _omitted(f"{outcome.console_omitted_chars} characters of console output")
+    if outcome.omitted_chars:
+        least = "" if outcome.omitted_exact else "more than "
+        _omitted(f"{least}{outcome.omitted_chars} characters of the result")
+    if outcome.error is not None:
+        write(_error_text(outcome.error), err=True, colour="red")
+
+
+def _omitted(what: str) -> None:
+    write(f"Note: {what} were left out; print less at a time", err=True, colour="yellow")

@@ -1,0 +1,101 @@
+"""`interpstack repl`: reads cells, from a terminal or a pipe, and runs them in one session."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from interpstack import ConfigurationError
+from interpstack_cli.printing import is_terminal, write
+from interpstack_cli.repl.chunks import chunks
+from interpstack_cli.repl.shell import Shell
+from interpstack_cli.running.options import open_stack, stack_options
+from interpstack_cli.running.sources import opened_stdin
+
+if TYPE_CHECKING:
+    from interpstack_cli.repl.editor import Editor
+
+__all__ = ["command", "converse", "read_pipe"]
+
+
+@click.command("repl")
+@stack_options
+def command(
+    engine: str,
+    tools: tuple[str, ...],
+    plugins: tuple[str, ...],
+    skills: Path | None,
+    timeout: float | None,
+    memory: int | None,
+) -> None:
+    """Type code and see its values.
+
+    The command .help lists the others.
+
+    When standard input is no terminal, its code is run chunk by chunk, each as soon as its
+    brackets are closed and its block has ended; the exit status is 1 if one of them failed.
+    """
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
+    with stack, asyncio.Runner() as runner, stack.session() as session:
+        session.bind(offer)
+        shell = Shell(stack, session, runner)
+        if not is_terminal(sys.stdin):
+            if not read_pipe(shell, _lines()):
+                raise click.exceptions.Exit(1)
+            return
+        from interpstack_cli.repl.editor import Editor
+
+        shell.plain = False
+        write(f"interpstack: {stack.engine.name}, {stack.engine.language}; .help for help")
+        converse(shell, Editor(shell.language))
+
+
+def converse(shell: Shell, editor: Editor) -> None:
+    """Run what the editor reads, until it has no more."""
+    while not shell.done:
+        try:
+            editor.offer(shell.names(), shell.commands(), shell.members)
+            text = _typed(editor)
+            if text is None:
+                return
+            shell.feed(text)
+        except KeyboardInterrupt:
+            write("Cancelled; the session goes on.", err=True, colour="yellow")
+
+
+def _typed(editor: Editor) -> str | None:
+    """What was typed; nothing after Ctrl-C, `None` after Ctrl-D."""
+    try:
+        return editor.read()
+    except KeyboardInterrupt:
+        return ""
+    except EOFError:
+        return None
+
+
+def read_pipe(shell: Shell, lines: Iterator[str]) -> bool:
+    """Run each chunk as soon as it is a whole; whether all of them succeeded."""
+    succeeded = True
+    for chunk in chunks(lines, shell.language.follower):
+        succeeded = shell.feed(chunk) and succeeded
+        if shell.done:
+            break
+    return succeeded
+
+
+def _lines() -> Iterator[str]:
+    with opened_stdin() as stream:
+        for number, line in enumerate(stream, start=1):
+            yield _text(line, number)
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"line {number} of standard input is not UTF-8 text") from None

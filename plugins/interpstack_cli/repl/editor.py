@@ -1,0 +1,211 @@
+"""The line editor of the REPL: history, highlighting, completion, several lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import is_searching
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+
+from interpstack_cli.languages import JAVASCRIPT, Language
+from interpstack_cli.printing import encodable, output, write
+from interpstack_cli.repl.chunks import is_whole
+from interpstack_cli.repl.folding import fold
+from interpstack_cli.repl.shell import COMMAND
+
+__all__ = ["Editor", "coloured", "history_file", "open_history"]
+
+_DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
+#: Characters up to which highlighting is quick enough.
+_HIGHLIGHTED: Final = 20_000
+
+
+class Editor:
+    """Reads one cell or dot command after the other.
+
+    Args:
+        language: What is typed.
+
+    Attributes:
+        completer: Completes what `offer` was told.
+    """
+
+    def __init__(self, language: Language = JAVASCRIPT) -> None:
+        history, note = open_history()
+        if note:
+            write(f"Note: {note}", err=True, colour="yellow")
+        self.completer = _Names()
+        self._words = language.words
+        self._prompt: PromptSession[str] = PromptSession(
+            "> ",
+            multiline=True,
+            prompt_continuation="… ",
+            history=history,
+            lexer=PygmentsLexer.from_filename(f"cell{language.extensions[0]}"),
+            completer=self.completer,
+            complete_while_typing=False,
+            complete_in_thread=True,  # the guest is asked
+            key_bindings=_keys(language),
+        )
+
+    def offer(
+        self,
+        names: Sequence[str],
+        commands: Sequence[str],
+        members: Callable[[Sequence[str]], Sequence[str]] = lambda path: (),
+    ) -> None:
+        """What to complete from now on; `members` finds what may follow a dotted path."""
+        self.completer.members = members
+        self.completer.names = sorted({*names, *self._words})
+        self.completer.commands = commands
+
+    def read(self) -> str:
+        """What was typed.
+
+        Raises:
+            EOFError: Ctrl-D on an empty line.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        return self._prompt.prompt()
+
+
+class _Names(Completer):
+    """Completes dotted names one part at a time, and dot commands."""
+
+    def __init__(self) -> None:
+        self.names: Sequence[str] = ()
+        self.commands: Sequence[str] = ()
+        self.members: Callable[[Sequence[str]], Sequence[str]] = lambda path: ()
+
+    def get_completions(
+        self,
+        document: Document,
+        complete_event: CompleteEvent,
+    ) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        found = _DOTTED.search(before)
+        typed = before if before.startswith(".") else found.group() if found else ""
+        if not typed:
+            return
+        known = self.commands if typed.startswith(".") else self.names
+        offered = {_next_part(name, typed) for name in known if name.startswith(typed)}
+        path, dot, part = typed.rpartition(".")
+        if dot and path and not offered:
+            names = self.members(path.split("."))
+            offered = {f"{path}.{name}" for name in names if _is_offered(name, part)}
+        for name in sorted(offered - {typed}):
+            yield Completion(name, start_position=-len(typed), display=name.rpartition(".")[2])
+
+
+def _next_part(name: str, typed: str) -> str:
+    """The name up to the end of the part that is being typed."""
+    end = name.find(".", max(1, len(typed)))
+    return name if end < 0 else name[:end]
+
+
+def _is_offered(name: str, part: str) -> bool:
+    """Whether a member goes on with what is typed; internal ones only once that is begun."""
+    return name.startswith(part) and (not name.startswith("_") or part.startswith("_"))
+
+
+def _new_line(buffer: Buffer, language: Language) -> None:
+    """Begin a line that is indented as the one before it asks for."""
+    before = buffer.document.current_line_before_cursor.rstrip()
+    buffer.newline(copy_margin=True)
+    margin = buffer.document.current_line_before_cursor
+    if before.endswith(language.openers):
+        buffer.insert_text(language.indent)
+    elif before.split()[:1] and before.split()[0] in language.leavers:
+        buffer.delete_before_cursor(min(len(margin), len(language.indent)))
+
+
+def _outdent(buffer: Buffer, language: Language) -> bool:
+    """Take one step of indentation away, if there is nothing else before the cursor."""
+    margin = buffer.document.current_line_before_cursor
+    if not margin or margin.strip(" ") or len(margin) % len(language.indent):
+        return False
+    buffer.delete_before_cursor(len(language.indent))
+    return True
+
+
+def _keys(language: Language) -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("backspace", filter=~is_searching)
+    def _backspace(event: KeyPressEvent) -> None:
+        if not _outdent(event.current_buffer, language):
+            event.current_buffer.delete_before_cursor(1)
+
+    @keys.add(")", filter=~is_searching)
+    @keys.add("]", filter=~is_searching)
+    @keys.add("}", filter=~is_searching)
+    def _close(event: KeyPressEvent) -> None:
+        _outdent(event.current_buffer, language)
+        event.current_buffer.insert_text(event.data)
+
+    @keys.add("enter", filter=~is_searching)
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text, language.follower):
+            buffer.validate_and_handle()
+        else:
+            _new_line(buffer, language)
+
+    @keys.add("escape", "enter")
+    def _alt_enter(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=True)
+
+    return keys
+
+
+def history_file() -> Path:
+    """Where the history is kept: in the user's state directory.
+
+    Raises:
+        RuntimeError: The user has no home directory.
+    """
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME")
+    base = Path(given) if given else Path.home() / ".local" / "state"
+    return base / "interpstack" / "history"
+
+
+def open_history() -> tuple[History, str | None]:
+    """The history, readable by its user only; in memory, with a note why, if it must be."""
+    try:
+        path = history_file()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What was typed may hold secrets, so the file is private from its first byte on.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return InMemoryHistory(), f"this session's history is not kept: {reason}"
+    return FileHistory(str(path)), None
+
+
+def coloured(text: str, language: str) -> None:
+    """Write a value in the colours of its syntax."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    with output() as stream:
+        console = Console(file=stream)
+        shown = fold(encodable(text, stream), console.width)
+        if len(shown) <= _HIGHLIGHTED:
+            syntax = Syntax("", language, theme="ansi_dark").highlight(shown)
+            syntax.rstrip()
+        else:
+            syntax = Text(shown)
+        console.print(syntax, soft_wrap=True)

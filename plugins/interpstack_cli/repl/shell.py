@@ -1,0 +1,208 @@
+"""The session behind the REPL: runs cells and dot commands, and keeps what succeeded."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from interpstack import (
+    Bridge,
+    Cell,
+    ConfigurationError,
+    HostTool,
+    InterpreterStack,
+    InterpstackError,
+    Outcome,
+    Session,
+    run_sync,
+)
+from interpstack_cli import languages
+from interpstack_cli.printing import show_outcome, show_remarks, write
+from interpstack_cli.running.live import eval_live
+from interpstack_cli.running.names import guest_name
+from interpstack_cli.running.options import check_language
+from interpstack_cli.running.sources import read_file
+
+__all__ = ["COMMAND", "Shell"]
+
+#: What a dot command looks like; `.5` and `.then(…)` are code.
+COMMAND: Final = re.compile(r"\s*\.([a-z]+)(?:[ \t]+(.*?))?\s*")
+
+#: The variable that has the last value.
+_LAST: Final = "_"
+_MEMBER: Final = re.compile(r"[^\W\d][\w$]{0,99}|\$[\w$]{0,99}")
+
+
+class Shell:
+    """What a person types, run in one session.
+
+    Attributes:
+        done: Set by `.exit`.
+        language: What the engine runs.
+        plain: Show values without colours.
+    """
+
+    def __init__(self, stack: InterpreterStack, session: Session, runner: asyncio.Runner) -> None:
+        self.done = False
+        self.plain = True
+        self.language = languages.find(stack.engine.language)
+        self._stack = stack
+        self._session = session
+        self._runner = runner
+        self._succeeded: list[Cell] = []
+        self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
+            "help": ("show this list", self._help),
+            "tools": ("list what the code may call", self._tools),
+            "reset": ("forget all variables", self._reset),
+            "save": ("FILE: write the code that succeeded so far", self._save),
+            "load": ("FILE: run a file", self._load),
+            "exit": ("leave; so does Ctrl-D", self._exit),
+        }
+
+    def commands(self) -> tuple[str, ...]:
+        """The dot commands."""
+        return tuple(f".{name}" for name in self._commands)
+
+    def names(self) -> tuple[str, ...]:
+        """Globals and dotted bridge names, for completion."""
+        bridges = tuple(bridge.name for bridge in self._stack.bridge_set(self._session.offer))
+        try:
+            return (*self._runner.run(self._session.names()), *bridges)
+        except (InterpstackError, NotImplementedError):  # the engine cannot tell, or broke
+            return bridges
+
+    def members(self, path: Sequence[str]) -> tuple[str, ...]:
+        """Names that may follow a dotted path; what a guest tells is checked."""
+        try:
+            told = run_sync(self._session.members(path))
+        except (InterpstackError, NotImplementedError):  # it took too long, or cannot be told
+            return ()
+        return tuple(name for name in told if _MEMBER.fullmatch(name) and name.isprintable())
+
+    def feed(self, text: str) -> bool:
+        """Run a cell or a dot command; whether it succeeded. Nothing is nothing to fail."""
+        if not text.strip():
+            return True
+        try:
+            found = COMMAND.fullmatch(text)
+            if found is None:
+                return self._run(Cell(source=text))
+            return self._command(found[1], found[2] or "")
+        except InterpstackError as error:
+            write(f"Error: {error}", err=True, colour="red")
+            return False
+
+    def _run(self, cell: Cell) -> bool:
+        cell = attrs.evolve(cell, value_name=_LAST)
+        outcome = self._runner.run(eval_live(self._session, cell))
+        self._show(outcome)
+        if outcome.ok:
+            self._succeeded.append(cell)
+        return outcome.ok
+
+    def _show(self, outcome: Outcome) -> None:
+        if self.plain:
+            show_outcome(outcome)
+            return
+        from interpstack_cli.repl.editor import coloured
+
+        if outcome.ok and not (outcome.undefined and self.language.quiet):
+            coloured(outcome.text, self.language.name)
+        show_remarks(outcome)
+
+    # -- dot commands ----------------------------------------------------------------------
+
+    def _command(self, name: str, argument: str) -> bool:
+        if name not in self._commands:
+            listed = ", ".join(self.commands())
+            raise ConfigurationError(f".{name} is no command; the commands are {listed}")
+        takes_file = name in ("save", "load")
+        if takes_file != bool(argument):
+            example = f".{name} session{self.language.extensions[0]}"
+            wanted = f"a FILE, as in {example}" if takes_file else "nothing"
+            raise ConfigurationError(f".{name} takes {wanted}")
+        before = len(self._succeeded)
+        self._commands[name][1](argument)
+        return name != "load" or len(self._succeeded) > before
+
+    def _help(self, _: str) -> None:
+        for name, (text, _action) in self._commands.items():
+            write(f".{name:<6} {text}")
+        write(f"Enter runs the code {self.language.whole}; Alt+Enter begins a new line.")
+        write(f"{_LAST} is the last value, unless the code has a variable of that name.")
+        write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
+
+    def _tools(self, _: str) -> None:
+        offer = self._session.offer
+        spoken = self._stack.engine.language
+        tools = {f"tools.{guest_name(tool.name, spoken)}": tool for tool in offer.tools}
+        bridges = [bridge for bridge in self._stack.bridge_set(offer) if bridge.awaited]
+        for bridge in bridges:
+            tool = tools.get(bridge.name)
+            about = tool.description if tool else _summary(bridge)
+            call = f"{bridge.name}({self._fields(bridge, tool)})"
+            write(f"{call}  {' '.join(about.split())}".rstrip())
+        if not bridges:
+            write("There are none; start with --tools MODULE:ATTR.")
+
+    def _reset(self, _: str) -> None:
+        self._runner.run(self._session.reset())
+        self._succeeded.clear()
+        write("All variables are forgotten.")
+
+    def _save(self, file: str) -> None:
+        if not self._succeeded:
+            raise ConfigurationError("there is nothing to save: no code has succeeded yet")
+        typed = any(cell.language == "typescript" for cell in self._succeeded)
+        written = languages.find("typescript") if typed else self.language
+        extension = written.extensions[0]
+        if not file.endswith(extension):
+            raise ConfigurationError(f".save takes a name that ends in {extension}; got {file}")
+        try:
+            with Path(file).open("x", encoding="utf-8", errors="backslashreplace") as opened:
+                opened.write(self._joined())
+        except FileExistsError:
+            raise ConfigurationError(f"{file} is there already; choose another name") from None
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{file} cannot be written: {error}") from error
+        write(f"{len(self._succeeded)} cell(s) saved to {file}")
+
+    def _load(self, file: str) -> None:
+        cell = read_file(file)
+        check_language(self._stack, cell)
+        self._run(cell)
+
+    def _exit(self, _: str) -> None:
+        self.done = True
+
+    def _joined(self) -> str:
+        """What succeeded, as one text."""
+        joining = self.language.joining
+        parts = [cell.source.strip() for cell in self._succeeded]
+        return "\n".join(f";{p}" if p.startswith(joining) else p for p in parts) + "\n"
+
+    def _fields(self, bridge: Bridge, tool: HostTool | None) -> str:
+        """The fields a bridge takes, those with a default marked."""
+        if tool is not None:
+            required = tool.input_schema.get("required", ())
+            fields = {name: name in required for name in tool.input_schema.get("properties", ())}
+        elif bridge.signature is not None:
+            fields = {name: needed for name, (_, needed) in bridge.signature.parameters.items()}
+        else:
+            return "…"
+        optional = self.language.optional
+        listed = [
+            name if needed else optional.format(field=name) for name, needed in fields.items()
+        ]
+        return self.language.call.format(fields=", ".join(listed)) if listed else ""
+
+
+def _summary(bridge: Bridge) -> str:
+    """The first paragraph of the docstring of a bridge's handler."""
+    return inspect.cleandoc(bridge.handler.__doc__ or "").partition("\n\n")[0]

@@ -1,0 +1,1 @@
+"""Running code: the stack that the options ask for, and one cell in it."""

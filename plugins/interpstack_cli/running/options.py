@@ -1,0 +1,172 @@
+"""The options that `run` and `repl` share, and the stack they ask for."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from interpstack import (
+    Capability,
+    Cell,
+    ConfigurationError,
+    Engine,
+    HostOffer,
+    InterpreterStack,
+    Limits,
+    PluginManager,
+    find_engine,
+    installed,
+)
+from interpstack_cli import languages
+from interpstack_cli.installed.survey import survey
+from interpstack_cli.running.plugins import load_plugins
+from interpstack_cli.running.tools import load_tools
+
+__all__ = ["check_language", "open_stack", "stack_options", "stoppable"]
+
+_MIB = 2**20
+_MOST_MIB = 2**53 // _MIB
+#: A person reads all of it; the default is for models, whose context is dear.
+_CHARS = 1_000_000
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise click.BadParameter(f"takes seconds above 0; got {value:g}", ctx, option)
+    return value
+
+
+def stack_options(command: _F) -> _F:
+    """Add the options that `open_stack` takes to a command."""
+    options = [
+        click.option(
+            "--engine",
+            default="quickjs",
+            show_default=True,
+            help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
+            "runs in a worker process, so that Ctrl-C ends it.",
+        ),
+        click.option(
+            "--tools",
+            metavar="MODULE[:ATTR]",
+            multiple=True,
+            help="Offer Python functions to the code, as tools.NAME; may be repeated.",
+        ),
+        click.option(
+            "--plugin",
+            "plugins",
+            metavar="NAME|MODULE:ATTR",
+            multiple=True,
+            help="Add a plugin: an installed one, or an object with hooks; may be repeated.",
+        ),
+        click.option(
+            "--skills",
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help='Directory of skills; code may import "@/skills/NAME".',
+        ),
+        click.option(
+            "--timeout",
+            metavar="SECONDS",
+            type=float,
+            callback=_seconds,
+            help="Time for one cell, computing and waiting. [default: 5 computing, 600 in all]",
+        ),
+        click.option(
+            "--memory",
+            metavar="MIB",
+            type=click.IntRange(min=4, max=_MOST_MIB),
+            help="Memory for the code, in MiB. [default: 64]",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_stack(
+    engine: str,
+    tools: tuple[str, ...],
+    skills: Path | None,
+    timeout: float | None,
+    memory: int | None,
+    plugins: tuple[str, ...] = (),
+) -> tuple[InterpreterStack, HostOffer]:
+    """The stack, and the offer with the skills and the tools that are no bridges.
+
+    Raises:
+        InterpstackError: An option is wrong.
+    """
+    # The stack needs the tools, and their names depend on what its engine runs.
+    added = load_plugins(plugins)
+    engine = stoppable(engine, PluginManager(added))
+    language = find_engine(engine, PluginManager(added)).language
+    loaded = load_tools(tools, language)
+    given: dict[str, Any] = {}
+    if timeout is not None:
+        given |= {"cpu_seconds": timeout, "wall_seconds": timeout}
+    if memory is not None:
+        given["memory_bytes"] = memory * _MIB
+    # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
+    limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
+    wanted = {"ptc": loaded.host_tools, "skills": skills}
+    own = ["console", *(name for name, needed in wanted.items() if needed)]
+    listed = [*own, *(plugin for plugin in added if plugin not in own)]
+    stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
+    parts = [] if skills is None else [_skills_part(skills)]
+    return stack, HostOffer(tools=loaded.host_tools, parts=parts)
+
+
+def _skills_part(skills: Path) -> object:
+    from interpstack_skills.api import Skills  # its parsers take long to import
+
+    return Skills(skills)
+
+
+def stoppable(name: str, manager: PluginManager) -> str:
+    """The name of the engine with which Ctrl-C ends whatever runs.
+
+    An engine with options for workers is one that is ended with its process where a guest does
+    not stop.
+    """
+    cls = find_engine(name, manager)
+    workers = os.name == "posix" and "process" in installed()
+    return f"process:{name}" if cls.worker_options and workers else name
+
+
+def check_language(stack: InterpreterStack, cell: Cell) -> None:
+    """Refuse a cell whose language the engine does not run.
+
+    Raises:
+        ConfigurationError: The engine runs other languages.
+    """
+    runs = _runs(type(stack.engine))
+    if cell.language is not None and cell.language not in runs:
+        raise ConfigurationError(
+            f"{cell.name} is {cell.language}, but the engine {stack.engine.name!r} runs "
+            f"{' and '.join(runs)}; {_choice(cell.language)}"
+        )
+
+
+def _runs(engine: type[Engine]) -> list[str]:
+    """The languages of an engine."""
+    typescript = ["typescript"] if Capability.TYPESCRIPT in engine.capabilities else []
+    return [engine.language, *typescript]
+
+
+def _choice(language: str) -> str:
+    """What to do to run code in this language."""
+    names = [entry.cls.name for entry in survey().engines if language in _runs(entry.cls)]
+    if names:
+        return f"choose {' or '.join(f'--engine {name}' for name in names)}"
+    extra = languages.find(language).extra
+    if extra:
+        return f"install an engine for it: pip install 'interpstack[{extra}]'"
+    return f"no installed engine runs {language} ('interpstack plugins' lists them)"

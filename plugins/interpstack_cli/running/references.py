@@ -1,0 +1,102 @@
+"""Resolves what options name as `MODULE:ATTR`; modules of the current directory are found too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from interpstack import ConfigurationError
+
+__all__ = ["attribute_of", "import_named", "nearest"]
+
+#: Names that a message lists at most.
+_NAMES = 12
+
+
+def import_named(given: str, module_name: str) -> ModuleType:
+    """Import a module.
+
+    Args:
+        given: The option with its value, for messages.
+        module_name: Of the module.
+
+    Raises:
+        ConfigurationError: It cannot be imported.
+    """
+    _check_name(given, module_name)
+    folder = os.getcwd()  # noqa: PTH109
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if module_name == missing or module_name.startswith(missing + "."):
+            raise ConfigurationError(
+                f"{given}: there is no module {missing!r}, neither in the current "
+                "directory nor among the installed packages; install it, or change the directory"
+            ) from error
+        raise _not_importable(given, module_name, error) from error
+    except (Exception, SystemExit) as error:
+        raise _not_importable(given, module_name, error) from error
+
+
+def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> Any:
+    """The attribute of a dotted name; the module itself if the name is empty.
+
+    Args:
+        given: The option with its value, for messages.
+        module: Where it is looked for.
+        attribute: The name.
+        offer: What to say if it is not there.
+
+    Raises:
+        ConfigurationError: It is not there.
+    """
+    target: Any = module
+    for part in attribute.split(".") if attribute else ():
+        if not hasattr(target, part):
+            raise ConfigurationError(
+                f"{given}: module {module.__name__!r} has no {attribute!r}; {offer}"
+            )
+        target = getattr(target, part)
+    return target
+
+
+def nearest(wanted: str, names: Iterable[str]) -> str:
+    """Names for a message, those that are spelt like the wanted one first; empty if there are none.
+
+    Of many, only some are listed, and the others are counted.
+    """
+    known = list(names)
+    near = get_close_matches(wanted, known, n=_NAMES, cutoff=0.5)
+    listed = [*near, *(name for name in known if name not in near)]
+    more = len(listed) - _NAMES
+    return ", ".join(listed[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _check_name(given: str, module_name: str) -> None:
+    option, _, value = given.partition(" ")
+    if module_name.endswith(".py") or "/" in module_name or "\\" in module_name:
+        stem = module_name.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+        raise ConfigurationError(
+            f"{given}: takes a module name, not a path; change to the folder of the "
+            f"file and use {option} {stem}:ATTR"
+        )
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise ConfigurationError(
+            f"{option} {value!r}: takes MODULE or MODULE:ATTR, as in {option} mymodule:name"
+        )
+
+
+def _not_importable(given: str, module_name: str, error: BaseException) -> ConfigurationError:
+    cause = f"{type(error).__name__}: {error}".rstrip(": ")
+    return ConfigurationError(
+        f"{given}: module {module_name!r} cannot be imported: {cause}; "
+        f"'python -c \"import {module_name}\"' shows where"
+    )

@@ -1,0 +1,78 @@
+"""`interpstack run`: one cell, from a file, standard input or the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+
+from interpstack import Cell, ConfigurationError, HostOffer, InterpreterStack, Outcome
+from interpstack_cli.printing import show_outcome, write
+from interpstack_cli.running.live import eval_live, interruptible
+from interpstack_cli.running.options import check_language, open_stack, stack_options
+from interpstack_cli.running.sources import read_file, read_stdin
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("-e", "--eval", "code", metavar="CODE", multiple=True, help="Code to run.")
+@click.option(
+    "--language",
+    metavar="NAME",
+    help="Language of the code, as in python. [default: from the extension, else the engine's own]",
+)
+@stack_options
+@click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
+def command(
+    file: str | None,
+    code: tuple[str, ...],
+    language: str | None,
+    engine: str,
+    tools: tuple[str, ...],
+    plugins: tuple[str, ...],
+    skills: Path | None,
+    timeout: float | None,
+    memory: int | None,
+    as_json: bool,
+) -> None:
+    """Run a file, standard input or code.
+
+    Console output, as it comes, and the value of the last expression go to standard output, errors
+    to standard error. Exit status 1 means that the code failed.
+    """
+    cell = _cell(file, code, language)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
+    check_language(stack, cell)
+    with stack:
+        outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
+    if as_json:
+        write(json.dumps(outcome.to_dict(), indent=2))
+    else:
+        show_outcome(outcome)
+    if not outcome.ok:
+        raise click.exceptions.Exit(1)
+
+
+async def _run(stack: InterpreterStack, offer: HostOffer, cell: Cell, *, live: bool) -> Outcome:
+    async with stack.session() as session:
+        session.bind(offer)
+        if live:
+            return await eval_live(session, cell)
+        return await interruptible(session.eval(cell))
+
+
+def _cell(file: str | None, code: tuple[str, ...], language: str | None) -> Cell:
+    if len(code) + (file is not None) != 1:
+        got = "both" if file is not None and code else "none" if not code else "several"
+        raise click.UsageError(
+            f"give one source: a FILE, - for standard input, or -e CODE; got {got}"
+        )
+    if file is None:
+        if not code[0].strip():
+            raise ConfigurationError("-e got empty code; it takes an expression or a statement")
+        return Cell(source=code[0], language=language)
+    return read_stdin(language) if file == "-" else read_file(file, language)

@@ -1,0 +1,95 @@
+"""Reads code from files and standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from interpstack import Cell, ConfigurationError, Limits
+from interpstack_cli.languages import LANGUAGES
+
+__all__ = ["opened_stdin", "read_file", "read_stdin"]
+
+_EXTENSIONS = {extension: known.name for known in LANGUAGES for extension in known.extensions}
+
+
+def read_file(name: str, language: str | None = None) -> Cell:
+    """A file as a cell; its extension tells the language, unless one is given.
+
+    Raises:
+        ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a
+            language that its name does not tell.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise ConfigurationError(f"{name} is a directory; name a file in it")
+    try:
+        with path.open("rb") as file:
+            data = _bounded(file, name)
+    except FileNotFoundError:
+        raise ConfigurationError(f"there is no file {name}; for code itself use -e CODE") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{name} cannot be read: {reason}") from error
+    if language is None:
+        language = _EXTENSIONS.get(path.suffix.lower())
+    if language is None:
+        raise ConfigurationError(
+            f"{name}: the extension does not tell the language; use one of "
+            f"{', '.join(_EXTENSIONS)}, or pass --language"
+        )
+    return Cell(source=_text(data, name), name=path.name, language=language)
+
+
+def read_stdin(language: str | None = None) -> Cell:
+    """Standard input, to its end, as a cell.
+
+    Raises:
+        ConfigurationError: It is closed, cannot be read, is no UTF-8 text, empty, or too large.
+    """
+    with opened_stdin() as stream:
+        data = _bounded(stream, "standard input")
+    return Cell(source=_text(data, "standard input"), name="stdin", language=language)
+
+
+@contextmanager
+def opened_stdin() -> Iterator[BinaryIO]:
+    """Standard input, to be read in the block.
+
+    Raises:
+        ConfigurationError: It is closed, or cannot be read.
+    """
+    if sys.stdin is None:  # closed by whoever started this process
+        raise ConfigurationError("standard input is closed; give code through a pipe or a file")
+    try:
+        yield sys.stdin.buffer
+    except OSError as error:
+        raise ConfigurationError(
+            f"standard input cannot be read: {error.strerror or error}"
+        ) from error
+
+
+def _bounded(file: BinaryIO, name: str) -> bytes:
+    limit = Limits().source_bytes
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigurationError(
+            f"{name} is larger than the {limit} bytes that code may have; let the code get its "
+            "data through a tool (--tools)"
+        )
+    return data
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{name} is not UTF-8 text (byte {error.start + 1}); save it as UTF-8"
+        ) from None
+    if not text.strip():
+        raise ConfigurationError(f"{name} is empty; it takes at least one expression or statement")
+    return text

@@ -1,0 +1,149 @@
+"""Loads what `--tools module:attr` names: functions, bridges, host tools, or a whole module."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import Future
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from interpstack import Bridge, BridgeError, ConfigurationError, HostTool
+from interpstack_cli.running.names import guest_name
+from interpstack_cli.running.references import attribute_of, import_named, nearest
+
+__all__ = ["Tools", "load_tools"]
+
+_ACCEPTED = "a function, a Bridge, a HostTool, a list of those, or a module"
+
+
+@attrs.frozen
+class Tools:
+    """What the code may call.
+
+    Attributes:
+        bridges: Functions, as `tools.<name>`, and bridges under their own names.
+        host_tools: Offered by the plugin `ptc`.
+    """
+
+    bridges: tuple[Bridge, ...] = ()
+    host_tools: tuple[HostTool, ...] = ()
+
+
+def load_tools(references: Iterable[str], language: str = "javascript") -> Tools:
+    """Import tools; modules of the current directory are found too.
+
+    Args:
+        references: As given with `--tools`.
+        language: Of the code; functions are named as it is usual there.
+
+    Raises:
+        ConfigurationError: A reference cannot be imported, or is nothing to call.
+        BridgeError: A function cannot be called with named fields.
+    """
+    items = [item for reference in references for item in _load(reference, language)]
+    return Tools(
+        tuple(item for item in items if isinstance(item, Bridge)),
+        tuple(item for item in items if isinstance(item, HostTool)),
+    )
+
+
+def _load(reference: str, language: str) -> Iterator[Bridge | HostTool]:
+    module_name, _, attribute = reference.partition(":")
+    given = f"--tools {reference}"
+    module = import_named(given, module_name)
+    target = attribute_of(given, module, attribute, _offer(module, attribute))
+    for item in _items(target, reference):
+        yield _item(item, reference, language)
+
+
+def _items(target: Any, reference: str) -> Iterable[Any]:
+    if isinstance(target, ModuleType):
+        found = _public(target)
+        if not found:
+            raise ConfigurationError(f"--tools {reference}: {_offer(target)}")
+        return found.values()
+    return target if isinstance(target, (list, tuple)) else [target]
+
+
+def _item(item: Any, reference: str, language: str) -> Bridge | HostTool:
+    if isinstance(item, HostTool):
+        return item
+    if isinstance(item, Bridge):
+        return item if item.is_async else attrs.evolve(item, handler=_detached(item.handler))
+    if not callable(item):
+        raise ConfigurationError(
+            f"--tools {reference}: cannot call {_shown(item)}; accepted are {_ACCEPTED}"
+        )
+    name = getattr(item, "__name__", "")
+    if not name.isidentifier():
+        raise ConfigurationError(
+            f"--tools {reference}: {_shown(item)} has no name of its own; decorate a function "
+            "with @bridge('tools.NAME')"
+        )
+    owner = f"{getattr(item, '__module__', None) or 'builtins'}.{item.__qualname__}"
+    try:
+        plain = Bridge(name=f"tools.{guest_name(name, language)}", handler=item, owner=owner)
+    except BridgeError as error:
+        raise BridgeError(f"--tools {reference}: {error}") from error
+    return plain if plain.is_async else attrs.evolve(plain, handler=_detached(item))
+
+
+def _public(module: ModuleType) -> dict[str, Any]:
+    """Functions defined in the module, and its bridges and host tools, by name."""
+    return {
+        name: item
+        for name, item in vars(module).items()
+        if not name.startswith("_")
+        and (
+            isinstance(item, (Bridge, HostTool))
+            or (
+                callable(item)
+                and not isinstance(item, type)
+                and getattr(item, "__module__", None) == module.__name__
+                and hasattr(item, "__name__")
+            )
+        )
+    }
+
+
+def _offer(module: ModuleType, wanted: str = "") -> str:
+    names = nearest(wanted, _public(module))
+    return f"it offers: {names}" if names else f"module {module.__name__!r} has no public function"
+
+
+def _shown(item: Any) -> str:
+    text = repr(item)
+    return text if len(text) <= 60 else f"a {type(item).__name__}"
+
+
+def _detached(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    """The blocking function as an async one, run in a thread that never keeps the process alive.
+
+    After a time limit or Ctrl-C the command ends, even if the function does not.
+    """
+
+    @functools.wraps(function)
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                future.set_result(context.run(function, *args, **kwargs))
+            except StopIteration:  # a future cannot carry it
+                future.set_exception(RuntimeError("the function raised StopIteration"))
+            except BaseException as error:  # noqa: BLE001 - whoever awaits gets it
+                future.set_exception(error)
+
+        threading.Thread(target=work, name="interpstack-tool", daemon=True).start()
+        value = await asyncio.wrap_future(future)
+        return await value if isinstance(value, Awaitable) else value
+
+    return call

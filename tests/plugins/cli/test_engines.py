@@ -1,0 +1,151 @@
+"""`interpstack engines report`."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+
+from interpstack_cli.installed import conformance, engines
+from interpstack_cli.installed.survey import Failed
+from interpstack_testing import Area
+
+ENTRY_POINTS = """
+[interpstack]
+faulty = faulty_plugin
+klingon = klingon_plugin
+
+[interpstack.conformance]
+faulty = faulty_tests:Faulty
+dying = faulty_tests:Dying
+missing = faulty_tests:Gone
+odd = faulty_tests:attrs
+"""
+MODULES = {
+    "faulty_plugin": """
+from interpstack import hookimpl
+from interpstack_testing import FakeEngine
+
+class FaultyEngine(FakeEngine):
+    name = "faulty"
+
+@hookimpl
+def interpstack_register_engine():
+    return FaultyEngine
+""",
+    "klingon_plugin": """
+from interpstack import hookimpl
+from interpstack_testing import FakeEngine
+
+class KlingonEngine(FakeEngine):
+    name = language = "klingon"
+
+@hookimpl
+def interpstack_register_engine():
+    return KlingonEngine
+""",
+    "faulty_tests": """
+import os, attrs
+from faulty_plugin import FaultyEngine
+from interpstack_testing import EngineConformance, PYTHON
+
+class Faulty(EngineConformance):
+    guest = attrs.evolve(PYTHON, attacks={}, clock="7", error_name="KeyError")
+    gaps = {"test_the_clock_is_the_hosts": "its clock stands still"}
+
+    def make_engine(self):
+        return FaultyEngine()
+
+class Dying(Faulty):
+    def setup_method(self, method):
+        super().setup_method(method)
+        if method.__name__ == "test_usage_is_told":
+            os._exit(9)
+""",
+}
+
+
+@pytest.fixture
+def plugins(distribution):
+    return distribution("faulty", ENTRY_POINTS, **MODULES)
+
+
+def _areas(report):
+    return {area["area"]: area for area in report["areas"]}
+
+
+def test_a_report_has_every_area_with_verdict_and_figures(run):
+    result = run("engines", "report", "fake", "--json")
+    (report,) = json.loads(result.stdout)
+    assert (result.exit_code, report["ok"], report["broken"]) == (0, True, "")
+    assert (report["language"], report["isolation"]) == ("python", "none")
+    areas = _areas(report)
+    assert areas.keys() == {area.value for area in Area}
+    assert areas["cells"]["verdict"] == areas["cpu-limit"]["verdict"] == "passes"
+    assert areas["images"]["verdict"] == "not declared"
+    assert areas["cpu-limit"]["figures"][0].endswith("ms late")
+    assert areas["requests"]["figures"][0].endswith("µs a crossing")
+
+
+def test_gaps_are_explained_and_failures_are_not(spawn, plugins):
+    process = spawn("engines", "report", "faulty", "dying", "--json", path=plugins)
+    faulty, dying = json.loads(process.communicate(timeout=110)[0])
+    assert process.returncode == 1
+    areas = _areas(faulty)
+    assert areas["determinism"]["verdict"] == "passes with gaps"
+    assert areas["determinism"]["gaps"] == {"test_the_clock_is_the_hosts": "its clock stands still"}
+    assert areas["errors"]["verdict"] == "fails"
+    (told,) = areas["errors"]["failed"].values()
+    assert "KeyError" in told
+    assert faulty["ok"] is dying["ok"] is False
+    assert dying["broken"].startswith("the process died in test_usage_is_told with status 9")
+    assert _areas(dying)["images"]["verdict"] == "not tested"
+
+
+def test_a_report_is_a_table(spawn, plugins):
+    process = spawn("engines", "report", "faulty", path=plugins, COLUMNS="200")
+    stdout, _ = process.communicate(timeout=110)
+    assert process.returncode == 1
+    for text in ("faulty: python, none", "passes with gaps", "its clock stands still", "Failures"):
+        assert text in stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("unheard-of", "unknown engine 'unheard-of'"),
+        ("klingon", "runs klingon, of which the kit has no samples"),
+        ("missing", "cannot be loaded"),
+        ("odd", "are no subclass of EngineConformance"),
+    ],
+)
+def test_engines_that_cannot_be_tested_say_why(spawn, plugins, name, message):
+    process = spawn("engines", "report", name, path=plugins)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert message in stderr
+
+
+def test_all_engines_are_those_that_are_there(monkeypatch):
+    every = engines._installed()
+    assert every[0] == "fake"
+    assert {"quickjs", "v8", "monty", "process:quickjs", "process:v8"} <= set(every)
+    assert "process" not in every
+    found = engines.survey()
+    absent = attrs.evolve(
+        found,
+        engines=tuple(entry for entry in found.engines if entry.plugin != "v8"),
+        failed=(Failed("v8", "interpstack", "jsrun is not installed"),),
+    )
+    monkeypatch.setattr(engines, "survey", lambda: absent)
+    assert set(every) - set(engines._installed()) == {"v8", "process:v8"}
+
+
+def test_the_kit_says_what_it_needs(run, monkeypatch):
+    monkeypatch.setattr(conformance, "find_spec", lambda name: None)
+    result = run("engines", "report", "fake")
+    assert result.exit_code == 2
+    assert "needs hypothesis, pytest; install it with: pip install 'interpstack[testing]'" in (
+        result.stderr
+    )
