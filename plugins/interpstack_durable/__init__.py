@@ -12,7 +12,7 @@ from interpstack_durable.ledger import CellLedger
 
 
 @hookimpl
-def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger | None:
+def interpstack_open_cell(session: Session, cell: Cell) -> Ledger | None:
     journals = session.offer.part(Journals)
     store = None if journals is None else journals.store_for(session.host)
     if store is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Spent, Step, Suspension
+from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Step, Suspension
 from interpstack_durable.entries import (
     Asked,
     Entry,
@@ -19,7 +19,6 @@ from interpstack_durable.entries import (
     step_entry,
 )
 from interpstack_durable.forms import read_recorded
-from interpstack_durable.spending import SpendingRun, read_spent
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
 __all__ = ["CellLedger", "LedgerStore"]
@@ -89,7 +88,6 @@ class CellLedger(Ledger):
         self._notes: dict[str, Any] = {}
         self._unwritten: dict[str, Any] = {}
         self._began = 0.0
-        self._spending = SpendingRun()
 
     async def begin(self, now: float) -> float:
         recorded = read_recorded(await self._store.load())
@@ -142,11 +140,11 @@ class CellLedger(Ledger):
             await self._append({})
         return error
 
-    async def spend(self, spent: Spent) -> None:
-        await self._store.append_spent(self._spending.record(spent))
+    async def keep_amounts(self, record: Entry) -> None:
+        await self._store.append_spent(record)
 
-    def spent(self) -> Spent | None:
-        return read_spent(self._store.spent())
+    def amounts(self) -> Sequence[Entry]:
+        return self._store.spent()
 
     async def suspend(self, suspension: Suspension) -> None:
         await self._store.keep_suspended(suspension_text(suspension))

@@ -20,13 +20,13 @@ from langgraph.types import Command, TracePolicy, omit_payload
 
 from interpstack import (
     Bridge,
-    Budget,
     ConfigurationError,
     Engine,
     InterpreterStack,
     call_blocking,
     run_sync,
 )
+from interpstack_accounts.api import Budget
 from interpstack_langchain.durability.ledgers import Ledgers
 from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallOrder
@@ -181,8 +181,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             stack=stack, engine=engine, plugins=plugins, bridges=bridges, options=options
         )
         if stack is not None:
-            has_skills = skills_backend is not None
-            self.options = given.adopt(stack, self.options, skills=has_skills)
+            self.options = given.adopt(
+                stack,
+                self.options,
+                skills=skills_backend is not None,
+                budget=budget is not None,
+            )
         self.stack = given.make(self.options) if stack is None else stack
         self._owns_stack = stack is None
         mode_class = self.stack.persistence(self.options.mode)

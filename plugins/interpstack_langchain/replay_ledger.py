@@ -13,12 +13,12 @@ from interpstack import (
     BridgeError,
     BridgeRegistry,
     Cell,
+    CellExtension,
     ConfigurationError,
     HostOffer,
     Ledger,
     Request,
     Session,
-    Spent,
     Step,
     hookimpl,
 )
@@ -127,10 +127,12 @@ class NothingIsCalled:
                 continue  # of a thread whose tools had other names by then
 
     @hookimpl(wrapper=True)
-    def interpstack_open_ledger(
+    def interpstack_open_cell(
         self, session: Session, cell: Cell
-    ) -> Generator[None, Ledger, Ledger]:
-        return _ReadOnlyLedger((yield), _rerun(session.offer))
+    ) -> Generator[None, list[CellExtension], list[CellExtension]]:
+        run = _rerun(session.offer)
+        opened = yield
+        return [_ReadOnlyLedger(one, run) if isinstance(one, Ledger) else one for one in opened]
 
 
 def _rerun(offer: HostOffer) -> Rerun:
@@ -185,11 +187,11 @@ class _ReadOnlyLedger(Ledger):
     ) -> BaseException:
         return RecordEnds([request for request, _ in paused])
 
-    async def spend(self, spent: Spent) -> None:
+    async def keep_amounts(self, record: Mapping[str, Any]) -> None:
         raise RecordEnds(())
 
-    def spent(self) -> Spent | None:
-        return self._recorded.spent()
+    def amounts(self) -> Sequence[Mapping[str, Any]]:
+        return self._recorded.amounts()
 
     def noted(self, key: str) -> Any:
         return self._recorded.noted(key)

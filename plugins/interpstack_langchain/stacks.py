@@ -65,7 +65,7 @@ class StackArguments:
             )
         durable = ["durable"] if options.durable else []
         console = ["console"] if options.capture_console else []
-        own = ["persistence", *durable, *console, "ptc", "subagents", "skills"]
+        own = ["accounts", "persistence", *durable, *console, "ptc", "subagents", "skills"]
         added = list(self.plugins)
         for name in added:
             if isinstance(name, str) and name in ("langchain", *own):
@@ -80,13 +80,16 @@ class StackArguments:
             limits=options.limits(),
         )
 
-    def adopt(self, stack: InterpreterStack, options: Options, *, skills: bool) -> Options:
+    def adopt(
+        self, stack: InterpreterStack, options: Options, *, skills: bool, budget: bool
+    ) -> Options:
         """The options of a middleware that has a ready stack.
 
         Args:
             stack: The ready stack.
             options: Of the middleware's other arguments.
             skills: Whether the middleware was given a backend for skills.
+            budget: Whether the middleware was given a budget.
 
         Raises:
             ConfigurationError: The stack lacks a plugin, or an argument is the stack's.
@@ -97,6 +100,7 @@ class StackArguments:
         self._check_arguments(options)
         wanted = ["langchain", "persistence"]
         wanted += ["durable"] if options.durable else []
+        wanted += ["accounts"] if budget else []
         wanted += ["ptc"] if options.ptc else []
         wanted += ["skills"] if skills else []
         names = {info.name for info in stack.describe()}

@@ -1,8 +1,7 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
-from interpstack.accounts import Account
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestBridge, GuestSource, bridge
-from interpstack.budgets import Budget, BudgetExceeded
+from interpstack.cells.extensions import CellExtension, CellGuard, Seconds
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import GuestException
 from interpstack.codec import from_json, to_json
@@ -28,7 +27,7 @@ from interpstack.errors import (
 from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
 from interpstack.languages import EditorRules, GuestLanguage, PromptWords
-from interpstack.ledger import Kept, Ledger, Spent, Step, Suspension
+from interpstack.ledger import Kept, Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
@@ -45,7 +44,6 @@ from interpstack.protocol import (
     Request,
     Settlement,
 )
-from interpstack.recorders import record_drawn, record_drawn_soon
 from interpstack.render import render
 from interpstack.sessions import Session
 from interpstack.slots import Slots
@@ -58,19 +56,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "UNDEFINED",
-    "Account",
     "BigInt",
     "Bridge",
     "BridgeError",
     "BridgeNameClash",
     "BridgeRegistry",
     "BridgeSet",
-    "Budget",
-    "BudgetExceeded",
     "Call",
     "Capability",
     "Cell",
     "CellContext",
+    "CellExtension",
+    "CellGuard",
     "Completion",
     "ConfigurationError",
     "EditorRules",
@@ -109,13 +106,13 @@ __all__ = [
     "RecordRejected",
     "ReplayDivergence",
     "Request",
+    "Seconds",
     "Session",
     "SessionClosed",
     "SessionState",
     "SetValue",
     "Settlement",
     "Slots",
-    "Spent",
     "Step",
     "Suspension",
     "UnknownEngine",
@@ -132,8 +129,6 @@ __all__ = [
     "hookimpl",
     "install_command",
     "installed",
-    "record_drawn",
-    "record_drawn_soon",
     "render",
     "run_sync",
     "to_json",

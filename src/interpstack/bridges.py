@@ -10,8 +10,9 @@ from typing import Any, TypeVar, overload
 
 import attrs
 
-from interpstack.arguments import Signature, shown
+from interpstack.checks import shown
 from interpstack.errors import BridgeError, BridgeNameClash
+from interpstack.signatures import Signature
 
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
 

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hi
 
 import attrs
 
-from interpstack.arguments import shown
+from interpstack.checks import shown
 from interpstack.errors import InterpstackError, ProtocolError
 
 __all__ = ["LATER", "from_json", "to_json"]

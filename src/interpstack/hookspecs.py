@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interpstack.bridges import BridgeRegistry
+    from interpstack.cells.extensions import CellExtension
     from interpstack.engine import Engine
     from interpstack.languages import GuestLanguage
-    from interpstack.ledger import Ledger
     from interpstack.modules import ModuleLoader
     from interpstack.offer import HostOffer
     from interpstack.persistence import Persistence
@@ -137,18 +137,18 @@ def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader
     """
 
 
-@hookspec(firstresult=True)
-def interpstack_open_ledger(session: Session, cell: Cell) -> Ledger:
-    """Return the ledger of a cell that is about to run.
+@hookspec
+def interpstack_open_cell(session: Session, cell: Cell) -> CellExtension:
+    """Return what this plugin adds to one run of a cell.
 
-    Called once a run, before the cell's source is looked at; the first plugin with an answer
-    wins.
+    Called once a run, in the stack's plugin order, before the engine sees the cell's source.
 
     Args:
         session: The session that runs the cell; its `offer` says what the host offers.
         cell: What will be run.
 
     Returns:
-        The ledger, which is read and written by the driver. `None` leaves the cell to the next
-        plugin; without any answer nothing of it is recorded.
+        A `CellGuard`, which bounds and counts what the cell uses; or a `Ledger`, from which the
+        cell is told what an earlier run was told. A cell may have several guards and one ledger.
+        `None` adds nothing.
     """

@@ -16,7 +16,7 @@ import attrs
 
 from interpstack.protocol import Image, Request, Settlement
 
-__all__ = ["Kept", "Ledger", "Spent", "Step", "Suspension"]
+__all__ = ["Kept", "Ledger", "Step", "Suspension"]
 
 
 @attrs.frozen
@@ -26,28 +26,12 @@ class Step:
     Attributes:
         now: Its clock from then on, in seconds since 1970.
         settlements: Answers, in the order in which they came.
-        drawn: What was drawn by then on the account that the cell runs under, by kind; empty
-            without one.
+        drawn: What the cell's guards had counted by then, by kind; see `CellGuard.amounts`.
     """
 
     now: float
     settlements: tuple[Settlement, ...] = ()
     drawn: Mapping[str, float] = attrs.field(factory=dict)
-
-
-@attrs.frozen(kw_only=True)
-class Spent:
-    """What was drawn on an account, as a ledger keeps it between two steps.
-
-    Attributes:
-        drawn: By kind; for each model's call under way, as much as the dearest one took.
-        known: What was drawn for, as `once` names it in `Account.reserve`.
-        dearest: What the dearest call of a model took, by kind.
-    """
-
-    drawn: Mapping[str, float]
-    known: tuple[str, ...] = ()
-    dearest: Mapping[str, float] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -89,7 +73,7 @@ class Suspension:
 
 
 class Ledger(abc.ABC):
-    """The record of one cell's run; opened by `interpstack_open_ledger`.
+    """The record of one cell's run; opened by `interpstack_open_cell`.
 
     Attributes:
         seed: For the cell, the same in every run.
@@ -199,19 +183,20 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def spend(self, spent: Spent) -> None:
-        """Keep what was drawn on the cell's account by now; returns once it is safe.
+    async def keep_amounts(self, record: Mapping[str, Any]) -> None:
+        """Keep what a guard has counted since the last step; returns once it is safe.
 
         Called before what the cell's calls run, such as a subagent, acts; while other methods are
         under way, and also after a pause, by calls that are still at work.
 
         Args:
-            spent: All that was drawn; of `known`, what was not in an earlier one of this run.
+            record: Plain data of the guard's own form. Its items `run` and `number` identify it
+                among all records of the cell.
         """
 
     @abc.abstractmethod
-    def spent(self) -> Spent | None:
-        """All that was kept of it in earlier runs; `None` if nothing was."""
+    def amounts(self) -> Sequence[Mapping[str, Any]]:
+        """The records that guards kept in earlier runs, in no order."""
 
     async def suspend(self, suspension: Suspension) -> None:
         """Keep a run in the middle; called before its pause is recorded, if `suspends`."""

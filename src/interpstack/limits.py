@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 import attrs
 
-from interpstack.arguments import shown
-from interpstack.errors import ConfigurationError
+from interpstack.checks import positive
 
 __all__ = ["Limits"]
 
 _MIB = 2**20
-#: The largest values: what every engine, timer and number of a guest can still hold.
-_MOST: Final = 2**53
-_MOST_SECONDS: Final = 10**9
-
-
-def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limits") -> Any:
-    """A validator of whole numbers from `least`, or of any numbers above 0.
-
-    Args:
-        kind: `int` or `float`.
-        least: The smallest whole number.
-        optional: `None` is accepted, too.
-        of: What stands in its messages.
-    """
-
-    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value is None and optional:
-            return
-        most = _MOST_SECONDS if attribute.name.endswith("_seconds") else _MOST
-        fits = isinstance(value, int if kind is int else (int, float))
-        fits = fits and not isinstance(value, bool) and value <= most
-        if fits and (value >= least if kind is int else value > 0):
-            return
-        whole = f"a whole number from {least} to {most}"
-        accepted = whole if kind is int else f"a number above 0, at most {most}"
-        also = ", or None for no limit" if optional else ""
-        raise ConfigurationError(
-            f"{of}: {attribute.name} takes {accepted}{also}; got {shown(value)}"
-        )
-
-    return validate
 
 
 @attrs.frozen(kw_only=True)

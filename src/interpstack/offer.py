@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import attrs
 
-from interpstack.arguments import expect, shown
 from interpstack.cells.outcome import CellContext
+from interpstack.checks import expect, shown
 from interpstack.errors import ConfigurationError
 
 __all__ = ["HostOffer", "HostTool"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from interpstack.arguments import expect, shown
 from interpstack.bridges import BridgeSet
+from interpstack.cells.extensions import Guards, sorted_out
 from interpstack.cells.loop import Recording, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.requests import GuestException
+from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
-from interpstack.metering import Meter
 from interpstack.modules import ModuleLoader
 from interpstack.offer import HostOffer
 from interpstack.protocol import Cell, GuestError, Image
@@ -152,16 +152,17 @@ class Session:
 
     async def _eval_for_host(self, cell: Cell, listener: Listener | None) -> Outcome:
         self._cells += 1
-        ledger: Ledger | None = self._stack.hook.interpstack_open_ledger(session=self, cell=cell)
+        opened = self._stack.hook.interpstack_open_cell(session=self, cell=cell)
+        ledger, guards = sorted_out(opened)
         if cell.seed is None:
             seed = int.from_bytes(os.urandom(16)) if ledger is None else ledger.seed
             cell = attrs.evolve(cell, seed=seed)
         try:
             realm, bridges = await self._ready()
             if ledger is None:
-                outcome = await self._run(realm, cell, bridges, None, listener)
+                outcome = await self._run(realm, cell, bridges, None, guards, listener)
             else:
-                outcome = await self._run_again(realm, cell, bridges, ledger, listener)
+                outcome = await self._run_again(realm, cell, bridges, ledger, guards, listener)
         except EngineFailure as error:
             outcome = self._failed(error)
         notices, self._notices = self._notices, []
@@ -481,6 +482,7 @@ class Session:
         cell: Cell,
         bridges: BridgeSet,
         ledger: Ledger,
+        guards: Guards,
         listener: Listener | None,
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it is left early."""
@@ -494,7 +496,7 @@ class Session:
         middle = await self._suspended(recording, bridges)
         if middle is None and Capability.UNDO in capabilities:
             recording = attrs.evolve(recording, undo=True)
-            return await self._run(realm, cell, bridges, recording, listener)
+            return await self._run(realm, cell, bridges, recording, guards, listener)
         before = await _off_loop(partial(take_state, realm, self._stack.engine))
         if middle is not None:
             await self._drop_realm()
@@ -503,7 +505,7 @@ class Session:
             ledger.skip(suspended.steps)
             self._realm, self._bound = realm, bridges
         try:
-            return await self._run(realm, cell, bridges, recording, listener)
+            return await self._run(realm, cell, bridges, recording, guards, listener)
         except EngineFailure:
             raise
         except GeneratorExit:
@@ -530,18 +532,19 @@ class Session:
         cell: Cell,
         bridges: BridgeSet,
         recording: Recording | None,
+        guards: Guards,
         listener: Listener | None,
     ) -> Outcome:
         ledger = None if recording is None else recording.ledger
         suspended = recording is not None and recording.suspended is not None
         try:
-            meter = Meter.begin(ledger, suspended=suspended)
+            guards.begin(cell, ledger, resumed=suspended)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
         context = CellContext(self.key, cell, ledger=ledger, listener=listener, host=self._host)
         token = _running.set((*_running.get(), self))
         try:
-            with nullcontext() if meter is None else meter.running(ledger):
+            with guards.running():
                 outcome = await run_cell(
                     realm,
                     cell,
@@ -551,10 +554,10 @@ class Session:
                     self._stack.unawaited,
                     self._resolve_module,
                     recording,
-                    meter,
+                    guards,
                     self._note,
                 )
-            return outcome if meter is None else meter.output(outcome, self._stack.limits)
+            return guards.finish(outcome, self._stack.limits)
         except EngineFailure:
             await self._drop_realm()
             raise

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from interpstack.arguments import expect
+from interpstack.checks import expect
 from interpstack.engine import Capability, Engine, Realm
 from interpstack.errors import EngineFailure, UnsupportedValue
 from interpstack.protocol import Image

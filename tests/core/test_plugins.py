@@ -103,8 +103,8 @@ class Recorder:
         return load
 
     @hookimpl
-    def interpstack_open_ledger(self, session: Any, cell: Any) -> Any:
-        self.note("interpstack_open_ledger")
+    def interpstack_open_cell(self, session: Any, cell: Any) -> Any:
+        self.note("interpstack_open_cell")
 
 
 class Importing:

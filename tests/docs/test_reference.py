@@ -33,7 +33,16 @@ def first_cells(text: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", ["interpstack", "interpstack_testing", "interpstack_javascript"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "interpstack",
+        "interpstack.checks",
+        "interpstack_accounts.api",
+        "interpstack_javascript",
+        "interpstack_testing",
+    ],
+)
 def test_api_page_names_what_is_public(module: str) -> None:
     found = sections(page("reference/api.md"))
     others = [name for name in found if re.match(r"interpstack[._]", name)]
@@ -49,8 +58,10 @@ def test_api_page_names_what_is_public(module: str) -> None:
 
 def test_api_page_names_modules_that_exist() -> None:
     assert {n for n in sections(page("reference/api.md")) if re.match(r"interpstack[._]", n)} == {
-        "interpstack_testing",
+        "interpstack.checks",
+        "interpstack_accounts.api",
         "interpstack_javascript",
+        "interpstack_testing",
     }
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from scripted import Script
 
-from interpstack import Budget
+from interpstack_accounts.api import Budget
 from interpstack_langchain import CodeInterpreterMiddleware
 
 __all__ = ["spending_agent"]

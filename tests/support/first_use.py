@@ -105,7 +105,7 @@ def agent(engine: str, python: bool) -> Work:
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.types import Command
 
-    from interpstack import Budget
+    from interpstack_accounts.api import Budget
     from interpstack_langchain import CodeInterpreterMiddleware
 
     class Model(GenericFakeChatModel):

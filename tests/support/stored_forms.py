@@ -21,7 +21,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.sqlite import SqliteStore
 from scripted import Script
 
-from interpstack import Budget, InterpreterStack
+from interpstack import InterpreterStack
+from interpstack_accounts.api import Budget
 from interpstack_langchain import CodeInterpreterMiddleware
 
 SIGNING_KEY: Final = "a key of this test"

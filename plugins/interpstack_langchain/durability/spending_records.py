@@ -10,7 +10,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from interpstack import record_drawn, record_drawn_soon
+from interpstack_accounts.api import record_drawn, record_drawn_soon
 
 __all__ = ["Recorded"]
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import attrs
 
+from interpstack.cells.extensions import Guards
 from interpstack.limits import Limits
-
-if TYPE_CHECKING:
-    from interpstack.metering import Meter
 
 __all__ = ["CellClock"]
 
 
 @attrs.define(eq=False)
 class CellClock:
-    """Counts what a cell takes, against its own limits and those of the account it runs under.
+    """Counts what a cell takes, against its own limits and what its guards allow.
 
     Attributes:
         limits: The cell's own.
-        meter: Draws on the account, if there is one.
+        guards: May allow less than the limits.
         cpu_seconds: Computed by the guest so far.
     """
 
     limits: Limits
-    meter: Meter | None = None
+    guards: Guards = attrs.field(factory=Guards)
     cpu_seconds: float = 0.0
     _started: float = attrs.field(factory=time.monotonic, init=False)
 
@@ -43,8 +40,7 @@ class CellClock:
         """
         seconds = max(0.0, seconds)
         self.cpu_seconds += seconds
-        if self.meter is not None:
-            self.meter.account.spend({"cpu_seconds": seconds})
+        self.guards.computed(seconds)
 
     def left(self, *, wall: bool = True) -> float | None:
         """Seconds the guest may compute now; `None` for no limit.
@@ -60,16 +56,16 @@ class CellClock:
         """Seconds until the cell must end, which may be negative.
 
         Args:
-            shared: Count what is left in the account, too.
+            shared: Count what the guards allow, too.
         """
         limit = self.limits.wall_seconds
         own = None if limit is None else limit - self.wall_seconds
-        return own if self.meter is None or not shared else self.meter.least("wall_seconds", own)
+        return self.guards.least("wall_seconds", own) if shared else own
 
     def out_of_time(self) -> tuple[str, str]:
         """Name and message of the error, once there is no time left."""
         wall, cpu = self.wall_left(shared=False), self._cpu_left(shared=False)
-        exceeded = None if self.meter is None else self.meter.out_of_time(cpu, wall)
+        exceeded = self.guards.exceeded(cpu, wall)
         if exceeded is not None:
             return exceeded.name, exceeded.message
         if wall is not None and (cpu is None or wall < cpu):
@@ -79,4 +75,4 @@ class CellClock:
     def _cpu_left(self, *, shared: bool = True) -> float | None:
         limit = self.limits.cpu_seconds
         own = None if limit is None else limit - self.cpu_seconds
-        return own if self.meter is None or not shared else self.meter.least("cpu_seconds", own)
+        return self.guards.least("cpu_seconds", own) if shared else own

@@ -14,12 +14,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
 from interpstack.cells.clock import CellClock
+from interpstack.cells.extensions import Guards
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import Requests
 from interpstack.engine import Execution, Realm
@@ -32,11 +33,9 @@ from interpstack.protocol import Call, Cell, GuestError, Image, Progress, Reques
 from interpstack.threads import run_guest, to_end
 from interpstack.values import check
 
-if TYPE_CHECKING:
-    from interpstack.metering import Meter
-
 __all__ = ["Recording", "run_cell"]
 
+_NO_GUARDS: Final = Guards()
 #: Seconds that a call's handler has at the least, however late the cell is.
 _DELIVERY_SECONDS: Final = 5.0
 #: Characters around the output in the call that hands it out.
@@ -58,7 +57,7 @@ async def run_cell(
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     recording: Recording | None = None,
-    meter: Meter | None = None,
+    guards: Guards = _NO_GUARDS,
     began: Callable[[Execution], None] = lambda execution: None,
 ) -> Outcome:
     """Run `cell` in `realm` to its end.
@@ -73,11 +72,11 @@ async def run_cell(
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         recording: How the cell is recorded, and perhaps run again.
-        meter: Draws on the account the cell runs under.
+        guards: Bound what the cell may use, and count it.
         began: Called with the execution before any code runs.
     """
     flights = Flights() if recording is None else recording.flights
-    requests = Requests(cell, bridges, limits, context, resolve_module, meter, flights)
+    requests = Requests(cell, bridges, limits, context, resolve_module, guards, flights)
     execution = await _begin(realm, cell, recording)
     began(execution)
     run = _Run(realm, execution, requests, limits, context, unawaited, recording)
@@ -170,7 +169,7 @@ class _Run:
         self.ledger = None if self.recording is None else self.recording.ledger
         self.step = Step(time.time() if self.recording is None else self.recording.began)
         self.replaying = self.ledger is not None
-        self.clock = CellClock(self.limits, self.requests.meter)
+        self.clock = CellClock(self.limits, self.requests.guards)
 
     async def drive(self) -> Outcome:
         while True:
@@ -359,8 +358,7 @@ class _Run:
         return Step(time.time(), tuple(self.requests.take_settled()), self._drawn())
 
     def _drawn(self) -> dict[str, float]:
-        meter = self.requests.meter
-        return {} if meter is None or self.ledger is None else meter.account.drawn()
+        return {} if self.ledger is None else self.requests.guards.amounts()
 
     def _repeats(self, call: Call) -> bool:
         bridge = self.requests.bridges.get(call.bridge)

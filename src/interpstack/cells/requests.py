@@ -17,6 +17,7 @@ import attrs
 
 from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
+from interpstack.cells.extensions import Guards
 from interpstack.cells.outcome import CellContext
 from interpstack.encoding import TooLarge
 from interpstack.errors import UnsupportedValue
@@ -29,7 +30,6 @@ from interpstack.values import decode
 
 if TYPE_CHECKING:
     from interpstack.ledger import Step
-    from interpstack.metering import Meter
 
 __all__ = ["GuestException", "Requests"]
 
@@ -70,7 +70,7 @@ class Requests:
         limits: How many may be made, and run at once.
         context: Passed to handlers that want it.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
-        meter: Draws on the account the cell runs under, if there is one.
+        guards: May refuse requests, and count them.
         flights: Calls that earlier runs of cells left alone.
         count: Requests made so far, without timers and imports.
         counted: Those among them that `Limits.requests` counts.
@@ -85,7 +85,7 @@ class Requests:
     limits: Limits
     context: CellContext
     resolve_module: Callable[[str], ModuleLoader | None]
-    meter: Meter | None = None
+    guards: Guards = attrs.field(factory=Guards)
     flights: Flights = attrs.field(factory=Flights)
     count: int = 0
     counted: int = 0
@@ -180,14 +180,12 @@ class Requests:
 
     def replay(self, step: Step) -> None:
         """Count requests as made whose answers are told as recorded."""
-        if self.meter is not None:
-            self.meter.restore(step, self.held.values())
+        self.guards.restored(step, self.held.values())
         for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
             if request is None or self._numbers.pop(request.id, None) is None:
                 continue
-            if self.meter is not None:
-                self.meter.told(self.bridges.get(request.bridge), request, settlement)
+            self.guards.replayed(self.bridges.get(request.bridge), request, settlement)
 
     def take_kept(self, kept: Step) -> None:
         """Take answers that had come when an earlier run was left, and that were not told."""
@@ -205,8 +203,7 @@ class Requests:
         """
         self._bridge_counts, self.count = dict(made), sum(made.values())
         self.counted = sum(number for name, number in made.items() if self._counts(name))
-        if self.meter is not None:
-            self.meter.made(self.bridges, made)
+        self.guards.resumed(self.bridges, made)
         for request in unanswered:
             self.hold(request)
             if request.id in self._numbers:
@@ -393,8 +390,7 @@ class Requests:
             own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
             self._bridge_slots[bridge.name] = own
         async with own, self._slots:
-            if self.meter is not None:
-                await self.meter.recorded()
+            await self.guards.before_call()
             self._begun.add(request.id)
             key = self._key(request.id)
             context = self.context.for_request(request.id, key, request.plain)
@@ -420,7 +416,7 @@ class Requests:
         if bridge.budget is not None and of_bridge > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
-        return None if self.meter is None else self.meter.refuse(bridge, request)
+        return self.guards.admit(bridge, request)
 
     def _number(self, request: Request) -> None:
         """Count a request when it is asked for: which ones are too many is the same in every run.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from interpstack import Budget, Limits
-from interpstack.accounts import Account
+from interpstack import CellGuard, GuestError, Limits, Seconds
 from interpstack.cells.clock import CellClock
-from interpstack.metering import Meter
+from interpstack.cells.extensions import Guards
 
 
 def _after(limits: Limits, seconds: float) -> CellClock:
@@ -48,10 +47,24 @@ def test_without_limits_there_is_no_end() -> None:
     assert (clock.left(), clock.wall_left()) == (None, None)
 
 
-def test_an_account_may_leave_less() -> None:
-    account = Account(Budget(cpu_seconds=3))
-    clock = CellClock(Limits(cpu_seconds=5, wall_seconds=None), Meter(account, "", fresh=True))
+class _Guard(CellGuard):
+    def __init__(self) -> None:
+        self.left = 3.0
+
+    def allowance(self, kind: Seconds) -> float | None:
+        return self.left if kind == "cpu_seconds" else None
+
+    def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
+        return GuestError("Spent", f"{cpu} {wall}")
+
+    def computed(self, seconds: float) -> None:
+        self.left -= seconds
+
+
+def test_a_guard_may_leave_less() -> None:
+    guards = Guards((CellGuard(), _Guard()))
+    clock = CellClock(Limits(cpu_seconds=5, wall_seconds=None), guards)
     assert clock.left() == 3
     clock.computed(2)
     assert clock.left() == 1
-    assert clock.out_of_time()[0] == "BudgetExceeded"
+    assert clock.out_of_time() == ("Spent", "3.0 None"), "it is asked with the cell's own limits"

@@ -11,15 +11,14 @@ import attrs
 import pytest
 
 from interpstack import (
-    Account,
     Bridge,
-    Budget,
     CellContext,
     HostOffer,
     InterpreterStack,
     Limits,
     Outcome,
 )
+from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import Journals
 
 
@@ -112,7 +111,7 @@ class Host:
             Bridge(name="kit.slow", handler=self.slow, passes=(Waits,), concurrency=concurrency),
             Bridge(name="kit.gated", handler=self.gated, passes=(Waits,)),
         ]
-        return InterpreterStack("quickjs", ["durable"], bridges=bridges, limits=limits)
+        return InterpreterStack("quickjs", ["accounts", "durable"], bridges=bridges, limits=limits)
 
     async def run(self, stack: Any, source: str = BOTH) -> Outcome:
         async with stack.session() as session:

@@ -11,9 +11,7 @@ import attrs
 import pytest
 
 from interpstack import (
-    Account,
     Bridge,
-    Budget,
     GuestException,
     HostOffer,
     InterpreterStack,
@@ -21,6 +19,7 @@ from interpstack import (
     ReplayDivergence,
     Session,
 )
+from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import Journals
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
@@ -118,7 +117,7 @@ class Host:
         ]
         with (
             InterpreterStack(
-                self.engine(), plugins=["console", "durable"], bridges=bridges
+                self.engine(), plugins=["accounts", "console", "durable"], bridges=bridges
             ) as stack,
             stack.session() as session,
         ):

@@ -18,7 +18,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import Field
 
-from interpstack import Account, Budget, ConfigurationError
+from interpstack import ConfigurationError
+from interpstack_accounts.api import Account, Budget
 from interpstack_langchain import CodeInterpreterMiddleware
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])

@@ -16,7 +16,8 @@ from langgraph.types import interrupt
 from pydantic import Field
 
 import interpstack_langchain as package
-from interpstack import Budget, ConfigurationError, HostOffer, InterpreterStack
+from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack_accounts.api import Budget
 from interpstack_langchain import CodeInterpreterMiddleware, PTCOption, SubagentStreamEvent
 from interpstack_subagents.api import Subagents
 

@@ -22,7 +22,7 @@ from interpstack import ConfigurationError, InterpreterStack, Limits, bridge
 from interpstack_langchain import CodeInterpreterMiddleware
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
-ALL = ["langchain", "persistence", "durable", "console", "ptc", "subagents", "skills"]
+ALL = ["langchain", "accounts", "persistence", "durable", "console", "ptc", "subagents", "skills"]
 
 
 def Script(tool: str = "eval") -> _Script:  # noqa: N802 - a model

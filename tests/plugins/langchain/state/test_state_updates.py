@@ -17,7 +17,7 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
-from interpstack import Budget
+from interpstack_accounts.api import Budget
 from interpstack_langchain.langgraph_internals.task_writes import TaskWrites
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])

@@ -13,9 +13,22 @@ from typing import Any
 
 import attrs
 
-from interpstack import Spent
+__all__ = ["SpendingRun", "Spent", "read_spent"]
 
-__all__ = ["SpendingRun", "read_spent"]
+
+@attrs.frozen(kw_only=True)
+class Spent:
+    """What was drawn on an account, as records keep it between two steps of a cell.
+
+    Attributes:
+        drawn: By kind; for each model's call under way, as much as the dearest one took.
+        known: What was drawn for, as `once` names it in `Account.reserve`.
+        dearest: What the dearest call of a model took, by kind.
+    """
+
+    drawn: Mapping[str, float]
+    known: tuple[str, ...] = ()
+    dearest: Mapping[str, float] = attrs.field(factory=dict)
 
 
 @attrs.define(eq=False)

@@ -10,19 +10,16 @@ import attrs
 import pytest
 
 from interpstack import (
-    Account,
     Bridge,
-    Budget,
     CellContext,
     HostOffer,
     InterpreterStack,
     Outcome,
-    record_drawn,
-    record_drawn_soon,
     run_sync,
 )
+from interpstack_accounts.api import Account, Budget, record_drawn, record_drawn_soon
+from interpstack_accounts.records import SpendingRun, read_spent
 from interpstack_durable.api import Journals
-from interpstack_durable.spending import SpendingRun, read_spent
 
 
 @attrs.define(eq=False)
@@ -107,7 +104,7 @@ class Host:
 
     async def _eval(self, memory: Memory, source: str, name: str, handler: Any) -> Outcome:
         bridges = [Bridge(name=name, handler=handler)]
-        with InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack:
+        with InterpreterStack("quickjs", ["accounts", "durable"], bridges=bridges) as stack:
             session = stack.session()
             session.bind(HostOffer(parts=[Journals(lambda host: memory)]))
             return await session.eval(source)

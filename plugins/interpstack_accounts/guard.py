@@ -1,144 +1,132 @@
-"""What one cell draws on the account it runs under."""
+"""The guard of a cell that draws on an account."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import Final
 
 import attrs
 
-from interpstack.accounts import Account
-from interpstack.cells.requests import GuestException
-from interpstack.recorders import Recorder, recorders
+from interpstack import (
+    Bridge,
+    BridgeSet,
+    Cell,
+    CellGuard,
+    GuestError,
+    GuestException,
+    Ledger,
+    Limits,
+    Outcome,
+    Request,
+    Seconds,
+    Settlement,
+    Step,
+)
+from interpstack_accounts.accounts import Account
+from interpstack_accounts.recorders import Recorder, recorders
+from interpstack_accounts.records import read_spent
 
-if TYPE_CHECKING:
-    from interpstack.bridges import Bridge, BridgeSet
-    from interpstack.cells.outcome import Outcome
-    from interpstack.ledger import Ledger, Step
-    from interpstack.limits import Limits
-    from interpstack.protocol import GuestError, Request, Settlement
+__all__ = ["AccountGuard"]
 
-__all__ = ["Meter"]
+_TIMES: Final[tuple[Seconds, ...]] = ("cpu_seconds", "wall_seconds")
 
 
-@attrs.frozen
-class Meter:
-    """Draws on an account for one cell.
+@attrs.define(eq=False)
+class AccountGuard(CellGuard):
+    """Draws on an account for one run of a cell.
 
     Attributes:
         account: What is drawn on.
-        cell: The cell's name in it, the same in every run; empty if it has only one.
+        cell: The cell's name in the account, the same in every run; empty for a cell that is
+            never run again.
         fresh: Whether the account knows of no earlier run.
         around: Record what is drawn in the ledgers of the cells that this one runs for.
     """
 
     account: Account
-    cell: str
-    fresh: bool
-    around: tuple[Recorder, ...] = ()
+    cell: str = attrs.field(default="", init=False)
+    fresh: bool = attrs.field(default=True, init=False)
+    around: tuple[Recorder, ...] = attrs.field(default=(), init=False)
+    _ledger: Ledger | None = attrs.field(default=None, init=False)
 
-    @classmethod
-    def begin(cls, ledger: Ledger | None, *, suspended: bool) -> Meter | None:
-        """The meter of a cell that is about to run; `None` if there is no account.
-
-        Args:
-            ledger: Of the cell. Without one it is never run again, and all it does is new.
-            suspended: It goes on in the middle, whatever is left.
-
-        Raises:
-            BudgetExceeded: What every cell needs is used up.
-        """
-        account = Account.current()
-        if account is None:
-            return None
+    def begin(self, cell: Cell, ledger: Ledger | None, *, resumed: bool) -> None:
+        self._ledger, self.around = ledger, recorders()
         if ledger is None:
-            return cls(account, "", account.admit(""), recorders())
-        name, spent = f"{ledger.seed:x}", ledger.spent()
+            self.fresh = self.account.admit("")
+            return
+        self.cell = f"{ledger.seed:x}"
+        spent = read_spent(ledger.amounts())
         if spent is not None:
-            account.restore(spent.drawn, spent.known, spent.dearest)
-        begun = suspended or spent is not None
-        return cls(account, name, account.admit(name, always=begun), recorders())
+            self.account.restore(spent.drawn, spent.known, spent.dearest)
+        begun = resumed or spent is not None
+        self.fresh = self.account.admit(self.cell, always=begun)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with ExitStack() as block:
+            block.enter_context(self.account.running())
+            if self._ledger is not None:
+                block.enter_context(Recorder(self.account, self._ledger).recording())
+            yield
 
     # -- time ------------------------------------------------------------------------------
 
-    def least(self, kind: str, own: float | None) -> float | None:
-        """What is left of the cell's own time, or of the account's if that is less."""
-        left = self.account.left(kind)
-        return own if left is None else left if own is None else min(own, left)
+    def allowance(self, kind: Seconds) -> float | None:
+        return self.account.left(kind)
 
-    def out_of_time(self, cpu: float | None, wall: float | None) -> GuestError | None:
-        """The error of a cell that was stopped; `None` if its own limits were tighter.
-
-        Args:
-            cpu: What is left of the cell's own CPU time.
-            wall: What is left of its own wall time.
-        """
+    def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
         least = min((own for own in (cpu, wall) if own is not None), default=float("inf"))
         found = None
-        for kind in ("cpu_seconds", "wall_seconds"):
+        for kind in _TIMES:
             left = self.account.left(kind)
             if left is not None and left <= least:
                 found, least = kind, left
         return None if found is None else self.account.exceeded(found).error
 
-    @contextmanager
-    def running(self, ledger: Ledger | None) -> Iterator[None]:
-        """Count the time of the block, and let the ledger know what its calls draw."""
-        with ExitStack() as block:
-            block.enter_context(self.account.running())
-            if ledger is not None:
-                block.enter_context(Recorder(self.account, ledger).recording())
-            yield
+    def computed(self, seconds: float) -> None:
+        self.account.spend({"cpu_seconds": seconds})
 
-    async def recorded(self) -> None:
-        """Return once the cells that this one runs for know from their ledgers what was drawn."""
-        for recorder in self.around:
+    async def before_call(self) -> None:
+        for recorder in self.around:  # their ledgers are to tell what was drawn before it acts
             await recorder.save()
 
     # -- requests --------------------------------------------------------------------------
 
-    def refuse(self, bridge: Bridge, request: Request) -> GuestError | None:
-        """Reserve a request before it is made; the error if that cannot be."""
+    def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
         try:
             self.account.reserve(_drawn(request.bridge, bridge), once=self._key(request))
         except GuestException as error:
             return attrs.evolve(error.error, data={"tool": bridge.name, **error.error.data})
         return None
 
-    def restore(self, step: Step, asked: Iterable[Request]) -> None:
-        """Count what was drawn in the run that recorded a step, if the account does not know it.
-
-        Args:
-            step: Tells what was drawn.
-            asked: What had been asked for by then. All that was not refused had been drawn.
-        """
+    def restored(self, step: Step, asked: Iterable[Request]) -> None:
         if not step.drawn:
             return
         refused = {one.id for one in step.settlements if one.refused}
         known = [self._key(request) for request in asked if request.id not in refused]
         self.account.restore(step.drawn, known)
 
-    def told(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
-        """Count a request whose answer is told as recorded."""
+    def replayed(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
         if not settlement.refused:
             self.account.spend(_drawn(request.bridge, bridge), once=self._key(request))
 
-    def made(self, bridges: BridgeSet, counts: Mapping[str, int]) -> None:
-        """Count what was made before the cell was suspended, by bridge, refusals included."""
+    def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
         if not self.fresh:
             return
-        for name, count in counts.items():
+        for name, count in made.items():
             drawn = _drawn(name, bridges.get(name))
             self.account.spend({kind: count * amount for kind, amount in drawn.items()})
+
+    def amounts(self) -> Mapping[str, float]:
+        return self.account.drawn()
 
     def _key(self, request: Request) -> str:
         return f"{self.cell}:{request.id}" if self.cell else ""
 
     # -- output ----------------------------------------------------------------------------
 
-    def output(self, outcome: Outcome, limits: Limits) -> Outcome:
-        """Draw what an outcome shows; it is cut to what is left."""
+    def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
         error = outcome.error
         body = outcome.text if error is None else f"{error.message}\n{error.stack}".rstrip("\n")
         sizes = [

@@ -15,16 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import (
-    Account,
     Bridge,
-    Budget,
-    BudgetExceeded,
     Cell,
     CellContext,
     ConfigurationError,
     Limits,
     bridge,
 )
+from interpstack_accounts.api import Account, Budget, BudgetExceeded
 
 MakeSession = Callable[..., Any]
 
@@ -41,6 +39,14 @@ _KINDS = ["requests", "dispatches", "tool_requests:f", "cost"]
 def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"budget: {name} takes .* or None .*; got"):
         Budget(**{name: value})
+
+
+def test_amounts_have_a_maximum_in_units_of_their_own() -> None:
+    assert Budget(cost=1e12).cost == 1e12
+    with pytest.raises(
+        ConfigurationError, match=r"budget: cpu_seconds takes .*; got 1000000000000"
+    ):
+        Budget(cpu_seconds=10**12)
 
 
 @pytest.mark.parametrize("name", _NAMES)

@@ -21,10 +21,11 @@ from uuid import UUID
 
 import attrs
 
-from interpstack.errors import BridgeError, ConfigurationError
+from interpstack.checks import shown
+from interpstack.errors import BridgeError
 from interpstack.values import UNDEFINED
 
-__all__ = ["Signature", "expect", "shown"]
+__all__ = ["Signature"]
 
 _SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a string"),
@@ -48,26 +49,6 @@ _FROM_TEXT: dict[Any, Callable[[str], Any]] = {
     UUID: UUID,
     Decimal: Decimal,
 }
-
-
-def shown(value: Any) -> str:
-    """A wrong value as messages have it: short, whatever it is."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - any class may say how its objects are shown
-        # Python does not write whole numbers of very many digits, either.
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def expect(value: Any, kind: type, accepted: str) -> None:
-    """Refuse what is of another type.
-
-    Raises:
-        ConfigurationError: It is.
-    """
-    if not isinstance(value, kind):
-        raise ConfigurationError(f"{accepted}; got {shown(value)}")
 
 
 class _Mismatch(Exception):

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from interpstack import UNDEFINED, Bridge, BridgeError, BridgeRegistry, MapValue
-from interpstack.arguments import Signature
+from interpstack.signatures import Signature
 
 
 class _Unit(Enum):

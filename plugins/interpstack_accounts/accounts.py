@@ -16,10 +16,10 @@ from typing import Final
 
 import attrs
 
-from interpstack.arguments import expect
-from interpstack.budgets import Budget, BudgetExceeded
-from interpstack.errors import ConfigurationError
-from interpstack.ledger import Spent
+from interpstack import ConfigurationError
+from interpstack.checks import expect
+from interpstack_accounts.budgets import Budget, BudgetExceeded
+from interpstack_accounts.records import Spent
 
 __all__ = ["Account"]
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.cells.requests import GuestException
-from interpstack.errors import ConfigurationError
-from interpstack.limits import positive
+from interpstack import ConfigurationError, GuestException
+from interpstack.checks import positive
 
 __all__ = ["Budget", "BudgetExceeded"]
 

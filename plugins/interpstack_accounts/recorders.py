@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from interpstack_accounts.records import SpendingRun
+
 if TYPE_CHECKING:
-    from interpstack.accounts import Account
-    from interpstack.ledger import Ledger
+    from interpstack import Ledger
+    from interpstack_accounts.accounts import Account
 
 __all__ = ["Recorder", "record_drawn", "record_drawn_soon", "recorders"]
 
@@ -38,6 +40,7 @@ class Recorder:
     ledger: Ledger
     _loop: asyncio.AbstractEventLoop = attrs.field(factory=asyncio.get_running_loop, init=False)
     _context: contextvars.Context = attrs.field(factory=contextvars.copy_context, init=False)
+    _records: SpendingRun = attrs.field(factory=SpendingRun, init=False)
     _known: int = attrs.field(default=0, init=False)
     _wanted: int = attrs.field(default=0, init=False)
     _saved: int = attrs.field(default=0, init=False)
@@ -77,7 +80,7 @@ class Recorder:
         covered = self._wanted
         spent, known = self.account.spent(since=self._known)
         try:
-            await self.ledger.spend(spent)
+            await self.ledger.keep_amounts(self._records.record(spent))
             self._saved, self._known = covered, known
         finally:
             self._writing = None
