@@ -12,6 +12,7 @@ import attrs
 
 from interpstack import (
     Cell,
+    ConfigurationError,
     EngineFailure,
     GuestError,
     ImageError,
@@ -108,10 +109,12 @@ class Replayer:
             bridges: Names to offer to its code.
 
         Raises:
-            ConfigurationError: There is no such engine.
+            ConfigurationError: There is no such engine, or it runs another language.
         """
         state, notes = self._state(found, before)
-        name = self.engine or _engine_of(state) or self._engine_after(found, before, after)
+        recorded = _engine_of(state) or self._engine_after(found, before, after)
+        name = self.engine or recorded or "quickjs"
+        self._check_language(found, timeline.language or self._language_of(recorded), name)
         run = Rerun(
             store=ReadOnlyStore(found.key, found.entries),
             began=datetime.fromisoformat(found.began).timestamp(),
@@ -154,11 +157,28 @@ class Replayer:
 
     def _engine_after(
         self, found: RecordedEval, before: Sequence[Record], after: Sequence[Record]
-    ) -> str:
+    ) -> str | None:
         if not after:
-            return "quickjs"
+            return None
         state, _ = self._state(found, [*before, *after])
-        return _engine_of(state) or "quickjs"
+        return _engine_of(state)
+
+    def _language_of(self, engine: str | None) -> str | None:
+        """The language of an engine; `None` where the engine is not known or not installed."""
+        if engine is None:
+            return None
+        try:
+            return self._stack(engine).engine.language
+        except ConfigurationError:
+            return None
+
+    def _check_language(self, found: RecordedEval, recorded: str | None, engine: str) -> None:
+        language = self._stack(engine).engine.language
+        if recorded not in (None, language):
+            raise ConfigurationError(
+                f"eval {found.number} was recorded in {recorded}, and engine {engine!r} runs "
+                f"{language}; name an engine for {recorded} with --engine"
+            )
 
     def _mode(self) -> Persistence:
         # All modes have the same records, and to read them takes no engine.

@@ -72,12 +72,14 @@ class Timeline:
         events: Calls and pauses, in order.
         offered: Names that the code could call, and whether it found them in a list of names;
             empty if nothing is recorded.
+        language: Language of the eval's code; `None` if none is recorded.
     """
 
     began: float | None
     steps: int
     events: Sequence[RecordedCall | Pause]
     offered: Mapping[str, bool] = attrs.field(factory=dict)
+    language: str | None = None
 
     @property
     def paused(self) -> Pause | None:
@@ -131,7 +133,13 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
                     call.step, call.answered = step, clock
         events += _pauses(entry.get("notes", {}), notes, clock)
     offered = offered_in(entries[0])
-    return Timeline(began=began, steps=step, events=events, offered=offered)
+    return Timeline(
+        began=began,
+        steps=step,
+        events=events,
+        offered=offered,
+        language=entries[0].get("language"),
+    )
 
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:

@@ -190,6 +190,7 @@ class EvalLedger:
         tool_name: The eval tool.
         offered: Names that the eval's code may call, and whether it finds them in a list of
             names; kept for a replay that has no agent.
+        language: Language of the eval's code; kept for the same.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Of the entries that were loaded, if there were some.
         needs_state: Whether an earlier run of the eval began with the stored variables.
@@ -207,6 +208,7 @@ class EvalLedger:
     ledgers: Ledgers
     tool_name: str
     offered: Mapping[str, bool] = attrs.field(factory=dict)
+    language: str = ""
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
@@ -259,6 +261,8 @@ class EvalLedger:
         if index == 0:
             unlisted = [name for name, listed in self.offered.items() if not listed]
             entry = {**entry, "offered": list(self.offered), "unlisted": unlisted}
+            if self.language:
+                entry["language"] = self.language
             if self.stateless:
                 entry["stateless"] = True
         if self.commands and (returned := self._returned(entry)):

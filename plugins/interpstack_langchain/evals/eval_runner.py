@@ -105,6 +105,7 @@ class Evals:
             bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
             running.store.offered = {bridge.name: bridge.listed for bridge in seen}
+            running.store.language = self.stack.engine.language
         update: dict[str, Any] = {}
         try:
             if self.mode.scope == "call":

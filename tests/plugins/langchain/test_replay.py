@@ -436,6 +436,22 @@ async def test_another_engine_gets_the_values(record: Any) -> None:
     assert "restored from their values" in found["notes"][0]
 
 
+async def test_an_engine_of_another_language_is_refused(record: Any) -> None:
+    agent = record()
+    await agent.turn("let n = 41", "await tools.pay({to: 'Ann', euros: n + 1})")
+    for number in ("1", "2"):  # the first has no ledger, and is known by its image
+        args = ["--eval", number, "--engine", "monty"]
+        told = f"eval {number} was recorded in javascript, and engine 'monty' runs python"
+        await _told_on_one_line(agent, args, told)
+
+
+async def test_a_paused_eval_of_another_language_asks_for_an_engine(record: Any) -> None:
+    paused = record(engine="monty", interrupt_on={"pay": True})
+    await paused.turn("await tools.pay(to='Ann', euros=1)")
+    told = "was recorded in python, and engine 'quickjs' runs javascript; name an engine"
+    await _told_on_one_line(paused, ["--eval", "1"], told)
+
+
 @pytest.mark.parametrize(
     ("code", "option"),
     [
