@@ -12,9 +12,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from interpstack_langchain.replay_evals import RecordedEval
-from interpstack_langchain.replay_run import Replay
-from interpstack_langchain.replay_timeline import Pause, RecordedCall, Timeline
+from interpstack_langchain.replay.recorded_evals import RecordedEval
+from interpstack_langchain.replay.replayer import Replay
+from interpstack_langchain.replay.timeline import Pause, RecordedCall, Timeline
 from interpstack_langchain.terminal import plain
 
 __all__ = ["Shown"]

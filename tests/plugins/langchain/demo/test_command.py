@@ -14,9 +14,9 @@ from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
 from interpstack_cli import main
-from interpstack_langchain.demo import Tally, run_demo
-from interpstack_langchain.demo_files import survey
-from interpstack_langchain.demo_model import ScriptedModel
+from interpstack_langchain.demo.command import Tally, run_demo
+from interpstack_langchain.demo.files import survey
+from interpstack_langchain.demo.model import ScriptedModel
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def test_code_and_answers_are_never_cut(folder: Path, columns: int) -> None:
     from importlib.resources import files
 
     shown = "".join(_shown(folder, columns)[1].split())
-    for name in ("demo_count.js", "demo_rank.js"):
-        code = (files("interpstack_langchain") / name).read_text("utf-8")
+    for name in ("count.js", "rank.js"):
+        code = (files("interpstack_langchain.demo") / name).read_text("utf-8")
         assert "".join(code.split()) in shown
 
 

@@ -37,16 +37,16 @@ class ScriptedModel(BaseChatModel):
         if failed is not None:
             reply = AIMessage(f"The code failed:\n\n```\n{failed.text}\n```")
         elif len(results) == 0:
-            reply = _eval("demo_count.js", "count")
+            reply = _eval("count.js", "count")
         elif len(results) == 1:
-            reply = _eval("demo_rank.js", "rank")
+            reply = _eval("rank.js", "rank")
         else:
             reply = AIMessage(_answer(results[0].text, results[1].text))
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
 
 def _eval(name: str, call_id: str) -> AIMessage:
-    code = (files("interpstack_langchain") / name).read_text("utf-8")
+    code = (files("interpstack_langchain.demo") / name).read_text("utf-8")
     call = {"name": "eval", "args": {"code": code}, "id": call_id, "type": "tool_call"}
     return AIMessage("", tool_calls=[call])
 

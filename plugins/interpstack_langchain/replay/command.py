@@ -14,17 +14,17 @@ import click
 from rich.console import Console
 
 from interpstack import ConfigurationError, InterpstackError, Limits
-from interpstack_langchain.replay_evals import (
+from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
+from interpstack_langchain.replay.recorded_evals import (
     RecordedEval,
     pick,
     recorded_evals,
     records_before,
 )
-from interpstack_langchain.replay_run import Replayer
-from interpstack_langchain.replay_serde import Checked, environment_key, serializer
-from interpstack_langchain.replay_show import Shown
-from interpstack_langchain.replay_source import ACCEPTED, Saver, open_checkpointer
-from interpstack_langchain.replay_timeline import offered_in, read_timeline
+from interpstack_langchain.replay.replayer import Replayer
+from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
+from interpstack_langchain.replay.shown import Shown
+from interpstack_langchain.replay.timeline import offered_in, read_timeline
 
 __all__ = ["command"]
 

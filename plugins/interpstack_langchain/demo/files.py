@@ -11,7 +11,7 @@ import attrs
 from langchain_core.tools import BaseTool, tool
 
 if TYPE_CHECKING:
-    from interpstack_langchain.demo import Tally
+    from interpstack_langchain.demo.command import Tally
 
 __all__ = ["MAX_FILES", "LeftOut", "folder_tools", "survey"]
 

@@ -28,14 +28,14 @@ from interpstack import (
     SessionState,
     installed,
 )
-from interpstack_langchain.replay_evals import Record, RecordedEval
-from interpstack_langchain.replay_ledger import (
+from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,
     RecordEnds,
     Rerun,
 )
-from interpstack_langchain.replay_timeline import Timeline
+from interpstack_langchain.replay.recorded_evals import Record, RecordedEval
+from interpstack_langchain.replay.timeline import Timeline
 from interpstack_langchain.tools.tool_errors import shown
 
 __all__ = ["Replay", "Replayer"]

@@ -22,8 +22,8 @@ from rich.text import Text
 
 import interpstack
 from interpstack import ConfigurationError
-from interpstack_langchain.demo_files import MAX_FILES, LeftOut, folder_tools
-from interpstack_langchain.demo_model import ScriptedModel
+from interpstack_langchain.demo.files import MAX_FILES, LeftOut, folder_tools
+from interpstack_langchain.demo.model import ScriptedModel
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
 from interpstack_langchain.terminal import plain
 

@@ -1,0 +1,1 @@
+"""`interpstack demo`: a deep agent that answers from the files of a folder."""
