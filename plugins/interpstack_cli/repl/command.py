@@ -69,10 +69,12 @@ def converse(shell: Shell, editor: Editor) -> None:
 
 
 def _typed(editor: Editor) -> str | None:
-    """What was typed; nothing after Ctrl-C, `None` after Ctrl-D."""
+    """What was typed; nothing if that was dropped, `None` after Ctrl-D."""
+    from interpstack_cli.repl.editor import Dropped
+
     try:
         return editor.read()
-    except KeyboardInterrupt:
+    except Dropped:
         return ""
     except EOFError:
         return None

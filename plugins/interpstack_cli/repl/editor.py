@@ -24,11 +24,15 @@ from interpstack_cli.repl.chunks import is_whole
 from interpstack_cli.repl.folding import fold
 from interpstack_cli.repl.shell import COMMAND
 
-__all__ = ["Editor", "coloured", "history_file", "open_history"]
+__all__ = ["Dropped", "Editor", "coloured", "history_file", "open_history"]
 
 _DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
 #: Characters up to which highlighting is quick enough.
 _HIGHLIGHTED: Final = 20_000
+
+
+class Dropped(Exception):
+    """Ctrl-C was typed at the prompt: what stands there is dropped."""
 
 
 class Editor:
@@ -74,10 +78,12 @@ class Editor:
         """What was typed.
 
         Raises:
+            Dropped: Ctrl-C at the prompt.
             EOFError: Ctrl-D on an empty line.
-            KeyboardInterrupt: Ctrl-C.
+            KeyboardInterrupt: A signal, such as that of Ctrl-C just after the text was entered. The
+                editor's own handler would take it for a key, which nobody reads any more by then.
         """
-        return self._prompt.prompt()
+        return self._prompt.prompt(handle_sigint=False)
 
 
 class _Names(Completer):
@@ -161,6 +167,10 @@ def _keys(language: Language) -> KeyBindings:
             buffer.validate_and_handle()
         else:
             _new_line(buffer, language)
+
+    @keys.add("c-c", filter=~is_searching)
+    def _drop(event: KeyPressEvent) -> None:
+        event.app.exit(exception=Dropped, style="class:aborting")
 
     @keys.add("escape", "enter")
     def _alt_enter(event: KeyPressEvent) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import signal
 import stat
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -21,7 +23,7 @@ from prompt_toolkit.output import DummyOutput
 from interpstack import HostOffer, HostTool, InterpreterStack, bridge
 from interpstack_cli.languages import JAVASCRIPT, Language, find
 from interpstack_cli.repl.command import converse
-from interpstack_cli.repl.editor import Editor, history_file, open_history
+from interpstack_cli.repl.editor import Dropped, Editor, history_file, open_history
 from interpstack_cli.repl.shell import Shell
 
 CTRL_C, CTRL_D, ALT_ENTER = "\x03", "\x04", "\x1b\r"
@@ -185,7 +187,7 @@ def _edited(keys: str, language: Language = JAVASCRIPT) -> str:
         buffer = editor._prompt.default_buffer
         buffer.on_text_changed += lambda changed: seen.append(changed.text)
         typed.send_text(CTRL_C)
-        with pytest.raises((KeyboardInterrupt, EOFError)):
+        with pytest.raises((Dropped, EOFError)):
             editor.read()
     return [text for text in seen if text][-1]
 
@@ -350,6 +352,24 @@ def test_ctrl_c_cancels_the_running_code_and_keeps_the_session():
         process.kill()
         process.wait()
         os.close(terminal)
+
+
+def test_ctrl_c_just_after_enter_is_not_lost(shell, capsys):
+    """The terminal makes a signal of it as soon as the editor has left; no cell runs yet."""
+
+    @contextmanager
+    def raw_mode():
+        yield
+        if not interrupted:
+            interrupted.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    interrupted = []
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.raw_mode = raw_mode
+        keys.send_text("for (;;) {}\r6 * 7\r" + CTRL_D)
+        converse(shell, Editor())
+    assert capsys.readouterr() == ("42\n", "Cancelled; the session goes on.\n")
 
 
 def _type(terminal: int, keys: bytes) -> None:
