@@ -18,4 +18,4 @@ def interpstack_register_bridges(register: BridgeRegistry) -> None:
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
-    return capture.prompt(stack.engine.language)
+    return capture.prompt(stack.language)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
-from interpstack import Bridge, CellContext, GuestSource
+from interpstack import Bridge, CellContext, GuestLanguage, GuestSource
+from interpstack_javascript import JAVASCRIPT
 
-__all__ = ["BRIDGE", "LANGUAGE", "prompt", "source"]
+__all__ = ["BRIDGE", "prompt", "source"]
 
-LANGUAGE: Final = "javascript"
 _OWNER: Final = "interpstack_console"
 
 
@@ -49,10 +49,10 @@ def _read(name: str) -> str:
 
 
 # Read when this is imported: an event loop must not wait for files.
-_SOURCE: Final = GuestSource(LANGUAGE, "interpstack:console", _read("console.js"), owner=_OWNER)
-_PROMPTS: Final = {
-    language: _read(f"prompt.{language}.md").strip() for language in (LANGUAGE, "python")
-}
+_SOURCE: Final = GuestSource(
+    JAVASCRIPT.name, "interpstack:console", _read("console.js"), owner=_OWNER
+)
+_PROMPT: Final = _read("prompt.md").strip()
 
 
 def source() -> GuestSource:
@@ -60,6 +60,7 @@ def source() -> GuestSource:
     return _SOURCE
 
 
-def prompt(language: str) -> str | None:
-    """What the model is told; `None` where nobody knows how the language prints."""
-    return _PROMPTS.get(language)
+def prompt(language: GuestLanguage) -> str | None:
+    """The prompt section on output; `None` for a language that does not say how code prints."""
+    printing = language.words.printing
+    return _PROMPT.format(printing=printing) if printing else None

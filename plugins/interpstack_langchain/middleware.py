@@ -199,7 +199,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         keys = "" if self._owns_stack else f"{secrets.token_hex(8)}|"
         self._sessions = Sessions(self.stack, self._mode, keys)
         self._order = CallOrder(tool_name)
-        skills = None if skills_backend is None else BackendSkills(skills_backend)
+        skills = (
+            None
+            if skills_backend is None
+            else BackendSkills(skills_backend, self.stack.language.module_endings)
+        )
         self._offers = OfferBuilder(self.stack, self.options, self._mode.scope, skills)
         self._channels = Channels.of(tool_name)
         self.state_schema = self._channels.schema
@@ -217,7 +221,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             channels=self._channels,
             spending=self._spending,
         )
-        language = self.stack.engine.language
+        language = self.stack.language
         described = tool_description(self._mode.scope, language)
         return EvalTool.make(self.options.tool_name, described, evals.run, language)
 

@@ -11,4 +11,4 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
     shown = offer.part(InterpreterShown)
     if shown is None:
         return None
-    return interpreter_section(shown.options, shown.scope, stack.engine.language)
+    return interpreter_section(shown.options, shown.scope, stack.language)

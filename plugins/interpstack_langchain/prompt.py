@@ -7,19 +7,13 @@ from typing import Final
 
 import attrs
 
+from interpstack import GuestLanguage
 from interpstack_langchain.options import Options
 
 __all__ = ["InterpreterShown", "code_description", "interpreter_section", "tool_description"]
 
-#: Titles of guest languages; of any other one the model reads the name that its engine declares.
-_TITLES = {"javascript": "JavaScript", "typescript": "TypeScript", "python": "Python"}
-#: Languages whose prompt tells more than what holds for all.
-_FILES = {"javascript": "javascript", "typescript": "javascript", "python": "python"}
 #: Read when this is imported: an event loop must not wait for files.
-_TEXTS: Final = {
-    name: (files("interpstack_langchain") / f"prompt.{name}.md").read_text("utf-8").strip()
-    for name in ("javascript", "python", "other")
-}
+_TEXT: Final = (files("interpstack_langchain") / "prompt.md").read_text("utf-8").strip()
 
 _STATE = {
     "thread": "Variables persist across calls and turns of this conversation.",
@@ -41,30 +35,34 @@ class InterpreterShown:
     scope: str
 
 
-def interpreter_section(options: Options, scope: str, language: str) -> str:
+def interpreter_section(options: Options, scope: str, language: GuestLanguage) -> str:
     """The section on the interpreter for the system prompt."""
-    return _TEXTS[_FILES.get(language, "other")].format(
+    words = language.words
+    text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
+    return text.format(
         tool=options.tool_name,
-        language=_title(language),
+        language=language.title,
         state=_STATE[scope],
+        cells=words.cells,
+        modules=words.modules,
         cpu="no limit" if options.timeout is None else f"{options.timeout:g} s",
         memory=options.memory_limit // 2**20,
         chars=options.max_result_chars,
     )
 
 
-def tool_description(scope: str, language: str) -> str:
+def tool_description(scope: str, language: GuestLanguage) -> str:
     """The description of the eval tool."""
     return (
-        f"Run {_title(language)} in a sandbox and get the value of its last expression. "
+        f"Run {language.title} in a sandbox and get the value of its last expression. "
         f"{_STATE[scope]}"
     )
 
 
 def code_description(language: str) -> str:
-    """The description of the eval tool's argument."""
-    return f"{_title(language)} to run. The value of the last expression is returned."
+    """The description of the eval tool's argument.
 
-
-def _title(language: str) -> str:
-    return _TITLES.get(language, language)
+    Args:
+        language: The title of the guest language.
+    """
+    return f"{language} to run. The value of the last expression is returned."

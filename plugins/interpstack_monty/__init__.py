@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import Engine, InterpreterStack, hookimpl
+from interpstack import Engine, GuestLanguage, InterpreterStack, hookimpl
 from interpstack_monty.prompt import python_section
 
 
@@ -11,6 +11,13 @@ def interpstack_register_engine() -> type[Engine]:
     from interpstack_monty.engine import MontyEngine
 
     return MontyEngine
+
+
+@hookimpl
+def interpstack_register_language() -> GuestLanguage:
+    from interpstack_python import PYTHON
+
+    return PYTHON
 
 
 @hookimpl

@@ -1,6 +1,6 @@
 """Programmatic tool calling: the host's tools as functions on `tools` in the guest.
 
-JavaScript calls them in camel case with one object, Python by their own names with keywords.
+The language of the stack's engine spells their names, writes their signatures and calls them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from interpstack_ptc.prompt import tools_section
 def interpstack_register_bridges(
     register: BridgeRegistry, stack: InterpreterStack, offer: HostOffer
 ) -> None:
-    for bridge in tool_bridges(offer.tools, stack.engine.language):
+    for bridge in tool_bridges(offer.tools, stack.language):
         register.bridge(bridge)
 
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
-    return tools_section(stack.engine.language, offer)
+    return tools_section(stack.language, offer)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from interpstack import UNDEFINED, Bridge, CellContext, HostTool
-from interpstack_ptc import languages
-from interpstack_ptc.languages import Language
+from interpstack import UNDEFINED, Bridge, CellContext, GuestLanguage, HostTool
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]
@@ -17,19 +15,18 @@ _OWNER = "interpstack_ptc"
 _FOUND = 20
 
 
-def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
+def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator[Bridge]:
     """Bridges for tools, as the guest's language calls them.
 
     The two helpers are there even without a tool, so `tools` is; code that lists the names of
     `tools` finds only tools.
     """
-    spoken = languages.find(language)
-    named = guest_names(tools, spoken.name)
+    named = guest_names(tools, language)
     for name, tool in named.items():
         yield Bridge(
             name=f"tools.{name}",
-            handler=_handler(spoken.call.format(name=name), name, tool),
-            declaration=spoken.describe(name, tool) if spoken.declares else "",
+            handler=_handler(language, name, tool),
+            declaration=language.signature(name, tool) if language.declares else "",
             owner=_OWNER,
             raw=True,
             concurrency=tool.concurrency,
@@ -37,20 +34,21 @@ def tool_bridges(tools: Iterable[HostTool], language: str) -> Iterator[Bridge]:
             tool=tool.name,
             passes=tool.passes,
         )
-    search = f"tools.{spoken.search}"
+    search = f"tools.{language.helper_prefix}search"
     yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
-    look_up = _describe(named, spoken, search)
-    look_up_name = f"tools.{spoken.look_up}"
+    look_up = _describe(named, language, search)
+    look_up_name = f"tools.{language.helper_prefix}describe"
     yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
 
 
-def _handler(takes: str, name: str, tool: HostTool) -> Any:
+def _handler(language: GuestLanguage, name: str, tool: HostTool) -> Any:
     async def call(value: Any, context: CellContext) -> Any:
         if value is UNDEFINED or value is None:
             value = {}
         value = _as_field(value, tool)
         if not isinstance(value, dict):
-            raise TypeError(f"tools.{name} takes {takes}")
+            example = language.call(f"tools.{name}", {"field": "…"})
+            raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
         given = value if context.plain_input else _without_undefined(value)
         return await tool.call(given, context)
 
@@ -95,12 +93,12 @@ def _score(name: str, tool: HostTool, words: list[str]) -> int:
     return sum(2 if word in title else 1 for word in words)
 
 
-def _describe(named: dict[str, HostTool], spoken: Language, search: str) -> Any:
+def _describe(named: dict[str, HostTool], language: GuestLanguage, search: str) -> Any:
     async def describe(name: Any) -> str:
         """The signature and description of one tool."""
         tool = named.get(str(name).removeprefix("tools."))
         if tool is None:
             raise LookupError(f"there is no tool {str(name)[:100]!r}; find one with {search}")
-        return spoken.describe(str(name).removeprefix("tools."), tool)
+        return language.signature(str(name).removeprefix("tools."), tool)
 
     return describe

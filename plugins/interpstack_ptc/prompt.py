@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Final
 
-from interpstack import HostOffer
-from interpstack_ptc import languages
+from interpstack import GuestLanguage, HostOffer
 from interpstack_ptc.api import ToolSignatures
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tools_section"]
 
 #: Read when this is imported: an event loop must not wait for files.
-_TEXTS: Final = {
-    name: (files("interpstack_ptc") / f"prompt.{name}.md").read_text("utf-8").strip()
-    for name in ("javascript", "python", "other")
-}
+_TEXT: Final = (files("interpstack_ptc") / "prompt.md").read_text("utf-8").strip()
 
 
-def tools_section(language: str, offer: HostOffer) -> str | None:
+def tools_section(language: GuestLanguage, offer: HostOffer) -> str | None:
     """The section for an offer; `None` for one without tools."""
     if not offer.tools:
         return None
-    spoken = languages.find(language)
-    head = _TEXTS[spoken.prompt].replace("`eval`", f"`{offer.code_tool}`")
-    named = guest_names(offer.tools, spoken.name)
-    signatures = "\n".join(spoken.describe(name, tool) for name, tool in named.items())
+    words = language.words
+    head = _TEXT if words.together else _TEXT.replace("- {together}\n", "")
+    head = head.format(
+        tool=offer.code_tool,
+        calling=words.calling,
+        together=words.together,
+        failing=words.failing,
+    )
+    named = guest_names(offer.tools, language)
+    signatures = [language.signature(name, tool) for name, tool in named.items()]
     shown = offer.part(ToolSignatures) or ToolSignatures()
-    if len(signatures) <= shown.max_chars:
-        return f"{head}\n\n{spoken.listing.format(signatures=signatures)}"
-    listed = ", ".join(named)
-    return f"{head}\n\nThere are too many to show. {spoken.finding} Names on `tools`: {listed}"
+    if sum(map(len, signatures)) + len(signatures) - 1 <= shown.max_chars:
+        return f"{head}\n\n{language.listing('tools', signatures)}"
+    return f"{head}\n\nThere are too many to show. {_finding(language)} {_listed(named)}"
+
+
+def _finding(language: GuestLanguage) -> str:
+    """How the functions that find tools are called."""
+    search, look_up = (f"tools.{language.helper_prefix}{n}" for n in ("search", "describe"))
+    words = language.words
+    if words.asking:
+        search = words.waiting.format(call=words.asking.format(function=search, text="words"))
+        look_up = words.waiting.format(call=words.asking.format(function=look_up, text="name"))
+        return f"`{search}` finds some, `{look_up}` shows a signature."
+    return f"`{search}` finds some by words, `{look_up}` shows the signature of a name."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"Names on `tools`: {', '.join(names)}"

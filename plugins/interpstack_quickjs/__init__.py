@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import Engine, hookimpl
+from interpstack import Engine, GuestLanguage, hookimpl
 
 
 @hookimpl
@@ -10,3 +10,10 @@ def interpstack_register_engine() -> type[Engine]:
     from interpstack_quickjs.engine import QuickJSEngine
 
     return QuickJSEngine
+
+
+@hookimpl
+def interpstack_register_language() -> GuestLanguage:
+    from interpstack_javascript import JAVASCRIPT
+
+    return JAVASCRIPT

@@ -1,4 +1,4 @@
-"""Skills as modules: `await import("@/skills/<name>")` in the guest.
+"""Skills as modules: code imports `@/skills/<name>`.
 
 An adapter adds `interpstack_skills.api.Skills` to the parts of its offer: that part says where the
 skills are.
@@ -25,11 +25,11 @@ def interpstack_resolve_module(
     specifier: str, session: Session
 ) -> Callable[[], Awaitable[ModuleBundle]] | None:
     offered = session.offer.part(Skills)
-    return None if offered is None else skill_loader(specifier, offered)
+    return None if offered is None else skill_loader(specifier, offered, session.language)
 
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
     if offer.part(Skills) is None or Capability.MODULES not in stack.engine.capabilities:
         return None
-    return skills_section()
+    return skills_section(stack.language)

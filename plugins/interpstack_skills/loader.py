@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import yaml
 
-from interpstack import GuestException, ModuleBundle
+from interpstack import GuestException, GuestLanguage, ModuleBundle
 from interpstack_skills.api import Skills
-from interpstack_skills.source import as_source, is_code
+from interpstack_skills.source import as_source
 
 __all__ = ["skill_loader", "skills_section"]
 
@@ -22,16 +22,13 @@ _FRONT_MATTER: Final = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", re
 _FRONT_MATTER_CHARS: Final = 20_000
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
-_ENTRIES: Final = tuple(
-    f"{stem}{ending}"
-    for stem in ("index", "main", "mod")
-    for ending in (".js", ".mjs", ".ts", ".mts")
-)
 
 
-def skill_loader(specifier: str, offered: Skills) -> Callable[[], Awaitable[ModuleBundle]] | None:
+def skill_loader(
+    specifier: str, offered: Skills, language: GuestLanguage
+) -> Callable[[], Awaitable[ModuleBundle]] | None:
     """The function that loads a skill; `None` for a specifier of something else."""
-    source = as_source(offered.source)
+    source = as_source(offered.source, language.module_endings)
     if not specifier.startswith(_PREFIX):
         return None
     name = specifier.removeprefix(_PREFIX)
@@ -46,7 +43,7 @@ def skill_loader(specifier: str, offered: Skills) -> Callable[[], Awaitable[Modu
             raise _unavailable(f"skill {name!r} cannot be loaded: {_reason(error)}") from error
         if files is None:
             raise _unavailable(f"there is no skill {name!r}")
-        return _bundle(name, files)
+        return _bundle(name, files, language)
 
     return load
 
@@ -58,27 +55,30 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _bundle(name: str, files: Mapping[str, str]) -> ModuleBundle:
-    entry = _entry(name, files)
-    code = {f"{_PREFIX}{name}/{path}": text for path, text in files.items() if is_code(path)}
+def _bundle(name: str, files: Mapping[str, str], language: GuestLanguage) -> ModuleBundle:
+    entry = _entry(name, files, language)
+    endings = language.module_endings
+    code = {f"{_PREFIX}{name}/{path}": t for path, t in files.items() if path.endswith(endings)}
     return ModuleBundle(f"{_PREFIX}{name}/{entry}", code)
 
 
-def _entry(name: str, files: Mapping[str, str]) -> str:
+def _entry(name: str, files: Mapping[str, str], language: GuestLanguage) -> str:
     """The file a skill starts with: `module` in its front matter, or the usual names."""
     wanted = _front_matter(name, files.get("SKILL.md", "")).get("module")
     if wanted is None:
-        found = next((entry for entry in _ENTRIES if entry in files), None)
+        entries = language.module_entries
+        found = next((entry for entry in entries if entry in files), None)
         if found is None:
+            usual = f", and it has no {entries[0]}" if entries else ""
             raise _unavailable(
-                f"skill {name!r} has no code to import: its SKILL.md names no `module`, and it "
-                f"has no {_ENTRIES[0]}; read its SKILL.md instead"
+                f"skill {name!r} has no code to import: its SKILL.md names no `module`{usual}; "
+                "read its SKILL.md instead"
             )
         return found
     if not isinstance(wanted, str):
         raise _unavailable(f"skill {name!r}: `module` in its SKILL.md takes the path of a file")
     path = posixpath.normpath(wanted)
-    if path not in files or not is_code(path):
+    if path not in files or not path.endswith(language.module_endings):
         raise _unavailable(
             f"skill {name!r}: its SKILL.md names the module {wanted[:_SHOWN_CHARS]!r}, which is "
             "no code file of the skill"
@@ -105,12 +105,12 @@ def _front_matter(name: str, text: str) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def skills_section() -> str:
+def skills_section(language: GuestLanguage) -> str:
     """The prompt section on skills."""
-    return (
-        'Skills with code are modules: `const skill = await import("@/skills/<name>")` gives '
-        "what the skill exports."
-    )
+    specifier = f"{_PREFIX}<name>"
+    code = language.words.importing.replace("{specifier}", specifier)
+    how = f"`{code}` gives" if code else f"importing `{specifier}` gives"
+    return f"Skills with code are modules: {how} what the skill exports."
 
 
 def _unavailable(message: str) -> GuestException:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from interpstack import ConfigurationError, call_blocking
 from interpstack_skills.api import SkillSource
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source", "is_code"]
+__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source"]
 
 #: Bytes of one skill's files that are loaded.
 MAX_BYTES: Final = 2**20
@@ -18,26 +18,24 @@ MAX_BYTES: Final = 2**20
 MAX_FILES: Final = 256
 #: Entries of a skill's directory that are looked at, whatever they are.
 _MAX_ENTRIES: Final = 100_000
-_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
-def as_source(given: Any) -> SkillSource:
+def as_source(given: Any, endings: tuple[str, ...]) -> SkillSource:
     """The source of skills that a host passed.
+
+    Args:
+        given: A directory, or a source.
+        endings: Endings of code files, for a directory; other sources know them.
 
     Raises:
         ConfigurationError: It is neither a directory nor a source.
     """
     if isinstance(given, (str, Path)):
-        return DirectorySkills(Path(given))
+        return DirectorySkills(Path(given), endings)
     if callable(getattr(given, "files", None)):
         source: SkillSource = given
         return source
     raise ConfigurationError(f"skills takes a directory or an object with files(); got {given!r}")
-
-
-def is_code(path: str) -> bool:
-    """Whether a file can be imported."""
-    return path.endswith(_CODE)
 
 
 class DirectorySkills:
@@ -45,10 +43,12 @@ class DirectorySkills:
 
     Args:
         root: The directory.
+        endings: Endings of code files; others, except for `SKILL.md`, are not loaded.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, endings: tuple[str, ...]) -> None:
         self._root = root
+        self._endings = endings
 
     async def files(self, name: str) -> Mapping[str, str] | None:
         """See `SkillSource.files`. Symbolic links are not followed."""
@@ -63,7 +63,7 @@ class DirectorySkills:
         left = MAX_BYTES
         for path in _walk(directory):
             relative = path.relative_to(directory).as_posix()
-            if relative != "SKILL.md" and not is_code(relative):
+            if relative != "SKILL.md" and not relative.endswith(self._endings):
                 continue
             if len(found) > MAX_FILES:
                 raise ValueError(f"it has more than {MAX_FILES} code files")

@@ -1,4 +1,4 @@
-"""Dynamic subagents: the global `task({description, subagentType, …})` in the guest.
+"""Dynamic subagents: the global `task` in the guest, which code calls as any function of the host.
 
 An adapter that can dispatch subagents adds `interpstack_subagents.api.Subagents` to the parts of
 its offer; without that part, code has no `task`.
@@ -18,9 +18,9 @@ def interpstack_register_bridges(
 ) -> None:
     offered = offer.part(Subagents)
     if offered is not None:
-        register.bridge(task_bridge(offered, stack.engine.language))
+        register.bridge(task_bridge(offered, stack.language))
 
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
-    return task_section(stack.engine.language, offer)
+    return task_section(stack.language, offer)

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
-from interpstack import UNDEFINED, Bridge, CellContext, GuestException, Slots
+from interpstack import (
+    UNDEFINED,
+    Bridge,
+    CellContext,
+    GuestException,
+    GuestLanguage,
+    HostTool,
+    Slots,
+)
 from interpstack_subagents.api import Dispatch, Subagents
 from interpstack_subagents.schema import check_schema
 
-__all__ = ["PROCESS_LIMIT", "task_bridge"]
+__all__ = ["FIELDS", "PROCESS_LIMIT", "task_bridge"]
 
 #: Subagents dispatched from code that may run at once in this process.
 PROCESS_LIMIT: Final = 128
 _slots = Slots(PROCESS_LIMIT)
 
-#: Names of the fields in each language, in the order of `Dispatch`.
-_FIELDS: Final = ("description", "subagentType", "label", "responseSchema")
-_PYTHON_FIELDS: Final = ("description", "subagent_type", "label", "response_schema")
-_EXAMPLE: Final = 'takes one object, as in task({description: "…", subagentType: "…"})'
-_PYTHON_EXAMPLE: Final = 'takes arguments by name, as in task(description="…", subagent_type="…")'
-_DECLARATION: Final = (
-    "async def task(*, description: str, subagent_type: str, label: str | None = None, "
-    "response_schema: dict[str, Any] | None = None) -> Any: ..."
+#: The fields of `Dispatch`, and whether code must name them; a language spells the names.
+FIELDS: Final = MappingProxyType(
+    {"description": True, "subagent_type": True, "label": False, "response_schema": False}
 )
+_TEXT: Final = {"type": "string"}
+_SCHEMAS: Final[Mapping[str, Any]] = {
+    "description": _TEXT,
+    "subagent_type": _TEXT,
+    "label": {"anyOf": [_TEXT, {"type": "null"}]},
+    "response_schema": {"anyOf": [{"type": "object"}, {"type": "null"}]},
+}
 
 
-def task_bridge(offered: Subagents, language: str) -> Bridge:
+def task_bridge(offered: Subagents, language: GuestLanguage) -> Bridge:
     """The bridge that dispatches subagents, in the form of the guest's language."""
-    python = language == "python"
+    fields = tuple(map(language.identifier, FIELDS))
+    example = language.call("task", dict.fromkeys(fields[:2], '"…"'))
+    misuse = f"takes {language.words.arguments}, as in {example}"
 
     async def task(value: Any, context: CellContext) -> Any:
-        wanted = _read(value, _PYTHON_FIELDS if python else _FIELDS)
+        wanted = _read(value, fields, misuse)
         async with _slots.slot():
             return await offered.dispatch(wanted, context)
 
@@ -44,14 +58,27 @@ def task_bridge(offered: Subagents, language: str) -> Bridge:
         counted=False,
         passes=offered.passes,
         dispatches=True,
-        declaration=_DECLARATION if python else "",
+        declaration=_declaration(language, fields) if language.declares else "",
     )
 
 
-def _read(value: Any, fields: tuple[str, str, str, str]) -> Dispatch:
+def _declaration(language: GuestLanguage, fields: Sequence[str]) -> str:
+    """The signature of `task`, as that of a tool with the same fields."""
+
+    async def never(value: Any, context: CellContext) -> Any:
+        raise NotImplementedError("only the signature of this tool is used")
+
+    schema = {
+        "properties": dict(zip(fields, _SCHEMAS.values(), strict=True)),
+        "required": [name for name, must in zip(fields, FIELDS.values(), strict=True) if must],
+    }
+    return language.signature("task", HostTool(name="task", call=never, input_schema=schema))
+
+
+def _read(value: Any, fields: Sequence[str], misuse: str) -> Dispatch:
     description, subagent_type, label, response_schema = fields
     if not isinstance(value, dict):
-        raise _refused(_EXAMPLE if fields is _FIELDS else _PYTHON_EXAMPLE)
+        raise _refused(misuse)
     given = {key: item for key, item in value.items() if item is not UNDEFINED and item is not None}
     unknown = next((key for key in given if key not in fields), None)
     if unknown is not None:

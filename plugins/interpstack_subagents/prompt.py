@@ -5,21 +5,28 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
-from interpstack import HostOffer
+from interpstack import GuestLanguage, HostOffer
 from interpstack_subagents.api import Subagents
+from interpstack_subagents.dispatch import FIELDS
 
 __all__ = ["task_section"]
 
-_FILES: Final = {"javascript": "javascript", "typescript": "javascript", "python": "python"}
 #: Read when this is imported: an event loop must not wait for files.
-_TEXTS: Final = {
-    language: (files("interpstack_subagents") / f"prompt.{name}.md").read_text("utf-8").strip()
-    for language, name in _FILES.items()
-}
+_TEXT: Final = (files("interpstack_subagents") / "prompt.md").read_text("utf-8").strip()
+_EACH: Final = "- Dispatch independent jobs together: `{each}`.\n"
 
 
-def task_section(language: str, offer: HostOffer) -> str | None:
+def task_section(language: GuestLanguage, offer: HostOffer) -> str | None:
     """The section for an offer; `None` for one without subagents."""
-    if offer.part(Subagents) is None or language not in _TEXTS:
+    if offer.part(Subagents) is None:
         return None
-    return _TEXTS[language]
+    words = language.words
+    usage = language.usage("task", {language.identifier(n): must for n, must in FIELDS.items()})
+    text = _TEXT if words.each else _TEXT.replace(_EACH, "")
+    return text.format(
+        task=words.waiting.format(call=usage),
+        each=words.each.replace("{function}", "task"),
+        schema=language.identifier("response_schema"),
+        mapping=words.mapping,
+        job_failing=words.job_failing,
+    )

@@ -28,19 +28,25 @@ class PromptWords:
     Attributes:
         cells: Sentences on what is special about cells, as `Top-level await works.`
         modules: Word for code that can be imported, as `packages`.
+        arguments: What a call takes, as `one object`.
         calling: Sentence on how code passes arguments to functions of the host.
+        waiting: Code that waits for `{call}`, a call.
+        asking: Code that calls `{function}` with one `{text}`, without waiting.
         together: Sentence on how to run independent calls at the same time.
         failing: Sentence on how a failed call shows in code.
-        each: Code that makes one call per item; `{call}` stands for the call.
+        each: Code that calls `{function}` once per item, and waits for all.
         job_failing: How a failed subagent shows in code, and how to go on without its answer.
         mapping: Words for a value with named fields, as `a dictionary`.
         importing: Code that imports a module; `{specifier}` stands for its name.
-        printing: The functions that print, as `print`.
+        printing: The functions that print, and a verb, as `print prints`.
     """
 
     cells: str = ""
     modules: str = "modules"
+    arguments: str = "named arguments"
     calling: str = "Arguments go by name; the answer comes later: wait for it as the language does."
+    waiting: str = "{call}"
+    asking: str = ""
     together: str = ""
     failing: str = "A failed call is an error in the code, which can handle it and go on."
     each: str = ""

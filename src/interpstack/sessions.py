@@ -21,6 +21,7 @@ from interpstack.cells.requests import GuestException
 from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
+from interpstack.languages import GuestLanguage
 from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
 from interpstack.modules import ModuleLoader
@@ -188,6 +189,11 @@ class Session:
     def host(self) -> Any:
         """The object passed as `host` with the cell that is running; `None` between cells."""
         return self._host
+
+    @property
+    def language(self) -> GuestLanguage:
+        """The guest language of the engine."""
+        return self._stack.language
 
     @property
     def offer(self) -> HostOffer:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["KERNEL_NAME", "kernel_source", "web_source"]
+from interpstack_javascript.language import JAVASCRIPT, TYPESCRIPT
+
+__all__ = ["JAVASCRIPT", "KERNEL_NAME", "TYPESCRIPT", "kernel_source", "web_source"]
 
 #: Script name of the kernel's own frames in stack traces; engines leave those lines out.
 KERNEL_NAME = "interpstack:kernel"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, create_model
 
-from interpstack import run_sync
+from interpstack import GuestLanguage, run_sync
 from interpstack_langchain.prompt import code_description
 from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 
-__all__ = ["EvalSchema", "EvalTool", "PythonEvalSchema"]
+__all__ = ["EvalSchema", "EvalTool"]
 
 
 #: Where traces look for the language of a tool's code.
@@ -24,13 +25,7 @@ _LANGUAGE_KEY: Final = "ls_code_input_language"
 class EvalSchema(BaseModel):
     """Input of the eval tool."""
 
-    code: str = Field(description=code_description("javascript"))
-
-
-class PythonEvalSchema(EvalSchema):
-    """Input of the eval tool of an engine that runs Python."""
-
-    code: str = Field(description=code_description("python"))
+    code: str = Field(description=code_description("Code"))
 
 
 class EvalTool(BaseTool):
@@ -45,13 +40,13 @@ class EvalTool(BaseTool):
         name: str,
         description: str,
         evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
-        language: str,
+        language: GuestLanguage,
     ) -> EvalTool:
         tool = cls(
             name=name,
             description=description,
-            args_schema=_schema(language),
-            metadata={_LANGUAGE_KEY: language},
+            args_schema=_schema(language.title),
+            metadata={_LANGUAGE_KEY: language.name},
         )
         tool._evaluate = evaluate
         return tool
@@ -89,11 +84,8 @@ class EvalTool(BaseTool):
         return running
 
 
+@cache
 def _schema(language: str) -> type[BaseModel]:
-    """The tool's input, with the engine's language in its description."""
-    if language == "python":
-        return PythonEvalSchema
-    if language == "javascript":
-        return EvalSchema
+    """The tool's input, with the title of the engine's language in its description."""
     code: Any = (str, Field(description=code_description(language)))
     return create_model("EvalSchema", __base__=EvalSchema, code=code)

@@ -14,7 +14,6 @@ __all__ = ["BackendSkills"]
 
 _MAX_BYTES: Final = 2**20
 _MAX_FILES: Final = 256
-_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 class BackendSkills:
@@ -25,15 +24,17 @@ class BackendSkills:
 
     Args:
         backend: Lists files with `aglob`, hands them out with `adownload_files`.
+        endings: Endings of code files.
 
     Raises:
         TypeError: It is no backend.
     """
 
-    def __init__(self, backend: BackendProtocol) -> None:
+    def __init__(self, backend: BackendProtocol, endings: tuple[str, ...]) -> None:
         if not isinstance(backend, BackendProtocol):
             raise TypeError(f"skills_backend takes a deepagents backend; got {backend!r}")
         self._backend = backend
+        self._endings = endings
 
     async def files(self, name: str) -> Mapping[str, str] | None:
         """Texts of a skill's files by path below its directory; `None` if there is no skill.
@@ -65,7 +66,7 @@ class BackendSkills:
             # Backends give absolute paths or paths below the directory.
             path = posixpath.normpath(posixpath.join(directory, str(match["path"])))
             relative = path.removeprefix(f"{directory}/")
-            wanted = relative == "SKILL.md" or relative.endswith(_CODE)
+            wanted = relative == "SKILL.md" or relative.endswith(self._endings)
             if relative != path and wanted and "node_modules" not in relative.split("/"):
                 found[relative] = match.get("size", 0)
         return found

@@ -79,13 +79,15 @@ class TypeScriptTests(EngineKit, area=Area.TYPESCRIPT):
     def test_cells_in_typescript(self) -> None:
         with self.session() as session:
             session.eval_sync(self.guest.store)
-            outcome = session.eval_sync(Cell(source=self.sample("typed"), language="typescript"))
+            outcome = session.eval_sync(
+                Cell(source=self.sample("typed"), language=self.guest.dialect)
+            )
             assert (outcome.error, outcome.text) == (None, "42")
             self.assert_usable(session)
 
     def test_syntax_errors_in_typescript(self) -> None:
         with self.session() as session:
-            cell = Cell(source=self.guest.syntax_error, language="typescript")
+            cell = Cell(source=self.guest.syntax_error, language=self.guest.dialect)
             error = session.eval_sync(cell).error
             assert error is not None
             assert error.name == "SyntaxError"

@@ -1,8 +1,9 @@
 """Finds the test class of an installed engine.
 
-Engines of a language with ready-made samples need nothing. Others register a subclass of
-`EngineConformance` in the entry-point group `interpstack.conformance`, under the engine's name;
-so does an engine that has gaps to declare.
+An engine needs nothing of its own where samples of its language are registered: a `Guest` in the
+entry-point group `interpstack.samples`, under the language's name. An engine that has gaps to
+declare, or samples of its own, registers a subclass of `EngineConformance` in the group
+`interpstack.conformance`, under the engine's name.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from interpstack.errors import ConfigurationError
 from interpstack.stack import InterpreterStack
 from interpstack_testing.conformance.engine import EngineConformance
 from interpstack_testing.fake import FakeEngine
-from interpstack_testing.guests import JAVASCRIPT, PYTHON, Guest
+from interpstack_testing.guests import Guest
 
-__all__ = ["GROUP", "conformance_of", "registered"]
+__all__ = ["GROUP", "SAMPLES", "conformance_of", "registered"]
 
 GROUP: Final = "interpstack.conformance"
-_GUESTS: Final[Mapping[str, Guest]] = {guest.language: guest for guest in (JAVASCRIPT, PYTHON)}
+#: The entry-point group of samples, by the name of their language.
+SAMPLES: Final = "interpstack.samples"
 
 
 def registered() -> Mapping[str, EntryPoint]:
@@ -43,13 +45,22 @@ def conformance_of(name: str) -> type[EngineConformance]:
         return _loaded(entry)
     make = FakeEngine if name == FakeEngine.name else partial(_make, name)
     language = make().language
-    if language not in _GUESTS:
+    samples = next(iter(entry_points(group=SAMPLES, name=language)), None)
+    if samples is None:
         raise ConfigurationError(
-            f"engine {name!r} runs {language}, of which the kit has no samples; its plugin "
-            f"registers a subclass of EngineConformance in the entry-point group {GROUP!r}"
+            f"engine {name!r} runs {language}, of which no samples are registered; its plugin "
+            f"registers a Guest in the entry-point group {SAMPLES!r} under the language's name, or "
+            f"a subclass of EngineConformance in the group {GROUP!r} under its own"
         )
-    body: dict[str, Any] = {"guest": _GUESTS[language], "make_engine": lambda self: make()}
+    body: dict[str, Any] = {"guest": _guest(samples), "make_engine": lambda self: make()}
     return type("InstalledConformance", (EngineConformance,), body)
+
+
+def _guest(entry: EntryPoint) -> Guest:
+    found = entry.load()
+    if not isinstance(found, Guest):
+        raise ConfigurationError(f"the samples of {entry.name} ({entry.value}) are no Guest")
+    return found
 
 
 def _make(name: str) -> Engine:

@@ -119,7 +119,8 @@ class Guest:
         miss_module: Imports `kit/absent`, and does not catch the error. For `MODULES`.
         modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
             the others.
-        typed: TypeScript that is no JavaScript; shows `42`. For `TYPESCRIPT`.
+        dialect: Name of the typed variant of the language. For `TYPESCRIPT`.
+        typed: A cell in the dialect that is none in the language; shows `42`. For `TYPESCRIPT`.
         reach: Attempts to get something of the host's: the environment variable `{name}` or
             the file `{path}`. One that succeeds shows what is there.
         exits: Attempts to end the process that runs the guest.
@@ -169,6 +170,7 @@ class Guest:
     load_module: str | None = None
     miss_module: str | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)
+    dialect: str | None = None
     typed: str | None = None
     reach: tuple[str, ...] = ()
     exits: tuple[str, ...] = ()

@@ -115,7 +115,7 @@ def test_a_report_is_a_table(spawn, plugins):
     ("name", "message"),
     [
         ("unheard-of", "unknown engine 'unheard-of'"),
-        ("klingon", "runs klingon, of which the kit has no samples"),
+        ("klingon", "runs klingon, of which no samples are registered"),
         ("missing", "cannot be loaded"),
         ("odd", "are no subclass of EngineConformance"),
     ],

@@ -11,7 +11,8 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import tool
 
-from interpstack import ConfigurationError
+from interpstack import ConfigurationError, GuestLanguage
+from interpstack_javascript import JAVASCRIPT, TYPESCRIPT
 from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
@@ -248,9 +249,16 @@ async def test_with_subagents_the_prompt_stays_below_4000(talk: Any) -> None:
 
 @pytest.mark.parametrize(
     ("language", "title"),
-    [("javascript", "JavaScript"), ("typescript", "TypeScript"), ("postfix", "postfix")],
+    [
+        (JAVASCRIPT, "JavaScript"),
+        (TYPESCRIPT, "TypeScript"),
+        (GuestLanguage(name="postfix"), "postfix"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_the_model_reads_the_language_that_the_engine_declares(language: str, title: str) -> None:
+def test_the_model_reads_the_language_that_the_engine_declares(
+    language: GuestLanguage, title: str
+) -> None:
     section = interpreter_section(Options(), "thread", language)
     described = tool_description("thread", language)
     schema = EvalTool.make("eval", described, None, language).get_input_jsonschema()  # type: ignore[arg-type]
@@ -258,5 +266,5 @@ def test_the_model_reads_the_language_that_the_engine_declares(language: str, ti
     assert described.startswith(f"Run {title} in a sandbox")
     assert code == f"{title} to run. The value of the last expression is returned."
     assert title in section
-    assert ("JavaScript" in section) is (language == "javascript")
-    assert ("`await`" in section) is (language != "postfix")
+    assert ("JavaScript" in section) is (language is JAVASCRIPT)
+    assert ("`await`" in section) is (language.name != "postfix")

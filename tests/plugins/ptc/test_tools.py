@@ -251,13 +251,15 @@ async def test_an_unknown_language_is_not_taken_for_javascript(make_tool: Make) 
     tool = make_tool("web_search", description="Search the web.")
     stack = InterpreterStack(Other(), plugins=["ptc"])
     told = stack.prompt(HostOffer(tools=[tool]))
-    assert "`tools.webSearch`: Search the web. Fields, as JSON Schema: `{" in told
+    assert "On `tools`:\n\n- `web_search`: Search the web. Fields, as JSON Schema: `{" in told
     for word in ("Promise", "await", "declare", "ts\n"):
         assert word not in told
     bridges = {bridge.name: bridge for bridge in stack.bridge_set(HostOffer(tools=[tool]))}
-    with pytest.raises(TypeError, match="takes one object of the fields that its input schema"):
-        await bridges["tools.webSearch"].handler(3, CellContext("key", None))
-    assert (await bridges["tools.$describe"].handler("webSearch")).startswith("- `tools.web")
+    with pytest.raises(
+        TypeError, match=r"takes named arguments, as in tools\.web_search\(field: …\)"
+    ):
+        await bridges["tools.web_search"].handler(3, CellContext("key", None))
+    assert (await bridges["tools._describe"].handler("web_search")).startswith("- `web_search`")
 
 
 def test_many_tools_in_an_unknown_language_are_only_named(make_tool: Make) -> None:
@@ -266,5 +268,5 @@ def test_many_tools_in_an_unknown_language_are_only_named(make_tool: Make) -> No
 
     tools = [make_tool(f"tool_{n}", description="x" * 100) for n in range(50)]
     told = InterpreterStack(Other(), plugins=["ptc"]).prompt(HostOffer(tools=tools))
-    assert "`tools.$search` finds some by words" in told
+    assert "`tools._search` finds some by words" in told
     assert "await" not in told

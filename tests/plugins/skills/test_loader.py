@@ -285,13 +285,13 @@ def test_bad_options(given: Any) -> None:
     from interpstack_skills.source import as_source
 
     with pytest.raises(ConfigurationError, match="skills"):
-        as_source(given)
+        as_source(given, ())
 
 
 async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
     from interpstack_skills.source import as_source
 
-    assert as_source("no/such/directory") is not None  # nothing is read yet
+    assert as_source("no/such/directory", ()) is not None  # nothing is read yet
     with InterpreterStack(plugins=["skills"]) as stack:
         async with stack.session() as session:
             session.bind(HostOffer(parts=[Skills("/no/such/directory")]))

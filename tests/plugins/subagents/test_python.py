@@ -56,6 +56,6 @@ def test_the_prompt_speaks_python() -> None:
     turn = HostOffer(parts=[Subagents(lambda wanted, context: None)])
     with InterpreterStack(FakeEngine(), ["subagents"]) as stack:
         text = stack.prompt(turn)
-    assert "await task(description=…, subagent_type=…)" in text
+    assert "`await task(*, description, subagent_type, label=…, response_schema=…)`" in text
     assert "responseSchema" not in text
     assert len(text) < 1100

@@ -138,6 +138,7 @@ await kit.echo({value: await kit.echo({value})});
         "answer/index.js": "import {half} from './half.js'; export const answer = 2 * half;",
         "answer/half.js": "export const half = 21;",
     },
+    dialect="typescript",
     typed="enum Answer { Right = 42 }; const found: number = Answer.Right; found as number",
     reach=(
         "process.env.{name}",

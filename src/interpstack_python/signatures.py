@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from interpstack import HostTool
-from interpstack_ptc.walk import SchemaWalk, needed, one_line
+from interpstack_schemas import SchemaWalk, needed, one_line
 
 __all__ = ["describe_tool"]
 

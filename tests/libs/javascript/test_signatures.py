@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack import CellContext, HostTool
+from interpstack_javascript.signatures import describe_tool, render_type
 from interpstack_javascript.typescript import strip_types
-from interpstack_ptc.signatures import describe_tool, render_type
 
 TREE = {
     "$ref": "#/$defs/Node",

@@ -1,0 +1,87 @@
+"""JavaScript and TypeScript as prompts, tools and editors need to know them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+
+__all__ = ["JAVASCRIPT", "TYPESCRIPT"]
+
+#: What goes for the sake of a capital: an underscore only before a small letter, so that
+#: `v_2` and `GET_ALL` stay what they are.
+_JOINT: Final = re.compile(r"_([a-z])|[-\s.]+_?(.?)", re.ASCII)
+_MODULES: Final = (".js", ".mjs", ".ts", ".mts")
+
+
+class _JavaScript(GuestLanguage):
+    def identifier(self, name: str) -> str:
+        """The name in camel case: `web_search` becomes `webSearch`. Capitals stay."""
+        return _JOINT.sub(lambda found: (found[1] or found[2]).upper(), name.strip("- ."))
+
+    def call(self, function: str, fields: Mapping[str, str]) -> str:
+        listed = ", ".join(f"{name}: {value}" for name, value in fields.items())
+        return f"{function}({{{listed}}})" if listed else f"{function}()"
+
+    def usage(self, function: str, fields: Mapping[str, bool]) -> str:
+        listed = ", ".join(name if needed else f"{name}?" for name, needed in fields.items())
+        return f"{function}({{{listed}}})" if listed else f"{function}()"
+
+    def signature(self, name: str, tool: HostTool) -> str:
+        from interpstack_javascript.signatures import describe_tool
+
+        return describe_tool(name, tool)
+
+    def listing(self, namespace: str, signatures: Iterable[str]) -> str:
+        return "\n".join(["```ts", f"declare const {namespace}: {{", *signatures, "}", "```"])
+
+
+TYPESCRIPT: Final = _JavaScript(
+    name="typescript",
+    title="TypeScript",
+    aliases=("ts",),
+    endings=(".ts", ".mts", ".cts"),
+    words=PromptWords(
+        cells="Top-level `await` works; a promise as last expression is awaited. `let`, `const`, "
+        "`class` and `function` may be declared again.",
+        arguments="one object",
+        calling="Each takes one object and returns a promise.",
+        waiting="await {call}",
+        asking='{function}("{text}")',
+        together="`await` every call; run independent ones together with `await Promise.all([…])`.",
+        failing="A failed call throws an `Error` with `.tool` and `.message`; catch it to go on.",
+        each="await Promise.all(items.map(item => {function}({…})))",
+        job_failing="A failed subagent throws an `Error`; catch it to go on with the others "
+        "(`Promise.allSettled`).",
+        mapping="a parsed object",
+        importing='const skill = await import("{specifier}")',
+        printing="`console.log` and its relatives print",
+    ),
+    editor=EditorRules(
+        whole="once its brackets are closed",
+        words=(
+            *("Array", "Boolean", "Date", "Error", "JSON", "Map", "Math", "Number", "Object"),
+            *("Promise", "RegExp", "Set", "String", "async", "await", "class", "const", "else"),
+            *("false", "for", "function", "if", "let", "new", "null", "of", "return", "throw"),
+            *("true", "try", "typeof", "undefined", "while"),
+        ),
+        joining=tuple("([`/+-*,."),
+    ),
+    helper_prefix="$",
+    module_endings=(*_MODULES, ".cjs", ".cts", ".jsx", ".tsx"),
+    module_entries=tuple(f"{stem}{end}" for stem in ("index", "main", "mod") for end in _MODULES),
+    endless="for (;;) {}",
+    hoard="const hog = []; for (;;) hog.push(new Array(10000).fill(7))",
+)
+JAVASCRIPT: Final = attrs.evolve(
+    TYPESCRIPT,
+    name="javascript",
+    title="JavaScript",
+    aliases=("js",),
+    endings=(".js", ".mjs", ".cjs"),
+    dialects=(TYPESCRIPT,),
+)
