@@ -40,6 +40,8 @@ def first_cells(text: str) -> list[str]:
         "interpstack.checks",
         "interpstack_accounts.api",
         "interpstack_javascript",
+        "interpstack_python",
+        "interpstack_schemas",
         "interpstack_testing",
     ],
 )
@@ -61,6 +63,8 @@ def test_api_page_names_modules_that_exist() -> None:
         "interpstack.checks",
         "interpstack_accounts.api",
         "interpstack_javascript",
+        "interpstack_python",
+        "interpstack_schemas",
         "interpstack_testing",
     }
 
