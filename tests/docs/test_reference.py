@@ -141,9 +141,9 @@ def test_result_page_has_every_error_the_core_makes() -> None:
     assert made <= set(listed)
 
 
-@pytest.mark.parametrize("path", sorted(FRAGMENTS.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(FRAGMENTS.glob("+*.md")), ids=lambda path: path.name)
 def test_fragments_can_be_collected(path: Path) -> None:
-    assert re.fullmatch(r"\+?[\w-]+\.(added|changed|fixed|removed)\.md", path.name)
+    assert re.fullmatch(r"\+?[\w-]+\.(added|changed|deprecated|fixed|removed)\.md", path.name)
     text = path.read_text("utf-8").strip()
     assert text.endswith((".", "`"))
     assert "\n\n" not in text

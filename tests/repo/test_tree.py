@@ -177,8 +177,11 @@ def tox_violations(root: Path) -> list[str]:
 def changelog_violations(root: Path) -> list[str]:
     """Missing or misnamed changelog fragments."""
     folder = root / "docs" / "changelog.d"
+    if not (folder / "README.md").exists():
+        return ["docs/changelog.d/README.md does not say how to add a fragment"]
     names = [path.name for path in sorted(folder.glob("*")) if not path.name.startswith(("_", "."))]
-    found = [] if names else ["docs/changelog.d has no fragment"]
+    names.remove("README.md")
+    found = []
     found += [
         f"docs/changelog.d/{n}: no fragment's name" for n in names if not _FRAGMENT.fullmatch(n)
     ]
@@ -267,5 +270,7 @@ def test_the_guard_notices(
     assert [v for v in _GUARDS[guard](broken(changes)) if v not in already] == violations
 
 
-def test_the_changelog_guard_wants_fragments(tmp_path: Path) -> None:
-    assert changelog_violations(tmp_path) == ["docs/changelog.d has no fragment"]
+def test_the_changelog_guard_wants_a_page_for_those_who_add_to_it(tmp_path: Path) -> None:
+    assert changelog_violations(tmp_path) == [
+        "docs/changelog.d/README.md does not say how to add a fragment"
+    ]
