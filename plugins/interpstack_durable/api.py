@@ -1,4 +1,4 @@
-"""Public names of the plugin: what adapters pass to it."""
+"""Public names of the plugin: what adapters pass to it, and a reader of recorded cells."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import Any
 import attrs
 
 from interpstack_durable.ledger import LedgerStore
+from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 
-__all__ = ["Journals", "LedgerStore"]
+__all__ = [
+    "Journals",
+    "LedgerStore",
+    "RecordedCell",
+    "RecordedEntry",
+    "RecordedRequest",
+    "read_cell",
+]
 
 
 @attrs.frozen

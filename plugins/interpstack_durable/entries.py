@@ -25,6 +25,7 @@ __all__ = [
     "digest",
     "header",
     "kept_entry",
+    "read_answers",
     "read_kept",
     "read_step",
     "step_entry",
@@ -76,7 +77,7 @@ def read_kept(entries: Sequence[Entry]) -> Kept | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None
-    settled = tuple(answer for entry in entries for answer in _read_answers(entry["kept"]))
+    settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))
     pausing = any(entry["kept"]["pausing"] for entry in entries)
     return Kept(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
 
@@ -88,7 +89,7 @@ def _answers(step: Step) -> dict[str, Any]:
     }
 
 
-def _read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
+def read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
     answers = [from_json(Settlement, item) for item in told["settled"]]
     if "refused" in told:
         refused = set(told["refused"])
@@ -109,7 +110,7 @@ def asked_entry(request: Request) -> list[Any]:
 
 def read_step(entry: Entry) -> Step:
     """The step that an entry holds."""
-    return Step(float(entry["now"]), _read_answers(entry), entry.get("drawn", {}))
+    return Step(float(entry["now"]), read_answers(entry), entry.get("drawn", {}))
 
 
 def digest(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from interpstack import ConfigurationError, InterpstackError, Limits
+from interpstack import ConfigurationError, InterpstackError, Limits, ProtocolError
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.recorded_evals import (
     RecordedEval,
@@ -181,7 +181,8 @@ def _checking(what: str) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, InterpstackError):  # it says what is wrong
+        # The message of an error of ours says what is wrong, unless it is about one damaged field.
+        if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
             raise
         raise ConfigurationError(
             f"{what}: what is recorded of it cannot be read, so it is damaged "

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
-from interpstack import ConfigurationError
+from interpstack import Settlement
+from interpstack_durable.api import RecordedRequest, read_cell
 
 __all__ = ["Pause", "RecordedCall", "Timeline", "offered_in", "read_timeline"]
-
-#: The forms of entries that are understood; see `interpstack_durable.forms`.
-_FORMS: Final = (1, 2)
 
 
 @attrs.define(kw_only=True)
@@ -97,49 +95,52 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     """Read a ledger.
 
     Raises:
-        ConfigurationError: Another release wrote it.
+        UnreadableLedger: A release wrote it in a form that this one cannot read.
     """
-    if not entries:
+    cell = read_cell(entries)
+    if cell.began is None:
         return Timeline(began=None, steps=0, events=())
-    form, began = entries[0].get("version"), float(entries[0].get("began", 0.0))
-    if form not in _FORMS:
-        wrote = entries[0].get("release")
-        raise ConfigurationError(
-            f"the ledger has the form {form!r}, not {' or '.join(map(str, _FORMS))}; replay it "
-            f"with the release that wrote it{f', interpstack {wrote}' if wrote else ''}"
-        )
-    notes: dict[str, Any] = {}
-    for entry in entries:
-        notes.update(entry.get("notes", {}))
+    notes = cell.notes
     calls: dict[int, RecordedCall] = {}
     events: list[RecordedCall | Pause] = []
     step, clock = 0, 0.0
-    for entry in entries:
-        told = entry.get("kept", entry)
-        for request_id, bridge, _, text in told.get("asked", ()):
-            if request_id not in calls:  # a step repeats what was kept before it
-                call = RecordedCall(id=request_id, bridge=bridge, input=text, asked=clock)
-                call.decisions = list(_decisions(notes, request_id))
-                calls[request_id] = call
-                events.append(call)
-        if "now" in entry:
-            step, clock = step + 1, float(entry["now"]) - began
-        for request_id, value, error, _ in told.get("settled", ()):
-            if request_id in calls:
-                call = calls[request_id]
-                call.answer = value if error is None else f"{error[0]}: {error[1]}"
-                call.failed, call.kept = error is not None, "kept" in entry
-                if not call.kept:
-                    call.step, call.answered = step, clock
-        events += _pauses(entry.get("notes", {}), notes, clock)
-    offered = offered_in(entries[0])
+    for entry in cell.entries:
+        for request in entry.asked:
+            if request.id not in calls:  # a step repeats what was kept before it
+                calls[request.id] = _call(request, clock, notes)
+                events.append(calls[request.id])
+        if entry.now is not None:
+            step, clock = step + 1, entry.now - cell.began
+        for settlement in entry.settlements:
+            if settlement.id in calls:
+                _answer(calls[settlement.id], settlement)
+                if not entry.undelivered:
+                    calls[settlement.id].step, calls[settlement.id].answered = step, clock
+                calls[settlement.id].kept = entry.undelivered
+        events += _pauses(entry.notes, notes, clock)
     return Timeline(
-        began=began,
+        began=cell.began,
         steps=step,
         events=events,
-        offered=offered,
+        offered=offered_in(entries[0]),
         language=entries[0].get("language"),
     )
+
+
+def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> RecordedCall:
+    return RecordedCall(
+        id=request.id,
+        bridge=request.bridge,
+        input=request.input,
+        asked=asked,
+        decisions=list(_decisions(notes, request.id)),
+    )
+
+
+def _answer(call: RecordedCall, settlement: Settlement) -> None:
+    error = settlement.error
+    call.failed = error is not None
+    call.answer = settlement.text if error is None else f"{error.name}: {error.message}"
 
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:

@@ -1,0 +1,97 @@
+"""Recorded cells: what a ledger holds, for adapters that show or analyse it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack import Settlement
+from interpstack_durable.entries import Entry, read_answers
+from interpstack_durable.forms import read_recorded
+
+__all__ = ["RecordedCell", "RecordedEntry", "RecordedRequest", "read_cell"]
+
+
+@attrs.frozen(kw_only=True)
+class RecordedRequest:
+    """A request of the guest, as its ledger keeps it.
+
+    Attributes:
+        id: The number of the request, from 1 in each cell.
+        bridge: The bridge that was called; `timer` and `module` are the guest's waits and imports.
+        input: The first 200 characters of the input, as JSON.
+    """
+
+    id: int
+    bridge: str
+    input: str
+
+
+@attrs.frozen(kw_only=True)
+class RecordedEntry:
+    """One entry of a ledger.
+
+    Attributes:
+        asked: Requests that the guest made since the entry before.
+        settlements: Answers to earlier requests.
+        now: The clock of the step that delivered the answers, in seconds since 1970; `None` for
+            an entry that is no step.
+        undelivered: Whether the answers arrived before the run stopped and were not delivered.
+        notes: Notes that the adapter added, by key.
+    """
+
+    asked: Sequence[RecordedRequest] = ()
+    settlements: Sequence[Settlement] = ()
+    now: float | None = None
+    undelivered: bool = False
+    notes: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class RecordedCell:
+    """One recorded cell.
+
+    Attributes:
+        began: The clock of the cell's first poll, in seconds since 1970; `None` for a cell of
+            which nothing is recorded.
+        entries: The entries of its ledger, in order.
+    """
+
+    began: float | None = None
+    entries: Sequence[RecordedEntry] = ()
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """The notes of all entries; of a key that was noted twice, the later value."""
+        return {key: value for entry in self.entries for key, value in entry.notes.items()}
+
+
+def read_cell(entries: Sequence[Entry]) -> RecordedCell:
+    """Read the entries that a `LedgerStore` keeps of one cell.
+
+    Raises:
+        UnreadableLedger: A release wrote the ledger in a form that this one cannot read.
+        ProtocolError: A recorded answer is damaged; other damage raises `LookupError`,
+            `TypeError` or `ValueError`.
+    """
+    if not entries:
+        return RecordedCell()
+    recorded = read_recorded(entries).entries
+    return RecordedCell(began=float(recorded[0]["began"]), entries=tuple(map(_read, recorded)))
+
+
+def _read(entry: Entry) -> RecordedEntry:
+    undelivered = "kept" in entry
+    part = entry["kept"] if undelivered else entry
+    return RecordedEntry(
+        asked=tuple(
+            RecordedRequest(id=int(number), bridge=str(bridge), input=str(start))
+            for number, bridge, _, start in part.get("asked", ())
+        ),
+        settlements=read_answers(part) if "settled" in part else (),
+        now=float(entry["now"]) if "now" in entry else None,
+        undelivered=undelivered,
+        notes=entry.get("notes", {}),
+    )

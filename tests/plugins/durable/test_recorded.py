@@ -1,0 +1,70 @@
+"""Tests of interpstack_durable.recorded: adapters read ledgers without knowing their form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import Cell, GuestError, ProtocolError, Request, Settlement, Step, UnreadableLedger
+from interpstack_durable.api import RecordedCell, RecordedRequest, read_cell
+from interpstack_durable.entries import header, kept_entry, step_entry
+
+_PAY = Request(1, "tools.pay", {"to": "Ann"})
+_ASK = Request(2, "tools.ask", "who?")
+_PAID = Settlement(1, '"paid"')
+_FAILED = Settlement(2, error=GuestError("ToolError", "nobody"), refused=True)
+
+
+def _entries() -> list[dict[str, Any]]:
+    return [
+        {**header(Cell(source="1"), 100.0), **step_entry([_PAY, _ASK], Step(101.5, (_PAID,)))},
+        {"notes": {"pauses": 1, "by": "Bo"}},
+        kept_entry(None, Step(0.0, (_FAILED,))),
+        {"notes": {"by": "Cy"}},
+    ]
+
+
+def test_entries_are_read_in_order() -> None:
+    cell = read_cell(_entries())
+    assert cell.began == 100.0
+    step, noted, kept, _ = cell.entries
+    assert step.asked == (
+        RecordedRequest(id=1, bridge="tools.pay", input='{"to":"Ann"}'),
+        RecordedRequest(id=2, bridge="tools.ask", input='"who?"'),
+    )
+    assert (step.now, step.undelivered, step.settlements) == (101.5, False, (_PAID,))
+    assert (noted.now, noted.asked, noted.settlements) == (None, (), ())
+    assert (kept.now, kept.undelivered, kept.settlements) == (None, True, (_FAILED,))
+
+
+def test_later_notes_replace_earlier_ones() -> None:
+    assert read_cell(_entries()).notes == {"pauses": 1, "by": "Cy"}
+
+
+def test_nothing_recorded_is_a_cell_that_never_began() -> None:
+    assert read_cell([]) == RecordedCell(began=None, entries=())
+
+
+def test_the_form_of_a_later_release_is_refused() -> None:
+    entries = _entries()
+    entries[0]["version"] = 99
+    with pytest.raises(UnreadableLedger, match="the form 99"):
+        read_cell(entries)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"settled": [[1]]}, ProtocolError),
+        ({"asked": 7}, TypeError),
+        ({"asked": [[1]]}, ValueError),
+        ({"now": "late"}, ValueError),
+        ({"began": None}, TypeError),
+    ],
+)
+def test_damage_raises(change: dict[str, Any], error: type[Exception]) -> None:
+    entries = _entries()
+    entries[0] |= change
+    with pytest.raises(error):
+        read_cell(entries)
