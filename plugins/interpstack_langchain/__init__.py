@@ -17,8 +17,10 @@ from interpstack_langchain.events import (
 )
 from interpstack_langchain.middleware import CodeInterpreterMiddleware, REPLMiddleware
 from interpstack_langchain.options import PTCOption
+from interpstack_langchain.stacks import PRESET
 
 __all__ = [
+    "PRESET",
     "SUBAGENT_STREAM_EVENT_TYPE",
     "CodeInterpreterMiddleware",
     "PTCOption",

@@ -23,10 +23,12 @@ from interpstack import (
     ConfigurationError,
     Engine,
     InterpreterStack,
+    Persistence,
     call_blocking,
     run_sync,
 )
 from interpstack_accounts.api import Budget
+from interpstack_agents import Preset
 from interpstack_langchain.durability.ledgers import Ledgers
 from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallOrder
@@ -34,9 +36,10 @@ from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options, PTCOption
 from interpstack_langchain.prompt import tool_description
-from interpstack_langchain.stacks import StackArguments
+from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.live_sessions import InterpreterState, Sessions, new_turn
+from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.tools.approvals import Approvals
 from interpstack_langchain.tools.backend_skills import BackendSkills
@@ -72,7 +75,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         max_snapshot_bytes: Largest state that is stored. `None`: `memory_limit`.
         snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
         engine: Name of an installed engine, or an engine.
-        plugins: More plugins for the stack, called after the preset's own.
+        preset: The plugins of the stack, a change of `interpstack_langchain.PRESET`, such as
+            `PRESET.without("skills").replace("ptc", "my-ptc")`.
+        plugins: More plugins for the stack, called after those of the preset.
         interrupt_on: Calls from code that need an approval, by name of the tool, `task` for
             subagents: `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
@@ -126,6 +131,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: str | bytes | None = None,
         engine: str | Engine = "quickjs",
+        preset: Preset = PRESET,
         plugins: Sequence[Any] = (),
         interrupt_on: Any = None,
         skills_backend: Any = None,
@@ -171,30 +177,35 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
         self._names = ToolNames.of(self.options.ptc, interrupt_on, late_tools)
-        if self._approvals is not None and not durable:
-            raise ConfigurationError(
-                "interrupt_on needs durable=True: without a record, calls that were approved "
-                "would be made again"
-            )
         self._ledgers = Ledgers(_as_bytes(snapshot_signing_key), pause_grace)
         given = StackArguments(
-            stack=stack, engine=engine, plugins=plugins, bridges=bridges, options=options
+            stack=stack,
+            engine=engine,
+            preset=preset,
+            plugins=plugins,
+            bridges=bridges,
+            options=options,
         )
+        has_skills = skills_backend is not None
         if stack is not None:
             self.options = given.adopt(
                 stack,
                 self.options,
-                skills=skills_backend is not None,
+                skills=has_skills,
                 budget=budget is not None,
             )
         self.stack = given.make(self.options) if stack is None else stack
+        if stack is None:
+            self.options = given.settle(
+                self.stack, self.options, skills=has_skills, budget=budget is not None
+            )
         self._owns_stack = stack is None
-        mode_class = self.stack.persistence(self.options.mode)
-        most = max_snapshot_bytes
-        self._mode = mode_class(
-            max_bytes=self.options.memory_limit if most is None else most,
-            signing_key=_as_bytes(snapshot_signing_key),
-        )
+        if self._approvals is not None and not self.options.durable:
+            raise ConfigurationError(
+                "interrupt_on needs durable=True and a plugin that records evals, as 'durable' "
+                "does: without a record, calls that were approved would be made again"
+            )
+        self._mode = self._make_mode()
         # Others that use a ready stack must not get the sessions of this middleware.
         keys = "" if self._owns_stack else f"{secrets.token_hex(8)}|"
         self._sessions = Sessions(self.stack, self._mode, keys)
@@ -208,6 +219,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._channels = Channels.of(tool_name)
         self.state_schema = self._channels.schema
         self.tools = [self._tool()]
+
+    def _make_mode(self) -> Persistence:
+        options = self.options
+        most = options.max_snapshot_bytes
+        return mode_of(self.stack, options.mode)(
+            max_bytes=options.memory_limit if most is None else most,
+            signing_key=_as_bytes(options.snapshot_signing_key),
+        )
 
     def _tool(self) -> EvalTool:
         evals = Evals(

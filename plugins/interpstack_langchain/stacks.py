@@ -7,16 +7,31 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError, Engine, InterpreterStack
-from interpstack_langchain import plugin
+from interpstack import ConfigurationError, Engine, HostOffer, HostTool, InterpreterStack
+from interpstack_agents import Preset
 from interpstack_langchain.options import Options, WrongType
 
-__all__ = ["StackArguments"]
+__all__ = ["PRESET", "StackArguments"]
+
+#: The plugins of the middleware, in the order in which they are called.
+PRESET: Final = Preset(
+    [
+        "langchain",
+        "accounts",
+        "persistence",
+        "durable",
+        "console",
+        "ptc",
+        "subagents",
+        "skills",
+    ]
+)
 
 #: Arguments that a ready stack has in its own way, and how they are called there.
 _OF_STACK: Final = {
     "engine": "engine",
     "plugins": "plugins",
+    "preset": "plugins=[…]",
     "bridges": "bridges",
     "options": "options",
     "capture_console": "plugins=[…, 'console']",
@@ -41,43 +56,80 @@ class StackArguments:
     Attributes:
         stack: A ready stack.
         engine: Name of an installed engine, or an engine.
-        plugins: More plugins, called after the preset's own.
+        preset: The plugins of the stack.
+        plugins: More plugins, called after those of the preset.
         bridges: Functions of the host's own, offered in every eval.
         options: Keyword arguments for the engine's class.
     """
 
     stack: InterpreterStack | None
     engine: str | Engine
+    preset: Preset
     plugins: Any
     bridges: Any
     options: Mapping[str, Any] | None
 
     def make(self, options: Options) -> InterpreterStack:
-        """A stack of the preset's plugins.
+        """A stack of the preset's plugins, without those that an option turns off.
 
         Raises:
             ConfigurationError: An argument is wrong.
-            WrongType: `plugins` is no list.
+            WrongType: `plugins` is no list, or `preset` no preset.
         """
         if isinstance(self.plugins, (str, Mapping)) or not isinstance(self.plugins, Iterable):
             raise WrongType(
                 f"plugins takes a list of plugin names and plugins; got {self.plugins!r}"
             )
-        durable = ["durable"] if options.durable else []
-        console = ["console"] if options.capture_console else []
-        own = ["accounts", "persistence", *durable, *console, "ptc", "subagents", "skills"]
+        if not isinstance(self.preset, Preset):
+            raise WrongType(
+                "preset takes a Preset, such as interpstack_langchain.PRESET.without('skills'); "
+                f"got {self.preset!r:.60}"
+            )
         added = list(self.plugins)
         for name in added:
-            if isinstance(name, str) and name in ("langchain", *own):
+            if isinstance(name, str) and name in self.preset:
                 raise ConfigurationError(
                     f"plugins has {name!r}, which the middleware adds itself; leave it out"
                 )
+        off = {"durable": not options.durable, "console": not options.capture_console}
+        left = [role for role, is_off in off.items() if is_off and role in self.preset]
         return InterpreterStack(
             self.engine,
-            [plugin, *own, *added],
+            [*self.preset.without(*left).plugins, *added],
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),
+        )
+
+    def settle(
+        self, stack: InterpreterStack, options: Options, *, skills: bool, budget: bool
+    ) -> Options:
+        """The options as the preset's plugins fulfil them.
+
+        Args:
+            stack: The stack made of them.
+            options: Options of the middleware.
+            skills: Whether the middleware has a backend for skills.
+            budget: Whether the middleware has a budget.
+
+        Raises:
+            ConfigurationError: An argument needs a plugin that was left out.
+        """
+        needs = {
+            "ptc": ("ptc", bool(options.ptc)),
+            "skills": ("skills_backend", skills),
+            "accounts": ("budget", budget),
+        }
+        for role, (argument, needed) in needs.items():
+            if needed and role not in self.preset and not _serves(stack, role):
+                raise ConfigurationError(
+                    f"{argument} needs the plugin {role!r}, which the preset leaves out, or "
+                    "another plugin that does the same"
+                )
+        return attrs.evolve(
+            options,
+            durable=options.durable and ("durable" in self.preset or _serves(stack, "durable")),
+            capture_console=options.capture_console and "console" in self.preset,
         )
 
     def adopt(
@@ -104,7 +156,7 @@ class StackArguments:
         wanted += ["ptc"] if options.ptc else []
         wanted += ["skills"] if skills else []
         names = {info.name for info in stack.describe()}
-        missing = [name for name in wanted if name not in names]
+        missing = [name for name in wanted if not _serves(stack, name)]
         if missing:
             raise ConfigurationError(
                 f"the stack lacks the plugin {missing[0]!r}, which these arguments need; "
@@ -119,7 +171,8 @@ class StackArguments:
     def _check_arguments(self, options: Options) -> None:
         """Refuse arguments that a ready stack would silently ignore."""
         defaults = Options()
-        own = {"engine": "quickjs", "plugins": (), "bridges": (), "options": None}
+        own: dict[str, Any] = {"engine": "quickjs", "plugins": (), "bridges": (), "options": None}
+        own["preset"] = PRESET
         given = [name for name, default in own.items() if getattr(self, name) != default]
         names = (*_OF_LIMITS, "capture_console")
         given += [name for name in names if getattr(options, name) != getattr(defaults, name)]
@@ -128,3 +181,29 @@ class StackArguments:
             raise ConfigurationError(
                 f"{name} belongs to the stack when stack= is given: InterpreterStack({place})"
             )
+
+
+#: Hooks by which a plugin does what one of the preset's does. Whether a plugin records evals, or
+#: holds them to budgets, no hook tells: `durable` and `accounts` go by name.
+_SERVING: Final = {
+    "persistence": "interpstack_register_persistence",
+    "skills": "interpstack_resolve_module",
+}
+
+
+def _serves(stack: InterpreterStack, role: str) -> bool:
+    """Whether some plugin of a stack does what the preset's plugin of this name does."""
+    plugins = stack.describe()
+    if any(info.name == role for info in plugins):
+        return True
+    if role == "ptc":
+        probed, empty = HostOffer(tools=[_PROBE]), HostOffer()
+        return len(stack.bridge_set(probed).bridges) > len(stack.bridge_set(empty).bridges)
+    return any(_SERVING.get(role) in info.hooks for info in plugins)
+
+
+async def _never(given: dict[str, Any], context: Any) -> None:
+    raise AssertionError("only whether it is offered is looked at")
+
+
+_PROBE: Final = HostTool(name="probe", call=_never)
