@@ -43,7 +43,7 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: What new realms start from.
-        dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel.js`.
+        dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel/intrinsics.js`.
         printed: Address of the console output; see `printed.py`.
         allocator: Address of the allocator's state, 0 if it is not known.
     """

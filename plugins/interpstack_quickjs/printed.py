@@ -21,7 +21,7 @@ from interpstack_quickjs.guest import Guest, Heap
 
 __all__ = ["Ear", "find_printed", "read_printed"]
 
-#: As in `kernel.js`.
+#: As in `kernel/console.js`.
 _PIECES: Final = 32
 _PIECE_CHARS: Final = 500
 _SLOTS: Final = 2 + _PIECES

@@ -2,7 +2,7 @@
 //
 // Evaluated once, after the kernel; takes the kernel and what else of the context only the host
 // may have. The guest shares the context afterwards, so the discipline
-// of `kernel.js` holds here too.
+// of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
   const { dispatch, track, reject } = kernel;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from interpstack_javascript.language import JAVASCRIPT, TYPESCRIPT
 
@@ -16,12 +17,32 @@ __all__ = ["JAVASCRIPT", "KERNEL_NAME", "TYPESCRIPT", "kernel_source", "web_sour
 
 #: Script name of the kernel's own frames in stack traces; engines leave those lines out.
 KERNEL_NAME = "interpstack:kernel"
+#: Files of the folder `kernel`, in the order in which they make up one function. Each holds
+#: statements of that function; the first opens it, and the last closes it.
+_PARTS: Final = (
+    "intrinsics",  # what guest code could replace, captured before it runs
+    "realm",  # state of the realm and of the running cell
+    "chance_and_time",  # `Math.random` and the clock, both decided by the host
+    "encoding",  # values of the guest as JSON text
+    "decoding",  # JSON text of the host as values
+    "rendering",  # values as text for a reader
+    "errors",  # errors and their stacks as data
+    "requests",  # calls of bridges, and timers
+    "console",  # output, readable in memory when the guest was stopped
+    "imports",  # what an `import` in a cell becomes
+    "answers",  # the promise or timer that an answer settles
+    "bridges",  # names under which the guest calls bridges
+    "cell",  # how a cell begins and ends
+    "draining",  # all that a cell has queued, as one text
+    "variables",  # names and values of the guest's globals, both ways
+    "commands",  # what the host may ask for, and the end of the installation
+)
 
 
 @cache
 def kernel_source() -> str:
-    """Source of `kernel.js`: one function expression that installs the kernel."""
-    return _read("kernel.js")
+    """The source of the kernel: one function expression that installs it."""
+    return "".join(_read(f"kernel/{part}.js") for part in _PARTS)
 
 
 @cache

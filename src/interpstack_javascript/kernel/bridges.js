@@ -1,0 +1,46 @@
+  // -- what the guest sees of bridges ------------------------------------------------------
+
+  function stub(name, last, awaited, counts) {
+    const quoted = stringify(name);
+    const made = awaited ? { [last](input) { return request(name, input, quoted, counts); } }[last]
+      : { [last](input) { call(name, input); } }[last];
+    return freeze(made);
+  }
+  function bind(offered) {
+    const fresh = table();
+    for (let i = 0; i < offered.length; i++) {
+      const name = offered[i][0];
+      let at = fresh, from = 0, dot;
+      while ((dot = indexOf(name, ".", from)) >= 0) {
+        const part = slice(name, from, dot);
+        at = at[part] === undefined ? (at[part] = table()) : at[part];
+        from = dot + 1;
+      }
+      const last = slice(name, from);
+      define(at, last, stub(name, last, offered[i][1], offered[i][3] !== false), offered[i][2] !== false);
+    }
+    const old = keys(roots), names = keys(fresh);
+    for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;
+    for (let i = 0; i < names.length; i++) {
+      roots[names[i]] = freezeTree(fresh[names[i]]);
+      if (guarded[names[i]] !== true) reserve(names[i]);
+    }
+  }
+  function freezeTree(node) {
+    if (typeof node === "function") return node;
+    const names = keys(node);
+    for (let i = 0; i < names.length; i++) freezeTree(node[names[i]]);
+    return freeze(node);
+  }
+  function reserve(root) {
+    const done = defineProperty(globals, root, {
+      __proto__: null, enumerable: false, configurable: false,
+      get: () => roots[root],
+      set: () => { throw new TypeErrorClass(root + " is reserved by the interpreter; use another name"); },
+    });
+    builtin[root] = true;
+    guarded[root] = done;
+    // The guest had a variable of this name before the host offered it; the host's wins.
+    if (!done) attempt(() => defineProperty(globals, root, { __proto__: null, value: roots[root] }));
+  }
+

@@ -1,0 +1,81 @@
+  // -- the cell ----------------------------------------------------------------------------
+
+  function track(promise) {
+    const mine = cell;
+    // An own `constructor` keeps `then` from looking for a species the guest may have set.
+    defineProperty(promise, "constructor", { __proto__: null, value: undefined });
+    apply(promiseThen, promise, [(box) => {
+      const value = box.value;
+      if (typeof value === "object" && value !== null && isPromise(value)
+        && settled(value, [(inner) => succeed(inner, mine), (reason) => fail(reason, mine)])) return;
+      succeed(value, mine);
+    }, (reason) => fail(reason, mine)]);
+  }
+  // Attach handlers to a promise of the guest; false for what only looks like one.
+  function settled(promise, handlers) {
+    try {
+      apply(promiseThen, promise, handlers);
+      return true;
+    } catch { /* no promise, or the guest has broken how promises find their class */ }
+    try {
+      defineProperty(promise, "constructor", { __proto__: null, value: undefined, configurable: true });
+      apply(promiseThen, promise, handlers);
+      deleteProperty(promise, "constructor");
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  function succeed(value, mine) {
+    if (mine !== cell || !active) return;
+    let text, handle = false, exact = true, omitted = 0;
+    try {
+      if (typeof value === "string") {
+        text = slice(value, 0, limits.renderChars);
+        omitted = value.length - text.length;
+      } else {
+        const options = { chars: limits.renderChars, depth: 50, cut: false };
+        text = inspect(value, options);
+        exact = !options.cut;
+        omitted = options.cut ? 1 : 0;
+        handle = typeof value === "symbol" || typeof value === "function";
+        if (text.length > 2 * limits.renderChars) { // many short parts
+          omitted = text.length - limits.renderChars;
+          text = slice(text, 0, limits.renderChars);
+        }
+        if (typeof value === "function") text += " arity=" + (attempt((v) => +v.length, value) || 0);
+      }
+    } catch (error) {
+      fail(error, mine);
+      return;
+    }
+    try {
+      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + ',"undefined":' + (value === undefined) + "}";
+    } catch {
+      completion = noRoom;
+    }
+    active = false;
+    attempt(keepValue, value);
+  }
+  // The value of a cell as a variable of the next one, unless the guest has one of that name.
+  let valueName = "", lastValue;
+  function keepValue(value) {
+    if (valueName === "" || value === undefined) return;
+    const found = getOwnPropertyDescriptor(globals, valueName);
+    if (found !== undefined) {
+      const last = found.value;
+      if (found.get !== undefined || (last !== lastValue && (last === last || lastValue === lastValue))) return;
+    }
+    define(globals, valueName, value, true);
+    lastValue = value;
+  }
+  function fail(reason, mine, place) {
+    if (mine !== cell || !active) return;
+    try {
+      completion = '{"error":' + errorText(reason) + (place === undefined ? "" : ',"place":' + place) + "}";
+    } catch {
+      completion = noRoom; // nothing else makes this fail
+    }
+    active = false;
+  }
+  const noRoom = '{"error":{"name":"InternalError","message":"out of memory","stack":""}}';

@@ -1,0 +1,94 @@
+  const commands = {
+    __proto__: null,
+    // What is offered, and how much of it may be used: [["tools.x", awaited, listed?, counted?], …], {limits}
+    bind(offered, given) {
+      const names = keys(given);
+      for (let i = 0; i < names.length; i++) limits[names[i]] = given[names[i]];
+      bind(offered);
+    },
+    // A new cell: its seed as four 32-bit integers; the host's time in ms, the engine's name
+    // for scripts in stack traces, the cell's name.
+    begin(words, told) {
+      forget();
+      before = -1;
+      calls = list(); completion = "";
+      live = told.live === true;
+      valueName = typeof told.valueName === "string" ? told.valueName : "";
+      if (lastValue === undefined) lastValue = getOwnPropertyDescriptor(globals, valueName)?.value; // restored
+      delivered = 0;
+      clearConsole();
+      requested = uncounted = called = imported = importing = 0;
+      cell++;
+      active = true;
+      clock = hostTime = origin = told.now;
+      script = told.script;
+      label = told.label;
+      seed(words[0], words[1], words[2], words[3]);
+    },
+    // Answers: [[id, failed, value or {name, message, data}], …].
+    resume(ms, answers, tagged) {
+      if (taken) clearConsole();
+      tellTime(ms);
+      for (let i = 0; i < answers.length; i++) {
+        const answer = answers[i];
+        settleOne(answer[0], answer[1], tagged ? revive(answer[2]) : answer[2]);
+      }
+    },
+    drain: () => drain(false),
+    // The end of a cell, whatever became of it.
+    end() {
+      forget();
+      return drain(true);
+    },
+    names: () => stringify(ownNames()),
+    members: (path) => stringify(memberNames(path)),
+    values: () => exportValues(),
+    load: (values) => importValues(values),
+  };
+  const dispatch = (text) => {
+    const command = setPrototypeOf(parse(text), null); // what is missing must not be inherited
+    return apply(commands[command[0]], commands, [command[1], command[2], indexOf(text, '"$":') >= 0]);
+  };
+
+  const api = freeze({
+    __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
+    timeOrigin: () => origin,
+    describe, isError, thrownText,
+    define: (name, value) => { define(globals, name, value); },
+  });
+  function lock(object, key) {
+    const found = getOwnPropertyDescriptor(object, key);
+    const fixed = { __proto__: null, configurable: false };
+    if (found.get === undefined) fixed.writable = false;
+    defineProperty(object, key, fixed);
+  }
+  // On a global object that takes no more variables, later cells could declare none.
+  function keepOpen(owner, name) {
+    const original = owner[name];
+    define(owner, name, { [name](object) {
+      if (object === globals) throw new TypeErrorClass("globalThis cannot be closed: later cells declare their variables on it");
+      return original(object);
+    } }[name]);
+  }
+  const seal = () => {
+    defineProperty(globals, "$mport", { __proto__: null, value: freeze(importModule) });
+    // Nothing may be added where every object would inherit it: `then` on it would hijack
+    // each promise that resolves to an object, a setter `value` the engine's own boxes.
+    preventExtensions(objectPrototype);
+    // What `await` looks at; a guest that changes it would lose every answer of the host.
+    lock(PromiseClass.prototype, "constructor");
+    lock(PromiseClass, Symbol.species);
+    // It is given the functions on the stack, the kernel's too; an engine may have its own.
+    if (getOwnPropertyDescriptor(ErrorClass, "prepareStackTrace")?.configurable !== false) {
+      defineProperty(ErrorClass, "prepareStackTrace",
+        { __proto__: null, get() { return undefined; }, set() {}, enumerable: false, configurable: false });
+    }
+    keepOpen(Object, "freeze");
+    keepOpen(Object, "seal");
+    keepOpen(Object, "preventExtensions");
+    keepOpen(Reflect, "preventExtensions");
+    const names = ownKeys(globals);
+    for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
+  };
+  return { dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal };
+}

@@ -1,0 +1,64 @@
+  // -- values: wire to guest ---------------------------------------------------------------
+
+  function revive(node) {
+    if (typeof node !== "object" || node === null) return node;
+    if (isArray(node)) {
+      for (let i = 0; i < node.length; i++) define(node, i, revive(node[i]), true);
+      return node;
+    }
+    const names = keys(node);
+    for (let i = 0; i < names.length; i++) if (names[i] === "$") return untag(node.$, node.v);
+    for (let i = 0; i < names.length; i++) define(node, names[i], revive(node[names[i]]), true);
+    return node;
+  }
+  function untag(kind, body) {
+    switch (kind) {
+      case "undefined": return undefined;
+      case "number": return body === "-0" ? -0 : body === "NaN" ? NaN : body === "Infinity" ? Infinity : -Infinity;
+      case "bigint": return body[0] === "-" ? -BigIntClass("0x" + slice(body, 1)) : BigIntClass("0x" + body);
+      case "date": return new DateClass(body === null ? NaN : body);
+      case "bytes": return fromBase64(body);
+      case "map": {
+        const map = new MapClass();
+        for (let i = 0; i < body.length; i++) mapSet(map, revive(body[i][0]), revive(body[i][1]));
+        return map;
+      }
+      case "set": {
+        const set = new SetClass();
+        for (let i = 0; i < body.length; i++) setAdd(set, revive(body[i]));
+        return set;
+      }
+      case "object": {
+        const object = {};
+        for (let i = 0; i < body.length; i++) define(object, body[i][0], revive(body[i][1]), true);
+        return object;
+      }
+      case "error": { // where V8 made it is no business of the guest's
+        const error = define(new ErrorClass(), "stack", typeof body.stack === "string" ? body.stack : "");
+        return makeError(error, body.name, body.message, table());
+      }
+    }
+    throw new TypeErrorClass("unknown kind of value from the host");
+  }
+  const base64Codes = new Bytes(128);
+  for (let i = 0; i < 64; i++) base64Codes[charCode(base64, i)] = i;
+  function fromBase64(text) {
+    if (nativeFromBase64 !== undefined) return nativeFromBase64(Bytes, text);
+    const padding = text[text.length - 1] !== "=" ? 0 : text[text.length - 2] !== "=" ? 1 : 2;
+    const bytes = new Bytes((text.length / 4) * 3 - padding);
+    for (let i = 0, at = 0; i < text.length; i += 4) {
+      const bits = (base64Codes[charCode(text, i)] << 18) | (base64Codes[charCode(text, i + 1)] << 12)
+        | (base64Codes[charCode(text, i + 2)] << 6) | base64Codes[charCode(text, i + 3)];
+      bytes[at++] = bits >> 16; // writes past the end of a typed array do nothing
+      bytes[at++] = (bits >> 8) & 255;
+      bytes[at++] = bits & 255;
+    }
+    return bytes;
+  }
+  function makeError(error, name, message, data) {
+    const names = keys(data);
+    for (let i = 0; i < names.length; i++) define(error, names[i], data[names[i]], true);
+    define(error, "message", message);
+    return define(error, "name", name);
+  }
+

@@ -1,0 +1,263 @@
+  // -- values: guest to wire ---------------------------------------------------------------
+
+  // Guest code can run while a value is read: getters, traps of proxies, `toJSON`. So a value is
+  // read exactly once, into a copy of kernel-made objects that inherit nothing, with tags for what
+  // JSON lacks, and only the copy is made into text. What an encoding knows lies in its own `job`,
+  // since guest code may begin another one in the middle.
+  const Fields = function () {};
+  defineProperty(Fields, "prototype", { __proto__: null, value: freeze(table()), writable: false });
+  class Items extends Array {}
+  setPrototypeOf(Items.prototype, null);
+  freeze(Items.prototype);
+  freeze(Items);
+  const absent = new Fields(); // stands for every `undefined`
+  absent.$ = "undefined";
+
+  function encodeValue(value) { return textOfJob(value, newJob(false)); }
+  function newJob(quiet) {
+    return {
+      __proto__: null,
+      left: limits.valueChars, // characters of JSON that the value may still have
+      deepest: 0,              // levels of objects and lists in the copy, at most
+      trail: list(),           // keys from the root to what is read, for messages
+      quiet,                   // getters are not run but met, which ends the encoding
+      met: false,
+    };
+  }
+  function textOfJob(value, job) {
+    const copy = copied(value, 0, job);
+    if (job.left < 0) tooLarge();
+    const text = isSound(3 * job.deepest + 4) ? stringify(copy) : written(copy);
+    if (text.length > limits.valueChars) tooLarge();
+    return text;
+  }
+  // QuickJS pushes each level onto an array of its own, which a guest can tamper with through the
+  // prototype of all arrays.
+  function isSound(levels) {
+    if (getPrototypeOf(arrayPrototype) !== objectPrototype) return false; // a look would run its traps
+    for (let i = 0; i < levels; i++) if (i in arrayPrototype) return false;
+    return true;
+  }
+  function written(copy) { // the same text, many times slower
+    if (typeof copy !== "object" || copy === null) return stringify(copy);
+    let text = "";
+    if (isArray(copy)) {
+      for (let i = 0; i < copy.length; i++) text += (i === 0 ? "" : ",") + written(copy[i]);
+      return "[" + text + "]";
+    }
+    const names = keys(copy);
+    for (let i = 0; i < names.length; i++) text += (i === 0 ? "" : ",") + stringify(names[i]) + ":" + written(copy[names[i]]);
+    return "{" + text + "}";
+  }
+  function refuse(what, depth, job) {
+    let path = "$";
+    for (let i = 0; i < depth && path.length < 200; i++)
+      path += typeof job.trail[i] === "number" ? "[" + job.trail[i] + "]" : "." + job.trail[i];
+    throw new TypeErrorClass(what + " (at " + slice(path, 0, 200) + ")");
+  }
+  function tooLarge() {
+    throw new RangeErrorClass("the value is too large to pass to the host: more than " + limits.valueChars + " bytes as JSON");
+  }
+  function spendChars(job, count) {
+    if ((job.left -= count) < 0) tooLarge();
+  }
+  function tagged(kind, body) {
+    const node = new Fields();
+    node.$ = kind;
+    node.v = body;
+    return node;
+  }
+  // The stack is short: of recursive functions, as few as possible for one level of data. What is
+  // most frequent comes first, and is not left to another function: for 1,000 rows, calls and
+  // comparisons are what takes the time.
+  function copied(value, depth, job) {
+    if (typeof value !== "object") return copiedScalar(value, depth, job);
+    if (value === null) return null;
+    if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
+    if (isArray(value)) return copiedItems(value, +value.length, depth, job);
+    const prototype = getPrototypeOf(value);
+    if (prototype !== objectPrototype && prototype !== null) return copiedSpecial(value, depth, job);
+    return copiedFields(value, keys(value), depth, job);
+  }
+  function copiedScalar(value, depth, job) {
+    switch (typeof value) {
+      case "string":
+        spendChars(job, value.length + 2);
+        return value;
+      case "number":
+        if (value - value === 0 && (value !== 0 || 1 / value > 0)) return value;
+        spendChars(job, 22);
+        return tagged("number", value === 0 ? "-0" : "" + value);
+      case "undefined":
+        spendChars(job, 16);
+        return absent;
+      case "bigint": {
+        const digits = bigintText(value, 16);
+        spendChars(job, digits.length);
+        return tagged("bigint", digits);
+      }
+      case "symbol": return refuse("a symbol cannot be passed to the host", depth, job);
+      case "function": return refuse("a function cannot be passed to the host", depth, job);
+    }
+    return value; // a boolean
+  }
+  function copiedItems(value, length, depth, job) {
+    const made = new Items();
+    let chars = length > 0 ? 2 * length : 0; // each with a separator
+    if (chars > job.left) tooLarge();
+    for (let i = 0; i < length; i++) {
+      const item = value[i];
+      switch (typeof item) {
+        case "string":
+          chars += item.length;
+          made[i] = item;
+          break;
+        case "number":
+          if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[i] = item; break; }
+          // falls through
+        default:
+          job.trail[depth] = i;
+          made[i] = copied(item, depth + 1, job);
+      }
+    }
+    if ((job.left -= chars) < 0) tooLarge();
+    return made;
+  }
+  function copiedFields(value, names, depth, job) {
+    const made = new Fields(), count = names.length;
+    let chars = 4 * count;
+    for (let i = 0; i < count; i++) {
+      const key = names[i];
+      if (job.quiet && lookupGetter(value, key) !== undefined) meet(job);
+      const item = value[key];
+      chars += key.length;
+      switch (typeof item) {
+        case "string":
+          chars += item.length;
+          made[key] = item;
+          break;
+        case "number":
+          if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[key] = item; break; }
+          // falls through
+        default:
+          if (item === undefined && job.quiet && lookupSetter(value, key) !== undefined) meet(job);
+          job.trail[depth] = key;
+          made[key] = copied(item, depth + 1, job);
+      }
+    }
+    if ((job.left -= chars) < 0) tooLarge();
+    return "$" in made ? pairsOf(made, names) : made;
+  }
+  // An object with a key that would pass for a tag.
+  function pairsOf(made, names) {
+    const pairs = new Items();
+    for (let i = 0; i < names.length; i++) pairs[i] = pairOf(names[i], made[names[i]]);
+    return tagged("object", pairs);
+  }
+  function pairOf(key, item) {
+    const pair = new Items();
+    pair[0] = key;
+    pair[1] = item;
+    return pair;
+  }
+  function copiedSpecial(value, depth, job) {
+    const time = attempt(dateTime, value);
+    if (time !== undefined) return tagged("date", time === time ? time : null);
+    if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
+    if (hasBrand(setSize, value)) return tagged("set", copiedMembers(itemsOf(value), depth, job));
+    const bytes = bytesOf(value);
+    if (bytes !== undefined) return tagged("bytes", toBase64(bytes, job));
+    if (job.quiet) meetAccessors(value, job);
+    if (isError(value)) return copiedError(value, job);
+    if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth, job);
+    const boxed = unbox(value);
+    if (boxed !== undefined) return copied(boxed.value, depth + 1, job);
+    const toJSON = value.toJSON;
+    job.trail[depth] = "toJSON()";
+    if (typeof toJSON === "function") return copied(apply(toJSON, value, [""]), depth + 1, job);
+    return copiedFields(value, keys(value), depth, job);
+  }
+  function copiedPairs(entries, depth, job) {
+    const pairs = new Items();
+    for (let i = 0; i < entries.length; i += 2) {
+      spendChars(job, 5);
+      job.trail[depth] = "<key>";
+      const key = copied(entries[i], depth + 1, job);
+      job.trail[depth] = "<value>";
+      pairs[i / 2] = pairOf(key, copied(entries[i + 1], depth + 1, job));
+    }
+    return pairs;
+  }
+  function copiedMembers(found, depth, job) {
+    const made = new Items();
+    spendChars(job, 2 * found.length);
+    for (let i = 0; i < found.length; i++) {
+      job.trail[depth] = "<item>";
+      made[i] = copied(found[i], depth + 1, job);
+    }
+    return made;
+  }
+  function copiedError(value, job) {
+    const { name, message, stack } = describe(value), node = new Fields();
+    spendChars(job, name.length + message.length + stack.length);
+    node.name = name;
+    node.message = message;
+    node.stack = stack;
+    return tagged("error", node);
+  }
+  function meetAccessors(value, job) {
+    const names = keys(value);
+    for (let i = 0; i < names.length; i++)
+      if (lookupGetter(value, names[i]) !== undefined || lookupSetter(value, names[i]) !== undefined) meet(job);
+  }
+  function meet(job) {
+    job.met = true;
+    throw new TypeErrorClass("an accessor");
+  }
+  function entriesOf(map, limit) { // key, value, key, value…
+    const entries = list();
+    mapForEach(map, (item, key) => {
+      if (entries.length === limit) return;
+      entries[entries.length] = key;
+      entries[entries.length] = item;
+    });
+    return entries;
+  }
+  function itemsOf(set, limit) {
+    const found = list();
+    setForEach(set, (item) => { if (found.length !== limit) found[found.length] = item; });
+    return found;
+  }
+  function isError(value) {
+    return attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true;
+  }
+  function isPromise(value) {
+    return attempt((v) => apply(isPrototypeOf, PromiseClass.prototype, [v]), value) === true;
+  }
+  function unbox(value) {
+    if (hasBrand(valueOfNumber, value)) return { value: valueOfNumber(value), kind: "Number" };
+    if (hasBrand(valueOfString, value)) return { value: valueOfString(value), kind: "String" };
+    if (hasBrand(valueOfBoolean, value)) return { value: valueOfBoolean(value), kind: "Boolean" };
+    if (hasBrand(valueOfBigint, value)) return { value: valueOfBigint(value), kind: "BigInt" };
+    if (hasBrand(valueOfSymbol, value)) return { value: valueOfSymbol(value), kind: "Symbol" };
+    return undefined;
+  }
+  function bytesOf(value) {
+    if (hasBrand(bufferLength, value)) return new Bytes(value);
+    if (!isView(value)) return undefined;
+    if (typedTag(value) === undefined) return undefined; // a DataView
+    return new Bytes(typedBuffer(value), typedOffset(value), typedBytes(value));
+  }
+  function toBase64(bytes, job) {
+    const length = typedLength(bytes), size = 4 * floor((length + 2) / 3);
+    spendChars(job, size);
+    if (nativeToBase64 !== undefined) return nativeToBase64(bytes);
+    let text = "";
+    for (let i = 0; i < length; i += 3) {
+      const b = i + 1 < length ? bytes[i + 1] : 0, c = i + 2 < length ? bytes[i + 2] : 0;
+      text += base64[bytes[i] >> 2] + base64[((bytes[i] & 3) << 4) | (b >> 4)]
+        + (i + 1 < length ? base64[((b & 15) << 2) | (c >> 6)] : "=") + (i + 2 < length ? base64[c & 63] : "=");
+    }
+    return text;
+  }
+

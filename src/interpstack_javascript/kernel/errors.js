@@ -1,0 +1,50 @@
+  // -- errors ------------------------------------------------------------------------------
+
+  function textOf(value, key, fallback) {
+    try {
+      const found = value[key];
+      if (found === undefined || found === null) return fallback;
+      return slice(typeof found === "string" ? found : inspect(found, { chars: 2000 }), 0, limits.renderChars);
+    } catch {
+      return fallback;
+    }
+  }
+  function describe(error) {
+    let stack = textOf(error, "stack", "");
+    const title = textOf(error, "name", "Error") + ": " + textOf(error, "message", "");
+    if (slice(stack, 0, title.length) === title) stack = slice(stack, title.length + 1); // as V8 writes it
+    stack = guestFrames(stack);
+    return { __proto__: null, name: textOf(error, "name", "Error"), message: textOf(error, "message", ""), stack };
+  }
+  // A stack without frames of the kernel and of builtins, and with the cell's own name.
+  function guestFrames(stack) {
+    let text = "", from = 0;
+    while (from < stack.length) {
+      const found = indexOf(stack, "\n", from), end = found < 0 ? stack.length : found;
+      let line = slice(stack, from, end);
+      from = end + 1;
+      if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
+        || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
+      const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
+      if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
+      const at = script === "" ? -1 : indexOf(line, script);
+      if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
+      const whole = indexOf(line, "at <eval>");
+      if (whole >= 0) line = slice(line, 0, whole) + "at <cell>" + slice(line, whole + 9);
+      text += (text === "" ? "" : "\n") + line;
+    }
+    return text;
+  }
+  function thrownText(error) {
+    if (typeof error === "string") return slice(error, 0, limits.renderChars);
+    if (!isError(error)) return inspect(error, { chars: 2000, depth: 5 });
+    const { name, message } = describe(error);
+    return message === "" ? name : name + ": " + message;
+  }
+  function errorText(reason) {
+    const object = typeof reason === "object" && reason !== null && isError(reason);
+    const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
+    return '{"name":' + stringify(error.name) + ',"message":' + stringify(error.message)
+      + ',"stack":' + stringify(error.stack) + "}";
+  }
+

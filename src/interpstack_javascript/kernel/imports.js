@@ -1,0 +1,33 @@
+  // What an import in a cell becomes: the host fetches the module, then the engine has it.
+  async function importModule(specifier, names) {
+    // No call, so the limit of calls does not hold; each costs the host something nevertheless.
+    if (++imported > 1000) throw new RangeErrorClass("import: a cell may make at most 1000 imports");
+    const entry = await request("module", "" + specifier, '"module"', false);
+    const mine = cell;
+    let module;
+    importing++;
+    try {
+      module = await import(entry);
+    } catch (error) {
+      throw moduleError(error);
+    } finally { // not reached when the code is stopped
+      if (mine === cell) importing--;
+    }
+    if (isArray(names)) for (let i = 0; i < names.length; i++) if (!(names[i] in module)) throw missingExport(specifier, names[i], module);
+    return module;
+  }
+  // A file that a module imports is not there: engines word it as below.
+  function moduleError(error) {
+    if (!isError(error)) return error;
+    const { name, message } = describe(error);
+    let at = indexOf(message, "Error resolving module ");
+    if (at < 0) at = indexOf(message, "Error loading module ");
+    const absent = at === 0 && name === "ReferenceError" || at > 0 && name === "TypeError"; // QuickJS, V8
+    return absent ? makeError(new ErrorClass(), "SkillNotAvailable", slice(message, at), table()) : error;
+  }
+  function missingExport(specifier, wanted, module) {
+    const names = ownKeys(module), known = list();
+    for (let i = 0; i < names.length && i < 50; i++) if (typeof names[i] === "string") known[known.length] = names[i];
+    return makeError(new ErrorClass(), "SyntaxError", "the module '" + specifier + "' has no export '" + wanted
+      + "'; it exports: " + (join(known, ", ") || "nothing"), table());
+  }

@@ -1,0 +1,88 @@
+// The guest's side of the engine protocol, for every JavaScript engine.
+//
+// Evaluates to a function; calling it once installs the kernel and returns
+//   dispatch(text) -> text   host commands, see `commands` below
+//   track(promise)           watch the promise of the running cell; it resolves to {value}
+//   reject(reason, place)    the cell could not even be started; `place` is "[line,column]" or undefined
+//   api                      what guest sources (console, web APIs) build upon
+//   seal()                   called once when all guest sources are installed
+//
+// Untrusted code runs in the same realm afterwards. So nothing here looks up a property that
+// such code could have replaced: intrinsics are captured first; no spread, no for-of, no array
+// destructuring, no method calls on values; own lists and tables have no prototype.
+() => {
+  "use strict";
+  const globals = globalThis;
+  const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor,
+    getPrototypeOf, ownKeys } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const getter = (object, key) => {
+    const found = getOwnPropertyDescriptor(object, key);
+    return found === undefined ? undefined : found.get;
+  };
+  const ObjectClass = Object, PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
+  const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
+  const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
+  const { isArray } = Array;
+  const { keys, freeze, preventExtensions, setPrototypeOf } = Object;
+  const { parse, stringify } = JSON;
+  const { floor } = Math;
+  const { isView } = ArrayBuffer;
+  const promiseThen = Promise.prototype.then;
+  const objectToString = Object.prototype.toString;
+  const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
+  const isPrototypeOf = Object.prototype.isPrototypeOf;
+  const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
+  const lookupGetter = uncurry(Object.prototype.__lookupGetter__), lookupSetter = uncurry(Object.prototype.__lookupSetter__);
+  const functionToString = uncurry(Function.prototype.toString);
+  const slice = uncurry(String.prototype.slice);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const charCode = uncurry(String.prototype.charCodeAt);
+  const join = uncurry(Array.prototype.join);
+  const symbolToString = uncurry(Symbol.prototype.toString);
+  const dateTime = uncurry(Date.prototype.getTime);
+  const dateISO = uncurry(Date.prototype.toISOString);
+  const dateText = uncurry(Date.prototype.toString);
+  const mapForEach = uncurry(Map.prototype.forEach), mapSet = uncurry(Map.prototype.set);
+  const setForEach = uncurry(Set.prototype.forEach), setAdd = uncurry(Set.prototype.add);
+  const mapSize = uncurry(getter(Map.prototype, "size"));
+  const setSize = uncurry(getter(Set.prototype, "size"));
+  const bigintText = uncurry(BigInt.prototype.toString);
+  const regexpSource = uncurry(getter(RegExp.prototype, "source"));
+  const regexpFlags = ["hasIndices", "global", "ignoreCase", "multiline", "dotAll", "unicode", "unicodeSets", "sticky"];
+  const regexpFlag = {}; // per letter: whether an expression has the flag
+  for (let i = 0; i < 8; i++) regexpFlag["dgimsuvy"[i]] = uncurry(getter(RegExp.prototype, regexpFlags[i]));
+  setPrototypeOf(regexpFlag, null);
+  const bufferLength = uncurry(getter(ArrayBuffer.prototype, "byteLength"));
+  const typedPrototype = getPrototypeOf(Uint8Array.prototype);
+  const typedTag = uncurry(getter(typedPrototype, Symbol.toStringTag));
+  const typedLength = uncurry(getter(typedPrototype, "length"));
+  const typedBuffer = uncurry(getter(typedPrototype, "buffer"));
+  const typedOffset = uncurry(getter(typedPrototype, "byteOffset"));
+  const typedBytes = uncurry(getter(typedPrototype, "byteLength"));
+  const weakMapHas = uncurry(WeakMap.prototype.has), weakSetHas = uncurry(WeakSet.prototype.has);
+  const weakRefDeref = uncurry(WeakRef.prototype.deref);
+  const valueOfNumber = uncurry(Number.prototype.valueOf);
+  const valueOfString = uncurry(String.prototype.valueOf);
+  const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
+  const valueOfBigint = uncurry(BigInt.prototype.valueOf), valueOfSymbol = uncurry(Symbol.prototype.valueOf);
+  const symbolToStringTag = Symbol.toStringTag;
+  // An engine's own are fifty times faster; older engines have none.
+  const nativeToBase64 = Bytes.prototype.toBase64 && uncurry(Bytes.prototype.toBase64);
+  const nativeFromBase64 = Bytes.fromBase64 && uncurry(Bytes.fromBase64);
+  const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+  function list() { return setPrototypeOf([], null); }
+  function table() { return { __proto__: null }; }
+  function define(target, key, value, enumerable) {
+    defineProperty(target, key,
+      { __proto__: null, value, writable: true, enumerable: enumerable === true, configurable: true });
+    return target;
+  }
+  function attempt(action, value) {
+    try { return action(value); } catch { return undefined; }
+  }
+  function hasBrand(action, value) {
+    try { action(value); return true; } catch { return false; }
+  }
+

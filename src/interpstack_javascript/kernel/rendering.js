@@ -1,0 +1,262 @@
+  // -- rendering, in the notation of Node's inspector --------------------------------------
+
+  // Options: chars, the size at which to stop; depth, the levels to show.
+  function inspect(value, options) {
+    const chars = options && options.chars || limits.renderChars;
+    const view = { __proto__: null, left: chars, depth: options && options.depth || 50, path: list(), cut: false };
+    const text = show(value, view, 0);
+    if (options) options.cut = view.cut;
+    return text;
+  }
+  function spend(view, text) {
+    view.left -= text.length;
+    return text;
+  }
+  function clip(text, view) {
+    if (text.length <= view.left) return text;
+    view.cut = true;
+    return slice(text, 0, view.left > 0 ? view.left : 0);
+  }
+  function quote(text, view) {
+    return spend(view, stringify(clip(text, view)));
+  }
+  function show(value, view, level) {
+    switch (typeof value) {
+      case "string": return quote(value, view);
+      case "number": return spend(view, value === 0 && 1 / value < 0 ? "-0" : "" + value);
+      case "bigint": return spend(view, clip(showBigint(value), view));
+      case "symbol": return spend(view, clip(symbolToString(value), view));
+      case "object": case "function": break;
+      default: return spend(view, "" + value); // undefined, booleans
+    }
+    if (value === null) return spend(view, "null");
+    for (let i = 0; i < view.path.length; i++) if (view.path[i] === value) return spend(view, "[Circular]");
+    if (view.left <= 0) {
+      view.cut = true;
+      return "…";
+    }
+    const at = view.path.length;
+    view.path[at] = value;
+    try {
+      return showObject(value, view, level);
+    } catch (error) {
+      return spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
+    } finally {
+      view.path.length = at;
+    }
+  }
+  function showBigint(value) {
+    // Decimal digits cost quadratic time that no engine interrupts.
+    const hex = bigintText(value, 16);
+    return hex.length > 20000 ? (hex[0] === "-" ? "-0x" + slice(hex, 1) : "0x" + hex) + "n" : bigintText(value) + "n";
+  }
+  function showObject(value, view, level) {
+    if (typeof value === "function") return withMembers(showFunction(value), value, view, level);
+    const array = isArray(value);
+    const prototype = getPrototypeOf(value);
+    if (!array && prototype === objectPrototype && !(symbolToStringTag in value) && !("callee" in value && isArguments(value))) {
+      if (level >= view.depth) return spend(view, "[Object]");
+      return "{" + members(value, view, level, list(), 0) + "}";
+    }
+    if (array) {
+      const name = prototype === arrayPrototype ? "" : className(value, prototype, "Array") + "(" + value.length + ") ";
+      if (level >= view.depth) return spend(view, "[Array]");
+      return name + "[" + items(value, view, level, true) + "]";
+    }
+    return showSpecial(value, prototype, view, level);
+  }
+  function isArguments(value) {
+    return apply(objectToString, value, []) === "[object Arguments]"
+      && getOwnPropertyDescriptor(value, "callee") !== undefined;
+  }
+  function showSpecial(value, prototype, view, level) {
+    const time = attempt(dateTime, value);
+    if (time !== undefined) return spend(view, time === time ? dateISO(value) : "Invalid Date");
+    if (isError(value)) return showError(value, view, level);
+    if (hasBrand(regexpFlag.g, value) && value !== regexpPrototype) return withMembers(showRegexp(value), value, view, level);
+    if (level >= view.depth) return spend(view, "[" + className(value, prototype, "Object") + "]");
+    const size = attempt(mapSize, value);
+    if (size !== undefined) {
+      const parts = list(), entries = entriesOf(value, 2 * view.left);
+      for (let i = 0; i < size && more(view, i, size); i++) {
+        parts[i] = show(entries[2 * i], view, level + 1) + " => " + show(entries[2 * i + 1], view, level + 1);
+        view.left -= 8;
+      }
+      return className(value, prototype, "Map") + "(" + size + ") {" + members(value, view, level, parts, 0) + "}";
+    }
+    const count = attempt(setSize, value);
+    if (count !== undefined) {
+      const parts = list(), found = itemsOf(value, view.left);
+      for (let i = 0; i < count && more(view, i, count); i++) {
+        parts[i] = show(found[i], view, level + 1);
+        view.left -= 8;
+      }
+      return className(value, prototype, "Set") + "(" + count + ") {" + members(value, view, level, parts, 0) + "}";
+    }
+    if (isView(value) && typedTag(value) !== undefined)
+      return className(value, prototype, typedTag(value)) + "(" + typedLength(value) + ") [" + typedItems(value, view) + "]";
+    const buffer = attempt(bufferLength, value);
+    if (buffer !== undefined) return spend(view, className(value, prototype, "ArrayBuffer") + " {byteLength: " + buffer + "}");
+    const boxed = unbox(value);
+    if (boxed !== undefined) return "[" + boxed.kind + ": " + show(boxed.value, view, level + 1) + "]";
+    if (isPromise(value)) return spend(view, className(value, prototype, "Promise") + " {…}");
+    if (hasBrand((v) => weakMapHas(v, view), value)) return spend(view, "WeakMap {<items unknown>}");
+    if (hasBrand((v) => weakSetHas(v, view), value)) return spend(view, "WeakSet {<items unknown>}");
+    if (hasBrand(weakRefDeref, value)) return "WeakRef {" + show(weakRefDeref(value), view, level + 1) + "}";
+    if (isArguments(value)) return "[Arguments] [" + items(value, view, level, false) + "]";
+    const name = prototype === null ? "[Object: null prototype]" : className(value, prototype, "Object");
+    const tag = attempt((v) => v[symbolToStringTag], value);
+    const shown = typeof tag === "string" && tag !== "" && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
+    return spend(view, (shown === "Object" ? "" : shown + " ") + "{") + members(value, view, level, list(), 0) + "}";
+  }
+  function showRegexp(value) {
+    let text = "/" + regexpSource(value) + "/";
+    for (let i = 0; i < 8; i++) if (regexpFlag["dgimsuvy"[i]](value)) text += "dgimsuvy"[i];
+    return text;
+  }
+  function className(value, prototype, fallback) {
+    for (let at = prototype, i = 0; at !== null && i < 20; i++) {
+      const made = getOwnPropertyDescriptor(at, "constructor");
+      if (made !== undefined && typeof made.value === "function") {
+        const name = getOwnPropertyDescriptor(made.value, "name");
+        if (name !== undefined && typeof name.value === "string" && name.value !== "") return slice(name.value, 0, 80);
+      }
+      at = getPrototypeOf(at);
+    }
+    return fallback;
+  }
+  function showFunction(value) {
+    const source = attempt(functionToString, value);
+    const described = getOwnPropertyDescriptor(value, "name");
+    const name = described !== undefined && typeof described.value === "string" ? slice(described.value, 0, 80) : "";
+    if (typeof source === "string" && slice(source, 0, 5) === "class" && !isIdentifier(source[5])) {
+      const base = getPrototypeOf(value);
+      const parent = typeof base === "function" ? getOwnPropertyDescriptor(base, "name") : undefined;
+      const extended = parent !== undefined && typeof parent.value === "string" && parent.value !== ""
+        ? " extends " + slice(parent.value, 0, 80) : "";
+      return "[class " + (name || "(anonymous)") + extended + "]";
+    }
+    const tag = attempt((v) => v[symbolToStringTag], value);
+    const kind = typeof tag === "string" && tag !== "" ? slice(tag, 0, 40) : "Function";
+    return "[" + kind + (name === "" ? " (anonymous)" : ": " + name) + "]";
+  }
+  function showError(value, view, level) {
+    const error = describe(value);
+    const title = error.name + (error.message === "" ? "" : ": " + error.message);
+    const text = error.stack === "" ? (level === 0 ? title : "[" + title + "]") : title + "\n" + trimEnd(error.stack);
+    if (level >= view.depth) return spend(view, clip(text, view));
+    const own = keys(value), parts = list();
+    for (let i = 0; i < own.length; i++) {
+      const key = own[i];
+      if (key === "name" || key === "message" || key === "stack") continue;
+      if (more(view, i, own.length)) parts[parts.length] = spend(view, keyText(key) + ": ") + show(value[key], view, level + 1);
+    }
+    const cause = getOwnPropertyDescriptor(value, "cause");
+    if (cause !== undefined && cause.enumerable === false) parts[parts.length] = "[cause]: " + show(cause.value, view, level + 1);
+    const errors = getOwnPropertyDescriptor(value, "errors"); // of an AggregateError
+    if (errors !== undefined && errors.enumerable === false) parts[parts.length] = "[errors]: " + show(errors.value, view, level + 1);
+    return spend(view, clip(text, view)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
+  }
+  function more(view, done, total) {
+    if (view.left > 0) return true;
+    if (done < total) view.cut = true;
+    return false;
+  }
+  function items(value, view, level, extras) {
+    const parts = list(), length = value.length;
+    let present = 0;
+    for (let i = 0; i < length && more(view, i, length); i++) {
+      const item = value[i];
+      if (item === undefined && getOwnPropertyDescriptor(value, i) === undefined) {
+        // Skip a gap in one step: guests can make arrays of 4 billion holes for nothing.
+        const next = nextIndex(value, i, length);
+        const holes = next - i;
+        i = next - 1;
+        parts[parts.length] = spend(view, "<" + holes + " empty item" + (holes === 1 ? "" : "s") + ">");
+        continue;
+      }
+      present++;
+      parts[parts.length] = show(item, view, level + 1);
+      view.left -= 2;
+    }
+    return extras ? members(value, view, level, parts, present) : join(parts, ", ");
+  }
+  function nextIndex(value, from, length) {
+    const step = from + 64 < length ? from + 64 : length;
+    for (let i = from + 1; i < step; i++) if (getOwnPropertyDescriptor(value, i) !== undefined) return i;
+    if (step === length) return length;
+    let next = length;
+    const names = ownKeys(value);
+    for (let i = 0; i < names.length; i++) {
+      if (typeof names[i] !== "string") continue;
+      const index = +names[i];
+      if (index > from && index < next) next = index;
+    }
+    return next;
+  }
+  function typedItems(value, view) {
+    const parts = list(), length = typedLength(value);
+    for (let i = 0; i < length && more(view, i, length); i++) {
+      parts[i] = show(value[i], view, 1);
+      view.left -= 2;
+    }
+    return join(parts, ", ");
+  }
+  // Appends `key: value` for own properties; those of an array come behind its `indices` items.
+  function members(value, view, level, parts, indices) {
+    const names = ownKeys(value), array = isArray(value);
+    for (let i = indices; i < names.length; i++) {
+      const key = names[i];
+      if (array && typeof key === "string" && isIndex(key)) continue;
+      if (!propertyIsEnumerable(value, key)) continue;
+      if (!more(view, i, names.length)) break;
+      const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
+      spend(view, shown);
+      let text;
+      try {
+        text = show(value[key], view, level + 1);
+      } catch (error) {
+        text = spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
+      }
+      parts[parts.length] = shown + ": " + text;
+      view.left -= 4;
+    }
+    return join(parts, ", ");
+  }
+  function withMembers(text, value, view, level) {
+    spend(view, text);
+    const inner = level >= view.depth ? "" : members(value, view, level, list(), 0);
+    return inner === "" ? text : text + " {" + inner + "}";
+  }
+  const knownKeys = table(); // keys that need no quotes
+  let knownCount = 0;
+  function keyText(key) {
+    if (knownKeys[key] === true) return key;
+    if (key.length > 0 && key.length < 200 && !isDigit(charCode(key, 0))) {
+      let plain = true;
+      for (let i = 0; i < key.length && plain; i++) plain = isIdentifier(key[i]);
+      if (plain && knownCount < 500) {
+        knownCount++;
+        knownKeys[key] = true;
+      }
+      if (plain) return key;
+    } else if (isIndex(key)) return key;
+    return stringify(key);
+  }
+  function isDigit(code) { return code >= 48 && code <= 57; }
+  function isIndex(key) {
+    if (key.length === 0 || key.length > 10) return false;
+    for (let i = 0; i < key.length; i++) if (!isDigit(charCode(key, i))) return false;
+    return key === "0" || key[0] !== "0";
+  }
+  function isIdentifier(char) {
+    if (char === undefined) return false;
+    const code = charCode(char, 0);
+    return isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 36;
+  }
+  function trimEnd(text) {
+    let end = text.length;
+    while (end > 0 && (text[end - 1] === "\n" || text[end - 1] === " ")) end--;
+    return slice(text, 0, end);
+  }
+

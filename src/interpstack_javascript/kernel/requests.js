@@ -1,0 +1,50 @@
+  // -- requests ----------------------------------------------------------------------------
+
+  function open(quoted, text) {
+    ids[requests.length] = ++lastId;
+    requests[requests.length] = quoted + "," + text + "]";
+    return lastId;
+  }
+  function request(name, input, quoted = stringify(name), counts = true) {
+    return new PromiseClass((resolve, reject) => {
+      if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
+      // The host counts and refuses; what is far beyond the limit need not trouble it.
+      if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
+      if (counts && limits.requests !== null && ++requested > limits.requests + 64)
+        throw makeError(new ErrorClass(), "PTCCallBudgetExceeded", "the cell may make " + limits.requests
+          + " calls; this was one more", { __proto__: null, tool: name });
+      const text = encodeValue(input);
+      const site = new ErrorClass();
+      pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
+    });
+  }
+  function call(name, input) {
+    if (!active) return;
+    if (++called > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 calls without an answer");
+    const text = encodeValue(input); // a getter in it may make calls, too
+    calls[calls.length] = "[" + stringify(name) + "," + text + "]";
+  }
+  function timer(ms, callback) {
+    if (!active) throw new ErrorClass("a timer was set after its cell had ended");
+    const wait = +ms; // read once: it may be an object
+    if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
+    openTimers++;
+    const id = open('"timer"', "" + (wait > 0 && wait < 2147483647 ? wait : wait > 0 ? 2147483647 : 0));
+    pending[id] = { __proto__: null, callback, drains, at: requests.length - 1 };
+    return id;
+  }
+  function clearTimer(timerId) {
+    const id = +timerId; // read once: it may be an object
+    const entry = pending[id];
+    if (entry === undefined || entry.callback === undefined) return;
+    delete pending[id];
+    openTimers--;
+    if (entry.drains === drains) requests[entry.at] = ""; // the host has not heard of it yet
+    else cancelled[cancelled.length] = "" + (id - before);
+  }
+  function sleep(ms) {
+    return new PromiseClass((resolve) => { timer(ms, resolve); });
+  }
+  function report(error) {
+    write("Uncaught " + (isError(error) ? inspect(error, { chars: 2000 }) : thrownText(error)));
+  }
