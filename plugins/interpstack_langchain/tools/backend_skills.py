@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Any, Final
-
-from deepagents.backends.protocol import BackendProtocol
+from typing import TYPE_CHECKING, Any, Final
 
 from interpstack_langchain.tools.tool_calls import running_eval
+
+if TYPE_CHECKING:
+    from deepagents.backends.protocol import BackendProtocol
 
 __all__ = ["BackendSkills"]
 
@@ -31,6 +32,8 @@ class BackendSkills:
     """
 
     def __init__(self, backend: BackendProtocol, endings: tuple[str, ...]) -> None:
+        from deepagents.backends.protocol import BackendProtocol  # loaded with the backend
+
         if not isinstance(backend, BackendProtocol):
             raise TypeError(f"skills_backend takes a deepagents backend; got {backend!r}")
         self._backend = backend

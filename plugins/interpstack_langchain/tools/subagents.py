@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
 from langchain_core.tools import BaseTool
 
 from interpstack import CellContext, GuestException
@@ -77,6 +76,9 @@ def _described(wanted: Dispatch) -> dict[str, str]:
 async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: CellContext) -> Any:
     configurable = {}
     if schema is not None:
+        # long loaded: the `task` tool that reads the key is of this module
+        from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
+
         configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(schema)
     answer, returned = await run_tool(tool, given, context, configurable)
     if isinstance(returned, str):
