@@ -33,7 +33,14 @@ from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
 from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
-from interpstack.plugins import PluginInfo, PluginManager, find_engine, installed
+from interpstack.plugins import (
+    PluginInfo,
+    PluginManager,
+    find_engine,
+    find_language,
+    installed,
+    installed_languages,
+)
 from interpstack.protocol import (
     Call,
     Cell,
@@ -125,10 +132,12 @@ __all__ = [
     "decode",
     "encode",
     "find_engine",
+    "find_language",
     "from_json",
     "hookimpl",
     "install_command",
     "installed",
+    "installed_languages",
     "render",
     "run_sync",
     "to_json",

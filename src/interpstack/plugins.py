@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from traceback import walk_tb
 from types import MappingProxyType
@@ -271,24 +271,27 @@ def find_language(engine: type[Engine], manager: PluginManager) -> GuestLanguage
     installed plugins are loaded. A language that no plugin registers is a neutral one.
     """
     name = engine.language
-    found = manager.languages()
-    return found.get(name) or installed_language(name, engine.name) or GuestLanguage(name=name)
+    registered = manager.languages().get(name)
+    if registered is not None:
+        return registered
+    others = installed_languages(first=engine.name.rpartition(":")[2])
+    return next((one for one in others if one.name == name), GuestLanguage(name=name))
 
 
-def installed_language(name: str, plugin: str = "") -> GuestLanguage | None:
-    """The language `name` from the installed plugins, of which `plugin` is tried first.
+def installed_languages(first: str = "") -> Iterator[GuestLanguage]:
+    """Languages and dialects from installed plugins, each of which is loaded when its turn comes.
 
     A plugin that cannot be loaded is passed over.
+
+    Args:
+        first: Name of the plugin that is loaded first.
     """
-    entries = installed()
-    for candidate in sorted(entries, key=lambda entry: entry != plugin):
+    for plugin in sorted(installed(), key=lambda name: name != first):
         try:
-            found = PluginManager([candidate]).languages()
+            found = PluginManager([plugin]).languages()
         except (ImportError, ConfigurationError):
             continue
-        if name in found:
-            return found[name]
-    return None
+        yield from found.values()
 
 
 def _name_of(plugin: Any) -> str:

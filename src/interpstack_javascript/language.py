@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_javascript.nesting import Nesting
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
@@ -62,6 +63,7 @@ TYPESCRIPT: Final = _JavaScript(
         printing="`console.log` and its relatives print",
     ),
     editor=EditorRules(
+        follower=Nesting,
         whole="once its brackets are closed",
         words=(
             *("Array", "Boolean", "Date", "Error", "JSON", "Map", "Math", "Number", "Object"),

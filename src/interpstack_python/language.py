@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_python.blocks import Blocks
 
 __all__ = ["PYTHON"]
 
@@ -60,6 +61,7 @@ PYTHON: Final = _Python(
         printing="`print` prints",
     ),
     editor=EditorRules(
+        follower=Blocks,
         whole="once its brackets are closed, a block after an empty line",
         words=(
             *("Exception", "False", "None", "True", "ValueError", "and", "asyncio", "await"),

@@ -11,7 +11,16 @@ from typing import Final
 
 import attrs
 
-from interpstack import Capability, Engine, InterpreterStack, Limits, Outcome, install_command
+from interpstack import (
+    Capability,
+    Engine,
+    InterpreterStack,
+    Limits,
+    Outcome,
+    PluginManager,
+    find_language,
+    install_command,
+)
 from interpstack_cli.installed.extras import extras_of
 from interpstack_cli.installed.survey import Survey, survey
 from interpstack_wasm.addresses import (
@@ -32,11 +41,6 @@ _ADDRESSES: Final = (
 _COMBINED: Final = {"all", "test"}
 _CPU_SECONDS: Final = 0.2
 _MEMORY_MIB: Final = 16
-#: By language: code that computes for ever, code that fills the memory.
-_HOSTILE: Final = {
-    "javascript": ("for (;;) {}", "const hog = []; for (;;) hog.push(new Array(10000).fill(7))"),
-    "python": ("while True: pass", "hog = []\nwhile True: hog.append([7] * 10000)"),
-}
 
 
 @attrs.frozen
@@ -204,9 +208,10 @@ def _limit(
     trusted = f"run only code you trust in {cls.name}"
     if capability not in cls.capabilities:
         return Check(name, _WARN, "the engine has none", trusted)
-    if cls.language not in _HOSTILE:
-        return Check(name, _WARN, f"not tried: no test code in {cls.language}", trusted)
-    code = _HOSTILE[cls.language][capability is Capability.MEMORY_LIMIT]
+    language = find_language(cls, PluginManager())
+    code = language.hoard if capability is Capability.MEMORY_LIMIT else language.endless
+    if not code:
+        return Check(name, _WARN, f"not tried: no test code in {language.title}", trusted)
     outcome = _eval(cls, limits, code)
     if outcome.error is not None and outcome.error.name == error:
         took = f"after {outcome.usage.wall_seconds:.1f} s"

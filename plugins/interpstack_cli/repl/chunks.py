@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
-__all__ = ["Follower", "chunks", "is_whole"]
+__all__ = ["LINES", "Follower", "chunks", "is_whole"]
 
 
 class Follower(Protocol):
@@ -20,6 +20,23 @@ class Follower(Protocol):
 
     def ends_before(self, line: str) -> bool:
         """Whether this line can only belong to the next chunk."""
+
+
+class _Lines:
+    """Follows code of which each line is a whole."""
+
+    closed: Final = True
+
+    def feed(self, text: str) -> None:
+        """Nothing needs to be known of a line."""
+
+    def ends_before(self, line: str) -> bool:
+        """Never: the chunk ended with its line."""
+        return False
+
+
+#: For languages that say nothing of chunks.
+LINES: Final[Callable[[], Follower]] = _Lines
 
 
 def is_whole(text: str, follower: Callable[[], Follower]) -> bool:

@@ -12,7 +12,7 @@ import click
 
 from interpstack import ConfigurationError
 from interpstack_cli.printing import is_terminal, write
-from interpstack_cli.repl.chunks import chunks
+from interpstack_cli.repl.chunks import LINES, chunks
 from interpstack_cli.repl.shell import Shell
 from interpstack_cli.running.options import open_stack, stack_options
 from interpstack_cli.running.sources import opened_stdin
@@ -83,7 +83,7 @@ def _typed(editor: Editor) -> str | None:
 def read_pipe(shell: Shell, lines: Iterator[str]) -> bool:
     """Run each chunk as soon as it is a whole; whether all of them succeeded."""
     succeeded = True
-    for chunk in chunks(lines, shell.language.follower):
+    for chunk in chunks(lines, shell.language.editor.follower or LINES):
         succeeded = shell.feed(chunk) and succeeded
         if shell.done:
             break

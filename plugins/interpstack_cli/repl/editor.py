@@ -18,9 +18,9 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
-from interpstack_cli.languages import JAVASCRIPT, Language
+from interpstack import EditorRules, GuestLanguage
 from interpstack_cli.printing import encodable, output, write
-from interpstack_cli.repl.chunks import is_whole
+from interpstack_cli.repl.chunks import LINES, is_whole
 from interpstack_cli.repl.folding import fold
 from interpstack_cli.repl.shell import COMMAND
 
@@ -45,22 +45,23 @@ class Editor:
         completer: Completes what `offer` was told.
     """
 
-    def __init__(self, language: Language = JAVASCRIPT) -> None:
+    def __init__(self, language: GuestLanguage) -> None:
         history, note = open_history()
         if note:
             write(f"Note: {note}", err=True, colour="yellow")
         self.completer = _Names()
-        self._words = language.words
+        rules = language.editor
+        self._words = rules.words
         self._prompt: PromptSession[str] = PromptSession(
             "> ",
             multiline=True,
             prompt_continuation="… ",
             history=history,
-            lexer=PygmentsLexer.from_filename(f"cell{language.extensions[0]}"),
+            lexer=PygmentsLexer.from_filename("".join(("cell", *language.endings[:1]))),
             completer=self.completer,
             complete_while_typing=False,
             complete_in_thread=True,  # the guest is asked
-            key_bindings=_keys(language),
+            key_bindings=_keys(rules),
         )
 
     def offer(
@@ -125,48 +126,48 @@ def _is_offered(name: str, part: str) -> bool:
     return name.startswith(part) and (not name.startswith("_") or part.startswith("_"))
 
 
-def _new_line(buffer: Buffer, language: Language) -> None:
+def _new_line(buffer: Buffer, rules: EditorRules) -> None:
     """Begin a line that is indented as the one before it asks for."""
     before = buffer.document.current_line_before_cursor.rstrip()
     buffer.newline(copy_margin=True)
     margin = buffer.document.current_line_before_cursor
-    if before.endswith(language.openers):
-        buffer.insert_text(language.indent)
-    elif before.split()[:1] and before.split()[0] in language.leavers:
-        buffer.delete_before_cursor(min(len(margin), len(language.indent)))
+    if before.endswith(rules.openers):
+        buffer.insert_text(rules.indent)
+    elif before.split()[:1] and before.split()[0] in rules.leavers:
+        buffer.delete_before_cursor(min(len(margin), len(rules.indent)))
 
 
-def _outdent(buffer: Buffer, language: Language) -> bool:
+def _outdent(buffer: Buffer, rules: EditorRules) -> bool:
     """Take one step of indentation away, if there is nothing else before the cursor."""
     margin = buffer.document.current_line_before_cursor
-    if not margin or margin.strip(" ") or len(margin) % len(language.indent):
+    if not margin or margin.strip(" ") or len(margin) % len(rules.indent):
         return False
-    buffer.delete_before_cursor(len(language.indent))
+    buffer.delete_before_cursor(len(rules.indent))
     return True
 
 
-def _keys(language: Language) -> KeyBindings:
+def _keys(rules: EditorRules) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("backspace", filter=~is_searching)
     def _backspace(event: KeyPressEvent) -> None:
-        if not _outdent(event.current_buffer, language):
+        if not _outdent(event.current_buffer, rules):
             event.current_buffer.delete_before_cursor(1)
 
     @keys.add(")", filter=~is_searching)
     @keys.add("]", filter=~is_searching)
     @keys.add("}", filter=~is_searching)
     def _close(event: KeyPressEvent) -> None:
-        _outdent(event.current_buffer, language)
+        _outdent(event.current_buffer, rules)
         event.current_buffer.insert_text(event.data)
 
     @keys.add("enter", filter=~is_searching)
     def _enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text, language.follower):
+        if COMMAND.fullmatch(buffer.text) or is_whole(buffer.text, rules.follower or LINES):
             buffer.validate_and_handle()
         else:
-            _new_line(buffer, language)
+            _new_line(buffer, rules)
 
     @keys.add("c-c", filter=~is_searching)
     def _drop(event: KeyPressEvent) -> None:

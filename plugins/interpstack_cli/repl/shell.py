@@ -22,10 +22,8 @@ from interpstack import (
     Session,
     run_sync,
 )
-from interpstack_cli import languages
 from interpstack_cli.printing import show_outcome, show_remarks, write
 from interpstack_cli.running.live import eval_live
-from interpstack_cli.running.names import guest_name
 from interpstack_cli.running.options import check_language
 from interpstack_cli.running.sources import read_file
 
@@ -51,7 +49,7 @@ class Shell:
     def __init__(self, stack: InterpreterStack, session: Session, runner: asyncio.Runner) -> None:
         self.done = False
         self.plain = True
-        self.language = languages.find(stack.engine.language)
+        self.language = stack.language
         self._stack = stack
         self._session = session
         self._runner = runner
@@ -112,7 +110,7 @@ class Shell:
             return
         from interpstack_cli.repl.editor import coloured
 
-        if outcome.ok and not (outcome.undefined and self.language.quiet):
+        if outcome.ok and not (outcome.undefined and self.language.editor.quiet):
             coloured(outcome.text, self.language.name)
         show_remarks(outcome)
 
@@ -124,7 +122,7 @@ class Shell:
             raise ConfigurationError(f".{name} is no command; the commands are {listed}")
         takes_file = name in ("save", "load")
         if takes_file != bool(argument):
-            example = f".{name} session{self.language.extensions[0]}"
+            example = f".{name} session{''.join(self.language.endings[:1])}"
             wanted = f"a FILE, as in {example}" if takes_file else "nothing"
             raise ConfigurationError(f".{name} takes {wanted}")
         before = len(self._succeeded)
@@ -134,20 +132,18 @@ class Shell:
     def _help(self, _: str) -> None:
         for name, (text, _action) in self._commands.items():
             write(f".{name:<6} {text}")
-        write(f"Enter runs the code {self.language.whole}; Alt+Enter begins a new line.")
+        write(f"Enter runs the code {self.language.editor.whole}; Alt+Enter begins a new line.")
         write(f"{_LAST} is the last value, unless the code has a variable of that name.")
         write("Tab completes; Ctrl-C cancels the running code and keeps the variables.")
 
     def _tools(self, _: str) -> None:
         offer = self._session.offer
-        spoken = self._stack.engine.language
-        tools = {f"tools.{guest_name(tool.name, spoken)}": tool for tool in offer.tools}
+        tools = {f"tools.{self.language.identifier(tool.name)}": tool for tool in offer.tools}
         bridges = [bridge for bridge in self._stack.bridge_set(offer) if bridge.awaited]
         for bridge in bridges:
             tool = tools.get(bridge.name)
             about = tool.description if tool else _summary(bridge)
-            call = f"{bridge.name}({self._fields(bridge, tool)})"
-            write(f"{call}  {' '.join(about.split())}".rstrip())
+            write(f"{self._usage(bridge, tool)}  {' '.join(about.split())}".rstrip())
         if not bridges:
             write("There are none; start with --tools MODULE:ATTR.")
 
@@ -159,11 +155,11 @@ class Shell:
     def _save(self, file: str) -> None:
         if not self._succeeded:
             raise ConfigurationError("there is nothing to save: no code has succeeded yet")
-        typed = any(cell.language == "typescript" for cell in self._succeeded)
-        written = languages.find("typescript") if typed else self.language
-        extension = written.extensions[0]
-        if not file.endswith(extension):
-            raise ConfigurationError(f".save takes a name that ends in {extension}; got {file}")
+        used = {cell.language for cell in self._succeeded}
+        dialects = [dialect for dialect in self.language.dialects if dialect.name in used]
+        ending = "".join([*dialects, self.language][0].endings[:1])
+        if not file.endswith(ending):
+            raise ConfigurationError(f".save takes a name that ends in {ending}; got {file}")
         try:
             with Path(file).open("x", encoding="utf-8", errors="backslashreplace") as opened:
                 opened.write(self._joined())
@@ -174,7 +170,7 @@ class Shell:
         write(f"{len(self._succeeded)} cell(s) saved to {file}")
 
     def _load(self, file: str) -> None:
-        cell = read_file(file)
+        cell = read_file(file, self._stack)
         check_language(self._stack, cell)
         self._run(cell)
 
@@ -183,24 +179,20 @@ class Shell:
 
     def _joined(self) -> str:
         """What succeeded, as one text."""
-        joining = self.language.joining
+        joining = self.language.editor.joining
         parts = [cell.source.strip() for cell in self._succeeded]
         return "\n".join(f";{p}" if p.startswith(joining) else p for p in parts) + "\n"
 
-    def _fields(self, bridge: Bridge, tool: HostTool | None) -> str:
-        """The fields a bridge takes, those with a default marked."""
+    def _usage(self, bridge: Bridge, tool: HostTool | None) -> str:
+        """A call of a bridge with its fields, those with a default marked."""
         if tool is not None:
             required = tool.input_schema.get("required", ())
             fields = {name: name in required for name in tool.input_schema.get("properties", ())}
         elif bridge.signature is not None:
             fields = {name: needed for name, (_, needed) in bridge.signature.parameters.items()}
         else:
-            return "…"
-        optional = self.language.optional
-        listed = [
-            name if needed else optional.format(field=name) for name, needed in fields.items()
-        ]
-        return self.language.call.format(fields=", ".join(listed)) if listed else ""
+            return f"{bridge.name}(…)"
+        return self.language.usage(bridge.name, fields)
 
 
 def _summary(bridge: Bridge) -> str:

@@ -11,18 +11,16 @@ from typing import Any, TypeVar
 import click
 
 from interpstack import (
-    Capability,
     Cell,
     ConfigurationError,
-    Engine,
     HostOffer,
     InterpreterStack,
     Limits,
     PluginManager,
     find_engine,
+    find_language,
     installed,
 )
-from interpstack_cli import languages
 from interpstack_cli.installed.survey import survey
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.tools import load_tools
@@ -107,8 +105,8 @@ def open_stack(
     # The stack needs the tools, and their names depend on what its engine runs.
     added = load_plugins(plugins)
     engine = stoppable(engine, PluginManager(added))
-    language = find_engine(engine, PluginManager(added)).language
-    loaded = load_tools(tools, language)
+    manager = PluginManager(added)
+    loaded = load_tools(tools, find_language(find_engine(engine, manager), manager))
     given: dict[str, Any] = {}
     if timeout is not None:
         given |= {"cpu_seconds": timeout, "wall_seconds": timeout}
@@ -147,7 +145,7 @@ def check_language(stack: InterpreterStack, cell: Cell) -> None:
     Raises:
         ConfigurationError: The engine runs other languages.
     """
-    runs = _runs(type(stack.engine))
+    runs = stack.engine.languages()
     if cell.language is not None and cell.language not in runs:
         raise ConfigurationError(
             f"{cell.name} is {cell.language}, but the engine {stack.engine.name!r} runs "
@@ -155,18 +153,14 @@ def check_language(stack: InterpreterStack, cell: Cell) -> None:
         )
 
 
-def _runs(engine: type[Engine]) -> list[str]:
-    """The languages of an engine."""
-    typescript = ["typescript"] if Capability.TYPESCRIPT in engine.capabilities else []
-    return [engine.language, *typescript]
-
-
 def _choice(language: str) -> str:
     """What to do to run code in this language."""
-    names = [entry.cls.name for entry in survey().engines if language in _runs(entry.cls)]
+    found = survey()
+    names = [one.cls.name for one in found.engines if language in one.cls.languages()]
     if names:
         return f"choose {' or '.join(f'--engine {name}' for name in names)}"
-    extra = languages.find(language).extra
-    if extra:
-        return f"install an engine for it: pip install 'interpstack[{extra}]'"
+    for failed in found.failed:
+        if failed.extra and language in PluginManager([failed.name]).languages():
+            extra = f"{failed.distribution}[{failed.extra}]"
+            return f"install an engine for it: pip install '{extra}'"
     return f"no installed engine runs {language} ('interpstack plugins' lists them)"

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from interpstack import Cell, ConfigurationError, HostOffer, InterpreterStack, Outcome
+from interpstack_cli.languages import language_named
 from interpstack_cli.printing import show_outcome, write
 from interpstack_cli.running.live import eval_live, interruptible
 from interpstack_cli.running.options import check_language, open_stack, stack_options
@@ -44,10 +45,11 @@ def command(
     Console output, as it comes, and the value of the last expression go to standard output, errors
     to standard error. Exit status 1 means that the code failed.
     """
-    cell = _cell(file, code, language)
+    _check_source(file, code)
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
-    check_language(stack, cell)
     with stack:
+        cell = _cell(file, code, language, stack)
+        check_language(stack, cell)
         outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
     if as_json:
         write(json.dumps(outcome.to_dict(), indent=2))
@@ -65,14 +67,20 @@ async def _run(stack: InterpreterStack, offer: HostOffer, cell: Cell, *, live: b
         return await interruptible(session.eval(cell))
 
 
-def _cell(file: str | None, code: tuple[str, ...], language: str | None) -> Cell:
+def _check_source(file: str | None, code: tuple[str, ...]) -> None:
     if len(code) + (file is not None) != 1:
         got = "both" if file is not None and code else "none" if not code else "several"
         raise click.UsageError(
             f"give one source: a FILE, - for standard input, or -e CODE; got {got}"
         )
+    if code and not code[0].strip():
+        raise ConfigurationError("-e got empty code; it takes an expression or a statement")
+
+
+def _cell(
+    file: str | None, code: tuple[str, ...], language: str | None, stack: InterpreterStack
+) -> Cell:
+    named = None if language is None else language_named(language, stack)
     if file is None:
-        if not code[0].strip():
-            raise ConfigurationError("-e got empty code; it takes an expression or a statement")
-        return Cell(source=code[0], language=language)
-    return read_stdin(language) if file == "-" else read_file(file, language)
+        return Cell(source=code[0], language=named)
+    return read_stdin(named) if file == "-" else read_file(file, stack, named)

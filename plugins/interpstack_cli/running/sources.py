@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from interpstack import Cell, ConfigurationError, Limits
-from interpstack_cli.languages import LANGUAGES
+from interpstack import Cell, ConfigurationError, InterpreterStack, Limits
+from interpstack_cli.languages import language_of_file
 
 __all__ = ["opened_stdin", "read_file", "read_stdin"]
 
-_EXTENSIONS = {extension: known.name for known in LANGUAGES for extension in known.extensions}
 
-
-def read_file(name: str, language: str | None = None) -> Cell:
+def read_file(name: str, stack: InterpreterStack, language: str | None = None) -> Cell:
     """A file as a cell; its extension tells the language, unless one is given.
+
+    Args:
+        name: The file's.
+        stack: Its engine's languages are tried first.
+        language: The name of the language, if it is known.
 
     Raises:
         ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a
@@ -34,14 +37,13 @@ def read_file(name: str, language: str | None = None) -> Cell:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{name} cannot be read: {reason}") from error
-    if language is None:
-        language = _EXTENSIONS.get(path.suffix.lower())
-    if language is None:
+    told = language or language_of_file(path, stack)
+    if not isinstance(told, str):
         raise ConfigurationError(
             f"{name}: the extension does not tell the language; use one of "
-            f"{', '.join(_EXTENSIONS)}, or pass --language"
+            f"{', '.join(told)}, or pass --language"
         )
-    return Cell(source=_text(data, name), name=path.name, language=language)
+    return Cell(source=_text(data, name), name=path.name, language=told)
 
 
 def read_stdin(language: str | None = None) -> Cell:

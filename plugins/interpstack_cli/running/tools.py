@@ -13,8 +13,7 @@ from typing import Any
 
 import attrs
 
-from interpstack import Bridge, BridgeError, ConfigurationError, HostTool
-from interpstack_cli.running.names import guest_name
+from interpstack import Bridge, BridgeError, ConfigurationError, GuestLanguage, HostTool
 from interpstack_cli.running.references import attribute_of, import_named, nearest
 
 __all__ = ["Tools", "load_tools"]
@@ -35,12 +34,12 @@ class Tools:
     host_tools: tuple[HostTool, ...] = ()
 
 
-def load_tools(references: Iterable[str], language: str = "javascript") -> Tools:
+def load_tools(references: Iterable[str], language: GuestLanguage) -> Tools:
     """Import tools; modules of the current directory are found too.
 
     Args:
         references: As given with `--tools`.
-        language: Of the code; functions are named as it is usual there.
+        language: The language of the code, which spells the names of functions.
 
     Raises:
         ConfigurationError: A reference cannot be imported, or is nothing to call.
@@ -53,7 +52,7 @@ def load_tools(references: Iterable[str], language: str = "javascript") -> Tools
     )
 
 
-def _load(reference: str, language: str) -> Iterator[Bridge | HostTool]:
+def _load(reference: str, language: GuestLanguage) -> Iterator[Bridge | HostTool]:
     module_name, _, attribute = reference.partition(":")
     given = f"--tools {reference}"
     module = import_named(given, module_name)
@@ -71,7 +70,7 @@ def _items(target: Any, reference: str) -> Iterable[Any]:
     return target if isinstance(target, (list, tuple)) else [target]
 
 
-def _item(item: Any, reference: str, language: str) -> Bridge | HostTool:
+def _item(item: Any, reference: str, language: GuestLanguage) -> Bridge | HostTool:
     if isinstance(item, HostTool):
         return item
     if isinstance(item, Bridge):
@@ -88,7 +87,7 @@ def _item(item: Any, reference: str, language: str) -> Bridge | HostTool:
         )
     owner = f"{getattr(item, '__module__', None) or 'builtins'}.{item.__qualname__}"
     try:
-        plain = Bridge(name=f"tools.{guest_name(name, language)}", handler=item, owner=owner)
+        plain = Bridge(name=f"tools.{language.identifier(name)}", handler=item, owner=owner)
     except BridgeError as error:
         raise BridgeError(f"--tools {reference}: {error}") from error
     return plain if plain.is_async else attrs.evolve(plain, handler=_detached(item))

@@ -22,6 +22,7 @@ from rich.text import Text
 
 import interpstack
 from interpstack import ConfigurationError
+from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.demo.files import MAX_FILES, LeftOut, folder_tools
 from interpstack_langchain.demo.model import ScriptedModel
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
@@ -195,7 +196,7 @@ def _show_message(message: Any, tally: Tally, console: Console) -> None:
 def _shown_code(code: str) -> Syntax:
     """All of the code: long lines go on in the next one."""
     shown = plain(code.strip())
-    return Syntax(shown, "javascript", background_color="default", word_wrap=True)
+    return Syntax(shown, JAVASCRIPT.name, background_color="default", word_wrap=True)
 
 
 def _summary(tally: Tally, seconds: float) -> Table:

@@ -53,7 +53,7 @@ def test_plugins_as_json(run):
         "name": "quickjs",
         "version": version("interpstack"),
         "distribution": "interpstack",
-        "hooks": ["interpstack_register_engine"],
+        "hooks": ["interpstack_register_engine", "interpstack_register_language"],
     }
 
 

@@ -10,9 +10,11 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from interpstack_cli.installed.survey import Failed, Survey
 from interpstack_cli.repl.command import converse
 from interpstack_cli.repl.editor import Editor
 from interpstack_cli.repl.shell import Shell
+from interpstack_cli.running import options
 from interpstack_cli.running.options import open_stack
 
 pytest.importorskip("pydantic_monty")
@@ -62,6 +64,7 @@ def shell():
         (["a.py"], "hi\n42\n"),
         (["-e", "1 + 1"], "2\n"),
         (["-e", "1 + 1", "--language", "python"], "2\n"),
+        (["-e", "1 + 1", "--language", "py"], "2\n"),
         (["a.js", "--language", "python"], "1\n"),
         (["--tools", "cli_shop", "-e", "await tools.read_price(item='tea', size=2)"], "7.0\n"),
         (["--tools", "cli_shop", "-e", "await tools.web_search(text='a')"], "['A']\n"),
@@ -93,9 +96,8 @@ def test_the_wrong_engine_is_told_with_the_right_one(run, args, told):
 
 
 def test_without_an_engine_for_it_the_extra_is_told(run, monkeypatch):
-    from interpstack_monty.engine import MontyEngine
-
-    monkeypatch.setattr(MontyEngine, "language", "other")
+    failed = Failed("monty", "interpstack", "No module named 'pydantic_monty'", "monty")
+    monkeypatch.setattr(options, "survey", lambda: Survey((), (), (failed,)))
     result = run("run", "a.py")
     assert result.exit_code == 2
     assert "; install an engine for it: pip install 'interpstack[monty]'\n" in result.stderr
@@ -165,8 +167,8 @@ def test_loading_another_language_tells_the_engine(shell, capsys):
 def test_help_and_completion_speak_python(shell, capsys):
     shell.feed(".tools")
     out = capsys.readouterr().out
-    assert "tools.read_price(item, size=…)  Tell a price.\n" in out
-    assert "tools.web_search(text)  Search.\n" in out
+    assert "tools.read_price(*, item, size=…)  Tell a price.\n" in out
+    assert "tools.web_search(*, text)  Search.\n" in out
     shell.feed(".help")
     assert "a block after an empty line" in capsys.readouterr().out
     assert not shell.feed(".save")

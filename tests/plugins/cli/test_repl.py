@@ -20,11 +20,12 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from interpstack import HostOffer, HostTool, InterpreterStack, bridge
-from interpstack_cli.languages import JAVASCRIPT, Language, find
+from interpstack import GuestLanguage, HostOffer, HostTool, InterpreterStack, bridge
 from interpstack_cli.repl.command import converse
 from interpstack_cli.repl.editor import Dropped, Editor, history_file, open_history
 from interpstack_cli.repl.shell import Shell
+from interpstack_javascript import JAVASCRIPT
+from interpstack_python import PYTHON
 
 CTRL_C, CTRL_D, ALT_ENTER = "\x03", "\x04", "\x1b\r"
 
@@ -61,7 +62,7 @@ def type_in(shell):
     def type_in(text: str) -> None:
         with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
             keys.send_text(text + CTRL_D)
-            converse(shell, Editor())
+            converse(shell, Editor(JAVASCRIPT))
 
     return type_in
 
@@ -142,7 +143,7 @@ def test_without_a_place_for_it_history_stays_in_memory(tmp_path, type_in, capsy
 )
 def test_completes_globals_tools_and_commands(shell, before, offered):
     shell.feed("let myValue = 1")
-    editor = Editor()
+    editor = Editor(JAVASCRIPT)
     editor.offer(shell.names(), shell.commands())
     found = editor.completer.get_completions(Document(before), CompleteEvent())
     assert [completion.text for completion in found] == offered
@@ -168,7 +169,7 @@ def test_completes_members_by_asking_the_guest(shell, before, offered):
         "point.inner = {deep: 1}; var hangs = new Proxy({}, {ownKeys() { for (;;) {} }}); "
         "var evil = {__proto__: null, '\\x1b[2J': 1, 'a b': 1, '\\u202e': 1, fine: 1}"
     )
-    editor = Editor()
+    editor = Editor(JAVASCRIPT)
     editor.offer(shell.names(), shell.commands(), shell.members)
     found = list(editor.completer.get_completions(Document(before), CompleteEvent()))
     texts = [completion.text for completion in found]
@@ -178,7 +179,7 @@ def test_completes_members_by_asking_the_guest(shell, before, offered):
     assert shell.feed("point.inner.deep")  # the session goes on
 
 
-def _edited(keys: str, language: Language = JAVASCRIPT) -> str:
+def _edited(keys: str, language: GuestLanguage = JAVASCRIPT) -> str:
     """What is in the editor after some keys, all of them before the code is whole."""
     with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
         typed.send_text(keys + CTRL_D)
@@ -190,9 +191,6 @@ def _edited(keys: str, language: Language = JAVASCRIPT) -> str:
         with pytest.raises((Dropped, EOFError)):
             editor.read()
     return [text for text in seen if text][-1]
-
-
-PYTHON = find("python")
 
 
 @pytest.mark.parametrize(
@@ -368,7 +366,7 @@ def test_ctrl_c_just_after_enter_is_not_lost(shell, capsys):
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.raw_mode = raw_mode
         keys.send_text("for (;;) {}\r6 * 7\r" + CTRL_D)
-        converse(shell, Editor())
+        converse(shell, Editor(JAVASCRIPT))
     assert capsys.readouterr() == ("42\n", "Cancelled; the session goes on.\n")
 
 

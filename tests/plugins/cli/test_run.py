@@ -157,7 +157,7 @@ def test_bad_input_is_named_and_exits_with_2(run, tmp_path, args, stdin, told):
 def test_refuses_a_language_that_the_engine_does_not_run(run, monkeypatch):
     from interpstack_quickjs.engine import QuickJSEngine
 
-    monkeypatch.setattr(QuickJSEngine, "capabilities", frozenset())
+    monkeypatch.setattr(QuickJSEngine, "dialects", ())
     result = run("run", "-e", "1", "--language", "typescript")
     assert result.exit_code == 2
     assert "cell is typescript, but the engine 'quickjs' runs javascript" in result.stderr

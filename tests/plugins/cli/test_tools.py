@@ -8,6 +8,7 @@ import pytest
 
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_cli.running.tools import load_tools
+from interpstack_javascript import JAVASCRIPT
 
 TOOLS = """
 from functools import partial, wraps
@@ -135,7 +136,7 @@ def test_wrong_calls_fail_in_the_code(run, code, told):
 )
 def test_bad_references_say_what_is_accepted(reference, told):
     with pytest.raises(InterpstackError) as caught:
-        load_tools([reference])
+        load_tools([reference], JAVASCRIPT)
     assert told in str(caught.value)
     assert reference in str(caught.value)
 
@@ -148,5 +149,5 @@ def test_a_name_given_twice_names_both_owners(run):
 
 def test_the_cause_is_kept():
     with pytest.raises(ConfigurationError) as caught:
-        load_tools(["cli_raises"])
+        load_tools(["cli_raises"], JAVASCRIPT)
     assert isinstance(caught.value.__cause__, ValueError)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_cli.repl.blocks import Blocks
 from interpstack_cli.repl.chunks import chunks, is_whole
+from interpstack_python.blocks import Blocks
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack_cli.repl.chunks import is_whole
-from interpstack_cli.repl.nesting import Nesting
+from interpstack_javascript.nesting import Nesting
 
 
 @pytest.mark.parametrize(
