@@ -81,13 +81,13 @@ class Recorder:
         return [Mode]
 
     @hookimpl
-    def interpstack_register_bridges(self, register: Any, stack: Any, turn: Any) -> None:
+    def interpstack_register_bridges(self, register: Any, stack: Any, offer: Any) -> None:
         self.note("interpstack_register_bridges")
         assert stack.engine.name == "importing"
         register.bridge(Bridge(name=f"kit.{self.name}", handler=lambda: self.name))
 
     @hookimpl
-    def interpstack_prompt_section(self, stack: Any, turn: Any) -> str:
+    def interpstack_prompt_section(self, stack: Any, offer: Any) -> str:
         self.note("interpstack_prompt_section")
         return self.name
 

@@ -6,6 +6,7 @@ import json
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 
+import attrs
 import pytest
 
 from interpstack import Capability, EngineFailure
@@ -16,6 +17,7 @@ from interpstack_cli.installed.checks import (
     check_python,
     check_terminal,
 )
+from interpstack_javascript import JAVASCRIPT
 from interpstack_quickjs.engine import QuickJSEngine
 
 BROKEN = """
@@ -209,7 +211,8 @@ def test_doctor_on_engines_that_lack_something(cls, verdicts, told):
 
 
 def test_doctor_fails_an_engine_that_does_not_hold_its_limits(monkeypatch):
-    monkeypatch.setitem(checks._HOSTILE, "javascript", ("'went on'", "throw new TypeError('x')"))
+    tame = attrs.evolve(JAVASCRIPT, endless="'went on'", hoard="throw new TypeError('x')")
+    monkeypatch.setattr(checks, "find_language", lambda engine, manager: tame)
     found = list(check_engine(QuickJSEngine))
     assert [check.verdict for check in found] == ["ok", "fail", "fail", "ok"]
     assert found[1].found == "expected Timeout; got 'went on'"
