@@ -28,23 +28,23 @@ from interpstack import (
     run_sync,
 )
 from interpstack_accounts.api import Budget
-from interpstack_agents import Preset
+from interpstack_agents import LiveSessions, Preset
 from interpstack_langchain.durability.ledgers import Ledgers
 from interpstack_langchain.durability.spending import CostOf, Spending
-from interpstack_langchain.evals.eval_queue import CallOrder
+from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options, PTCOption
 from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.live_sessions import InterpreterState, Sessions, new_turn
+from interpstack_langchain.state.graph_state import InterpreterState, new_turn
 from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.tools.approvals import Approvals
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.finishing import FINISH_SECONDS
-from interpstack_langchain.tools.offer_builder import OfferBuilder
+from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 from interpstack_langchain.tools.tool_names import ToolNames
 
@@ -208,14 +208,15 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._mode = self._make_mode()
         # Others that use a ready stack must not get the sessions of this middleware.
         keys = "" if self._owns_stack else f"{secrets.token_hex(8)}|"
-        self._sessions = Sessions(self.stack, self._mode, keys)
-        self._order = CallOrder(tool_name)
+        self._sessions = LiveSessions(self.stack, self._mode, keys)
+        self._offered = OfferedTools()
+        self._queue = CallQueue(tool_name)
         skills = (
             None
             if skills_backend is None
             else BackendSkills(skills_backend, self.stack.language.module_endings)
         )
-        self._offers = OfferBuilder(self.stack, self.options, self._mode.scope, skills)
+        self._offers = AgentOffers(self.stack, self.options, self._mode.scope, skills)
         self._channels = Channels.of(tool_name)
         self.state_schema = self._channels.schema
         self.tools = [self._tool()]
@@ -234,8 +235,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             stack=self.stack,
             mode=self._mode,
             sessions=self._sessions,
+            offered=self._offered,
             ledgers=self._ledgers,
-            order=self._order,
+            queue=self._queue,
             offers=self._offers,
             channels=self._channels,
             spending=self._spending,
@@ -335,8 +337,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def _with_prompt(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         self._names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
-        self._sessions.offer(owner_of(self._view(request.state)), tools)
-        text = self.stack.prompt(self._offers.offer(tools))
+        self._offered.note(owner_of(self._view(request.state)), tools)
+        text = self._offers.prompt(tools)
         before = request.system_message
         if before is None:
             message = SystemMessage(content=text)
@@ -362,7 +364,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         running = self._eval_call(request, run, is_async=False)
         token = running_eval.set(running)
         try:
-            with self._order.taking_part(request):
+            with self._queue.taking_part(request):
                 return _beside(handler(request), running)
         finally:
             running_eval.reset(token)
@@ -376,7 +378,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         running = self._eval_call(request, handler, is_async=True)
         token = running_eval.set(running)
         try:
-            with self._order.taking_part(request):
+            with self._queue.taking_part(request):
                 return _beside(await handler(request), running)
         finally:
             running_eval.reset(token)

@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from interpstack_agents.eval_queue import EvalQueue, QueuePosition
+from interpstack_agents.journals import JournalBase
+from interpstack_agents.live_sessions import LiveSession, LiveSessions, SavedState
+from interpstack_agents.offers import OfferBuilder
 from interpstack_agents.presets import Preset
+from interpstack_agents.progress import Progress
+from interpstack_agents.records import Record, are_records, joined
 
-__all__ = ["Preset"]
+__all__ = [
+    "EvalQueue",
+    "JournalBase",
+    "LiveSession",
+    "LiveSessions",
+    "OfferBuilder",
+    "Preset",
+    "Progress",
+    "QueuePosition",
+    "Record",
+    "SavedState",
+    "are_records",
+    "joined",
+]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Any
 
 import attrs
@@ -19,20 +17,20 @@ from interpstack import (
     Outcome,
     Persistence,
     UnreadableLedger,
-    call_blocking,
     render,
 )
+from interpstack_agents import LiveSessions, QueuePosition
 from interpstack_langchain.durability.ledgers import Ledgers
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.call_names import unique_names
-from interpstack_langchain.evals.eval_queue import CallOrder, Place
+from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.live_sessions import Sessions, turn_of, with_writes
+from interpstack_langchain.state.graph_state import mark_of, saved_in, with_writes
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
-from interpstack_langchain.tools.offer_builder import OfferBuilder
+from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 from interpstack_langchain.tools.tool_errors import shown
 
@@ -47,9 +45,10 @@ class Evals:
         options: Of the middleware.
         stack: Where sessions come from.
         mode: How long variables live.
-        sessions: Of the conversations.
+        sessions: Sessions of the conversations.
+        offered: Tools that the model of each conversation was offered last.
         ledgers: Where evals are recorded.
-        order: Of the evals of one message.
+        queue: Queue of the evals of one message.
         offers: What code may call.
         channels: Names of the interpreter's channels.
         spending: The budgets of turns, if there are any.
@@ -58,10 +57,11 @@ class Evals:
     options: Options
     stack: InterpreterStack
     mode: Persistence
-    sessions: Sessions
+    sessions: LiveSessions
+    offered: OfferedTools
     ledgers: Ledgers
-    order: CallOrder
-    offers: OfferBuilder
+    queue: CallQueue
+    offers: AgentOffers
     channels: Channels
     spending: Spending | None
 
@@ -99,7 +99,7 @@ class Evals:
         self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
     ) -> tuple[Outcome, dict[str, Any]]:
         request = running.request
-        offered = self.sessions.offered(owner_of(state, running.graph))
+        offered = self.offered.of(owner_of(state, running.graph))
         offer = self.offers.offer(request.runtime.tools if offered is None else offered)
         if running.store is not None:
             bridges = self.stack.bridge_set(offer)
@@ -114,10 +114,10 @@ class Evals:
                     outcome = await session.eval(Cell(source=code), host=running)
             else:
                 outer = running.outer
-                place = await self.order.wait(request, done)
+                position = await self.queue.wait(request, done)
                 if outer is not None:
-                    place = Place(f"inside:{id(outer)}", first=False)
-                outcome, update = await self._in_turn(code, offer, state, place, running)
+                    position = QueuePosition(f"inside:{id(outer)}", first=False)
+                outcome, update = await self._in_turn(code, offer, state, position, running)
         except (UnreadableLedger, StateNotRestored):
             raise  # what waits must not be answered
         except InterpstackError as error:
@@ -130,45 +130,34 @@ class Evals:
         code: str,
         offer: HostOffer,
         state: Mapping[str, Any],
-        place: Place | None,
+        position: QueuePosition | None,
         running: EvalCall,
     ) -> tuple[Outcome, dict[str, Any]]:
-        owner = owner_of(state, running.graph)
-        # Where evals are durable, those of a turn may be spread over processes.
-        keeps = self.mode.stores or running.store is not None
-        tools = {tool.name for tool in running.request.runtime.tools}
-        foreign = self.channels.foreign(state, tools)
         store = running.store
-        needed = store is not None and store.needs_state
-        async with (
-            self.sessions.enter(owner, state, place, offer, keeps, foreign, needed) as known,
-            known.session as session,
-        ):
+        # Where evals are durable, those of a turn may be spread over processes.
+        keeps = self.mode.stores or store is not None
+        tools = {tool.name for tool in running.request.runtime.tools}
+        saved = saved_in(state, foreign=self.channels.foreign(state, tools))
+        # An eval that began with the stored variables in an earlier run cannot go on without them.
+        refuse = StateNotRestored if store is not None and store.needs_state else None
+        async with self.sessions.enter(
+            owner_of(state, running.graph),
+            saved,
+            offer,
+            keeps=keeps,
+            position=position,
+            refuse=refuse,
+        ) as live:
             if store is not None:
-                store.stateless = known.detached
-            if not keeps or known.detached:
-                return await session.eval(Cell(source=code), host=running), {}
-            outcome, kept = await session.eval_with_state(
-                Cell(source=code), wants_values=self.mode.wants_values, host=running
+                store.stateless = live.detached
+            outcome, record = await live.eval(
+                Cell(source=code),
+                host=running,
+                undoes=lambda outcome: running.failure(outcome) is not None,
             )
-            if running.failure(outcome) is not None:
-                known.spoiled = True  # it may run again, from the state before it
-                return outcome, {}
-            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
-                known.spoiled = True
-                return _undone(outcome), {}
-            sequence = known.sequence + 1
-            # It compresses and signs, for some milliseconds or more.
-            dump = partial(self.mode.dump, kept, owner, sequence, known.records or ())
-            record, notice = await call_blocking(dump)
-            record = {**record, "id": secrets.token_hex(8)}
-            if not self.mode.stores:
-                record["turn"] = turn_of(state)
-            known.advance(record, place)
-            if notice and not known.warned:
-                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
-            known.warned = bool(notice)
-        mark = f"{turn_of(state)}:{sequence}"
+        if record is None:
+            return outcome, {}
+        mark = mark_of(saved.turn, record)
         return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
 
     def _answer(
@@ -187,14 +176,3 @@ class Evals:
         )
         commit(message, self.channels.named(update), running)
         return message
-
-
-def _undone(outcome: Outcome) -> Outcome:
-    """An outcome that tells what became of the variables when the engine broke."""
-    error = outcome.error
-    if error is None or error.name != "EngineFailure":
-        notice = "Variables are as they were before this call."
-        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
-    cause = error.message.partition(";")[0]
-    message = f"{cause}; variables are as they were before this call"
-    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))

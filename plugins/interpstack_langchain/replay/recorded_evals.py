@@ -11,12 +11,13 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
+from interpstack_agents import joined
 from interpstack_langchain.durability.ledgers import eval_key, recorded_entries
 from interpstack_langchain.durability.retries import effective
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.langgraph_internals.call_scopes import pending_calls
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.live_sessions import joined, turn_of, with_writes
+from interpstack_langchain.state.graph_state import turn_of, with_writes
 
 __all__ = ["RecordedEval", "pick", "recorded_evals", "records_before"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict
 
 import attrs
 
-from interpstack_langchain.state.live_sessions import PEERS, InterpreterState
+from interpstack_langchain.state.graph_state import PEERS, InterpreterState
 
 __all__ = ["Channels"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables.config import var_child_runnable_config
 
-from interpstack_langchain.state.live_sessions import turn_of
+from interpstack_langchain.state.graph_state import turn_of
 
 __all__ = ["as_mapping", "owner_of", "passes", "running_graph", "turn_key"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
+from interpstack_agents import OfferBuilder
 from interpstack_durable.api import Journals
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import InterpreterShown
@@ -18,17 +19,14 @@ from interpstack_langchain.tools.tool_calls import PASSES, EvalCall, host_tool
 from interpstack_skills.api import Skills
 from interpstack_subagents.api import Subagents
 
-__all__ = ["OfferBuilder"]
+__all__ = ["AgentOffers", "OfferedTools"]
 
-#: Offers that are remembered; an agent has few sets of tools that alternate.
-_REMEMBERED: Final = 16
+#: Conversations whose tools are remembered.
+_MAX_CONVERSATIONS: Final = 4096
 
 
-class OfferBuilder:
-    """Makes the offer for a set of tools, and the same offer for the same tools.
-
-    Only the offers used last are remembered, with the tools they were made of: a tool that the
-    agent has no more is let go.
+class AgentOffers:
+    """Makes the offer for the tools that an agent has, and the same offer for the same tools.
 
     Args:
         stack: Stack of the middleware.
@@ -43,14 +41,12 @@ class OfferBuilder:
     def __init__(
         self, stack: InterpreterStack, options: Options, scope: str, skills: BackendSkills | None
     ) -> None:
+        self._stack = stack
         self._options = options
-        self._fixed: list[object] = [InterpreterShown(options, scope), Journals(_store_for)]
+        parts: list[object] = [InterpreterShown(options, scope), Journals(_store_for)]
         if skills is not None:
-            self._fixed.append(Skills(skills))
-        #: Offers with the tools they were made of, whose ids nobody else may take meanwhile.
-        self._offers: OrderedDict[tuple[int, ...], tuple[HostOffer, Sequence[BaseTool]]] = (
-            OrderedDict()
-        )
+            parts.append(Skills(skills))
+        self._builder = OfferBuilder(convert=host_tool, parts=parts, code_tool=options.tool_name)
         _check_names(stack, options)
 
     def offer(self, tools: Iterable[BaseTool]) -> HostOffer:
@@ -58,27 +54,18 @@ class OfferBuilder:
         named = {tool.name: tool for tool in tools}
         chosen = self._choose(named)
         task = named.get("task") if self._options.subagents else None
-        used = (*chosen, *([] if task is None else [task]))
-        key = tuple(id(tool) for tool in used)
-        offers = self._offers.copy()  # threads may build offers side by side
-        known = offers.pop(key, None) or (self._make(chosen, task), used)
-        offers[key] = known
-        while len(offers) > _REMEMBERED:
-            offers.popitem(last=False)
-        self._offers = offers
-        return known[0]
+        return self._builder.offer(chosen, task, lambda: self._subagents(task))
 
-    def _make(self, chosen: Sequence[BaseTool], task: BaseTool | None) -> HostOffer:
-        parts = list(self._fixed)
+    def prompt(self, tools: Iterable[BaseTool]) -> str:
+        """The prompt sections for these tools."""
+        return self._builder.prompt(self._stack, self.offer(tools))
+
+    def _subagents(self, task: BaseTool | None) -> list[Subagents]:
         dispatch = None if task is None else dispatcher(task)
-        if dispatch is not None:
-            most = self._options.max_subagent_concurrency
-            parts.append(Subagents(dispatch, concurrency=most, passes=PASSES))
-        return HostOffer(
-            tools=[self._host_tool(tool) for tool in chosen],
-            code_tool=self._options.tool_name,
-            parts=parts,
-        )
+        if dispatch is None:
+            return []
+        most = self._options.max_subagent_concurrency
+        return [Subagents(dispatch, concurrency=most, passes=PASSES)]
 
     def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
         """Tools of the allowlist: objects first, then names the agent has, each once."""
@@ -92,13 +79,23 @@ class OfferBuilder:
         chosen.pop(self._options.tool_name, None)
         return list(chosen.values())
 
-    def _host_tool(self, tool: BaseTool) -> HostTool:
-        """The tool as plugins know it, taken from a remembered offer that has it already."""
-        for offer, used in self._offers.values():
-            for one, converted in zip(used, offer.tools, strict=False):
-                if one is tool:
-                    return converted
-        return host_tool(tool)
+
+class OfferedTools:
+    """Tools that the model of each conversation was offered last."""
+
+    def __init__(self) -> None:
+        self._tools: OrderedDict[str, list[BaseTool]] = OrderedDict()
+
+    def note(self, owner: str, tools: list[BaseTool]) -> None:
+        """Note the tools that the model of a conversation was just offered."""
+        self._tools[owner] = tools
+        self._tools.move_to_end(owner)
+        while len(self._tools) > _MAX_CONVERSATIONS:
+            self._tools.popitem(last=False)
+
+    def of(self, owner: str) -> list[BaseTool] | None:
+        """Those tools; `None` if the model was called in another process."""
+        return self._tools.get(owner)
 
 
 def _check_names(stack: InterpreterStack, options: Options) -> None:

@@ -27,8 +27,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Overwrite
 
 from interpstack import Capability
+from interpstack_agents import joined
 from interpstack_langchain import CodeInterpreterMiddleware
-from interpstack_langchain.state.live_sessions import joined
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 

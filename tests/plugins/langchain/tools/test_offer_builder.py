@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from interpstack import InterpreterStack
 from interpstack_langchain.options import Options
-from interpstack_langchain.tools.offer_builder import OfferBuilder
+from interpstack_langchain.tools.offer_builder import AgentOffers
 
 
 def _tool(name: str) -> BaseTool:
@@ -49,7 +49,7 @@ def stack() -> Iterator[InterpreterStack]:
 
 def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
     tools = [_tool("one"), _tool("two"), _tool("other")]
-    offers = OfferBuilder(stack, _options(["one", "two"]), "thread", None)
+    offers = AgentOffers(stack, _options(["one", "two"]), "thread", None)
     offer = offers.offer(tools)
     assert offers.offer(list(tools)) is offer
     assert offers.offer(tools[:2]) is offer  # what is not allowed makes no difference
@@ -58,7 +58,7 @@ def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
 
 
 def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
-    offers = OfferBuilder(stack, _options(["one"]), "thread", None)
+    offers = AgentOffers(stack, _options(["one"]), "thread", None)
     tools = [_tool("one") for _ in range(17)]
     first, *_, last = [offers.offer([tool]) for tool in tools]
     assert offers.offer([tools[-1]]) is last
@@ -67,13 +67,13 @@ def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
 
 def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
     own = _tool("own")
-    offers = OfferBuilder(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
+    offers = AgentOffers(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
     offer = offers.offer([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
     assert [tool.name for tool in offer.tools] == ["own", "two"]
 
 
 def test_tools_of_other_offers_are_not_kept(stack: InterpreterStack) -> None:
-    offers = OfferBuilder(stack, _options(["one"]), "thread", None)
+    offers = AgentOffers(stack, _options(["one"]), "thread", None)
     tools = [_tool("one") for _ in range(40)]
     kept = [weakref.ref(tool) for tool in tools]
     for tool in tools:

@@ -1,0 +1,146 @@
+"""State of the graph: the private channels of the middleware, and how their updates are folded.
+
+The graph's state is the truth, and a live session is only a cache of it. So forks, time travel and
+other processes all see the state of their own checkpoint.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, NotRequired
+
+from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain_core.messages import ToolMessage
+from langgraph.channels.delta import DeltaChannel
+
+from interpstack_agents import Record, SavedState, joined
+
+__all__ = [
+    "PEERS",
+    "InterpreterState",
+    "drawn_of",
+    "mark_of",
+    "new_turn",
+    "saved_in",
+    "turn_of",
+    "with_writes",
+]
+
+#: The channel of another interpreter, langchain-quickjs.
+PEERS: Final = "_quickjs_snapshot_payload"
+
+
+def newer(left: str, right: str) -> str:
+    """Reduce two marks of a turn to the one with the higher sequence number."""
+    return right if _number(right) >= _number(left) else left
+
+
+def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Reduce what was told of a turn's budget: what is drawn only grows."""
+    if not left or left["turn"] != right["turn"]:
+        return right
+    before, after = left["drawn"], right["drawn"]
+    drawn = {kind: max(before.get(kind, 0), after.get(kind, 0)) for kind in {**before, **after}}
+    return {**right, "drawn": drawn}
+
+
+def _any(state: Any, writes: Sequence[Any]) -> bytes:
+    """Whether something was written, as the shortest value that says so."""
+    return b"1" if any((state, *writes)) else b""
+
+
+class InterpreterState(AgentState[Any]):
+    """Private channels of the middleware."""
+
+    #: The turn, and the number of the newest record: an older one that was put back in its place
+    #: does not fit it.
+    interpreter_turn: NotRequired[Annotated[str, PrivateStateAttr, newer]]
+    #: Checkpoints hold only what a step adds; now and then, LangGraph stores all of it.
+    interpreter_record: NotRequired[
+        Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
+    ]
+    #: Where there is a budget: what was drawn in the turn, by kind.
+    interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
+    #: Where langchain-quickjs has its variables; read to say that they are not available.
+    _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
+
+
+def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The update that begins a run of the agent."""
+    update: dict[str, Any] = {
+        "interpreter_turn": f"{secrets.token_hex(8)}:{_number(state.get('interpreter_turn'))}"
+    }
+    if state.get("interpreter_record"):
+        # Turns without an eval count, too: a state is looked up in the last few turns only.
+        update["interpreter_record"] = []
+    return update
+
+
+def turn_of(state: Mapping[str, Any]) -> str:
+    """Identifies the run of the agent."""
+    return str(state.get("interpreter_turn", "")).partition(":")[0]
+
+
+def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
+    """What was drawn in the turn so far, as the graph's state tells it."""
+    told = state.get("interpreter_drawn") or {}
+    drawn: Mapping[str, float] = told["drawn"] if told.get("turn") == turn_of(state) else {}
+    return drawn
+
+
+def with_writes(
+    state: Mapping[str, Any], writes: Sequence[tuple[str, Any]]
+) -> tuple[Mapping[str, Any], list[str]]:
+    """The state as tasks of the same step leave it that ended in an earlier run of the step.
+
+    The graph does not show it yet: evals of one message all start from the state before them.
+
+    Args:
+        state: What the graph shows.
+        writes: Channels, and what was written to them.
+
+    Returns:
+        The state, and the ids of the tool calls that have their answer.
+    """
+    seen, answered, ids = dict(state), list[str](), set[str | None]()
+    for channel, value in writes:
+        if channel == "interpreter_record":
+            seen[channel] = joined(seen.get(channel) or [], [value])
+        elif channel == "interpreter_turn":
+            seen[channel] = newer(str(seen.get(channel, "")), str(value))
+        elif channel == "interpreter_drawn":
+            seen[channel] = more(seen.get(channel) or {}, value)
+        elif channel == "messages":
+            given = value if isinstance(value, list) else [value]
+            told = [one for one in given if isinstance(one, ToolMessage)]
+            # A message that others follow is written twice, under one id.
+            answered += [one.tool_call_id for one in told if one.id is None or one.id not in ids]
+            ids |= {one.id for one in told}
+    return seen, answered
+
+
+def _number(mark: Any) -> int:
+    """The sequence number in the mark of a turn."""
+    number = str(mark or "").rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
+def mark_of(turn: str, record: Record) -> str:
+    """The mark of a turn whose newest record is this one."""
+    return f"{turn}:{record['sequence']}"
+
+
+def saved_in(state: Mapping[str, Any], *, foreign: bool) -> SavedState:
+    """The interpreter's state that a graph's state holds.
+
+    Args:
+        state: State of the graph.
+        foreign: Whether another interpreter has stored variables there.
+    """
+    return SavedState(
+        records=state.get("interpreter_record") or [],
+        newest=_number(state.get("interpreter_turn")),
+        turn=turn_of(state),
+        foreign=foreign,
+    )

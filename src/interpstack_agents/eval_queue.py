@@ -1,0 +1,155 @@
+"""Queue of the evals that one message of the model asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Final
+
+import attrs
+
+__all__ = ["EvalQueue", "QueuePosition"]
+
+#: Evals that are remembered at once.
+_MAX_CALLS: Final = 4096
+
+
+@attrs.frozen
+class QueuePosition:
+    """Position of an eval among the evals of its message.
+
+    Attributes:
+        message: Identifies the model's message.
+        first: Whether the model wrote no other eval before it.
+    """
+
+    message: str
+    first: bool
+
+
+@attrs.define(eq=False)
+class _Call:
+    arrived: Future[None] = attrs.field(factory=Future)
+    ended: Future[None] = attrs.field(factory=Future)
+    raised: type[BaseException] | None = None
+    #: How often it was run, this time included.
+    attempt: int = 1
+
+
+class EvalQueue:
+    """Lets the evals of one model message run one after another, as the model wrote them.
+
+    They arrive in parallel, in any order, from any thread. Each waits until those before it have
+    ended; one that does not even arrive is not waited for long: something in front of the adapter
+    may have answered it.
+
+    Args:
+        pauses: Exceptions with which an eval ends that will be run again.
+        held: Makes the exception for an eval behind one that was paused.
+    """
+
+    #: Seconds to wait for a call that does not come.
+    GRACE_SECONDS = 1.0
+
+    def __init__(
+        self, pauses: tuple[type[BaseException], ...], held: Callable[[], BaseException]
+    ) -> None:
+        self._pauses = pauses
+        self._held = held
+        self._calls: OrderedDict[tuple[str, str], _Call] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taking_part(self, message: str, names: Sequence[str], name: str) -> Iterator[None]:
+        """Announce an eval, and its end.
+
+        Args:
+            message: Identifies the model's message.
+            names: Names of its evals, in the order in which the model wrote them.
+            name: Name of this eval.
+        """
+        if len(names) < 2:
+            yield
+            return
+        with self._lock:
+            # Somebody may wait for this one already; a call that has ended is run once more.
+            call = self._next((message, name))
+            while len(self._calls) > _MAX_CALLS:
+                self._calls.popitem(last=False)
+        _set(call.arrived)
+        try:
+            yield
+        except BaseException as error:
+            call.raised = type(error)
+            raise
+        finally:
+            _set(call.ended)
+            self._forget(message, names)
+
+    async def wait(
+        self, message: str, names: Sequence[str], name: str, done: Collection[str] = ()
+    ) -> QueuePosition:
+        """Return once it is this eval's turn.
+
+        Args:
+            message: Identifies the model's message.
+            names: Names of its evals, in the order in which the model wrote them.
+            name: Name of this eval.
+            done: Names of evals that ended in an earlier run of the message.
+
+        Raises:
+            BaseException: One before it is paused, as `held` says; this one runs later.
+        """
+        index = names.index(name)
+        for earlier in names[:index]:
+            if earlier in done:
+                continue
+            raised = await self._end_of(message, earlier, name)
+            if raised is not None and issubclass(raised, self._pauses):
+                raise self._held()
+        return QueuePosition(message, first=index == 0)
+
+    def _forget(self, message: str, names: Sequence[str]) -> None:
+        """Forget a message when all its evals are done: if it is replayed, all run again.
+
+        One that raised, such as an interrupt, comes back alone.
+        """
+        keys = [(message, call_id) for call_id in names]
+        with self._lock:
+            calls = [self._calls.get(key) for key in keys]
+            if all(call and call.ended.done() and not call.raised for call in calls):
+                for key in keys:
+                    del self._calls[key]
+
+    def _next(self, key: tuple[str, str]) -> _Call:
+        """The run of a call that is to come; one that has begun is of an earlier time."""
+        call = self._calls.get(key)
+        if call is None or call.arrived.done():
+            call = _Call(attempt=1 if call is None else call.attempt + 1)
+            self._calls[key] = call
+        return call
+
+    async def _end_of(self, message: str, call_id: str, waiting: str) -> type[BaseException] | None:
+        """Wait for the end of an eval; what it raised, if it did."""
+        with self._lock:
+            mine = self._calls.get((message, waiting))
+            call = self._calls.get((message, call_id))
+            # All evals of a message come back after a pause, in any order: wait for this time's.
+            if call is None or (call.raised and mine and call.attempt < mine.attempt):
+                call = self._next((message, call_id))
+        try:
+            async with asyncio.timeout(self.GRACE_SECONDS):
+                await asyncio.shield(asyncio.wrap_future(call.arrived))
+        except TimeoutError:
+            return None
+        await asyncio.shield(asyncio.wrap_future(call.ended))
+        return call.raised
+
+
+def _set(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,88 @@
+"""Stores for the records of durable cells, as an adapter writes them over a store of its own."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interpstack import Request
+
+__all__ = ["JournalBase"]
+
+
+class JournalBase(abc.ABC):
+    """Keeps the record of one durable cell. A subclass says where, in `load` and `append`.
+
+    `interpstack_durable.api.Journals` takes such stores. An adapter that resumes a cell gives it
+    a store with the same key and the same entries; then no call that ended is made again.
+
+    Args:
+        key: Identifies the cell among all cells, the same in every run of it.
+    """
+
+    #: Whether a run is kept in the middle, in place of running the cell again from its start.
+    suspends: bool = False
+    #: Seconds that a pause waits for calls that are at work.
+    pause_grace: float = 5.0
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    @abc.abstractmethod
+    async def load(self) -> Sequence[Mapping[str, Any]]:
+        """The entries that were appended, in order."""
+
+    @abc.abstractmethod
+    async def append(self, index: int, entry: Mapping[str, Any]) -> None:
+        """Keep an entry, which is plain JSON; return once it is safe.
+
+        Args:
+            index: Place of the entry. An entry that is there already is replaced.
+            entry: The entry.
+        """
+
+    async def append_spent(self, record: Mapping[str, Any]) -> None:
+        """Keep a record of what was drawn on a budget.
+
+        Raises:
+            NotImplementedError: By default; override it together with `spent`.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} keeps no budgets: override append_spent and spent, or run "
+            "durable cells outside of an account"
+        )
+
+    def spent(self) -> Sequence[Mapping[str, Any]]:
+        """The records of what was drawn that were there when the entries were loaded."""
+        return ()
+
+    async def keep_suspended(self, text: str) -> None:
+        """Keep a run in the middle; called only where `suspends` is true.
+
+        Raises:
+            NotImplementedError: By default; override it together with `suspended`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} keeps no run in the middle")
+
+    async def suspended(self) -> str | None:
+        """The run that was kept in the middle; none by default."""
+        return None
+
+    async def resume(self, journal: Any) -> None:  # noqa: B027 - not every store needs it
+        """Called once all that is recorded was replayed; does nothing by default."""
+
+    async def pause(
+        self,
+        journal: Any,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
+    ) -> BaseException:
+        """The exception that leaves the cell where it pauses; by default that of its first call.
+
+        Args:
+            journal: The cell's record.
+            paused: Calls that cannot be answered now, with what their handlers raised.
+            running: Calls that are still at work.
+        """
+        return paused[0][1]

@@ -1,0 +1,389 @@
+"""Live sessions: interpreters in memory that stand at a state which an adapter has stored.
+
+The stored state is the truth. A live session is only a cache of it: it carries the id of the
+record it stands at, and is used only by a conversation that stands at the same record. So forks,
+time travel and other processes all see their own state.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    Cell,
+    ConfigurationError,
+    EngineFailure,
+    HostOffer,
+    ImageError,
+    InterpreterStack,
+    Outcome,
+    Persistence,
+    RecordRejected,
+    Session,
+    SessionState,
+    Slots,
+    UnsupportedValue,
+    call_blocking,
+)
+from interpstack_agents.eval_queue import QueuePosition
+from interpstack_agents.records import Record, are_records, joined, token_of
+
+__all__ = ["LiveSession", "LiveSessions", "SavedState"]
+
+#: Sessions that may be known at once; the ones used longest ago are closed.
+_MAX_SESSIONS: Final = 4096
+#: What the reader is told once; the next record is of this interpreter.
+_FOREIGN: Final = (
+    "Variables of earlier turns were stored by another interpreter and are not available."
+)
+
+
+@attrs.frozen(kw_only=True)
+class SavedState:
+    """State of a conversation that an adapter has stored.
+
+    Attributes:
+        records: Records, oldest first. They are checked before anything of them is used.
+        newest: Number of the newest record, from a place of its own: an older record that somebody
+            puts back does not fit it. 0 without any.
+        turn: Identifies the run of the agent, for modes whose variables end with it.
+        foreign: Whether another interpreter has stored variables of this conversation.
+    """
+
+    records: Any = ()
+    newest: int = 0
+    turn: str = ""
+    foreign: bool = False
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> SavedState:
+        """The state behind records that nobody else can change."""
+        return cls(records=list(records), newest=records[-1]["sequence"] if records else 0)
+
+
+@attrs.frozen
+class _Use:
+    """The eval that holds a live session."""
+
+    mode: Persistence
+    owner: str
+    turn: str
+    keeps: bool
+    position: QueuePosition | None
+
+
+@attrs.define(eq=False)
+class LiveSession:
+    """A live session, and the stored state at which it stands.
+
+    Attributes:
+        session: The session.
+        token: The record it stands at, or the turn.
+        sequence: The record's sequence number.
+        records: That record behind those that it builds on; the newest may not be
+            stored yet. `None` between turns.
+        spoiled: Something was left in the middle, so that the session is in no state to go on.
+        detached: A restore failed: go on in memory, but never write over the stored state.
+        entered: An eval uses it; still so once that is gone with its event loop, or in the parent
+            of a forked process.
+        warned: The reader knows that the state is too large to be stored.
+        step: The model's message whose evals ran last, and the token before the first of them.
+        use: The eval that holds the session, or held it last.
+    """
+
+    session: Session
+    token: str
+    sequence: int = 0
+    records: Sequence[Record] | None = None
+    spoiled: bool = False
+    detached: bool = False
+    entered: bool = False
+    warned: bool = False
+    step: tuple[str, str] | None = None
+    use: _Use | None = None
+
+    async def eval(
+        self,
+        cell: str | Cell,
+        *,
+        host: Any = None,
+        undoes: Callable[[Outcome], bool] = lambda outcome: False,
+    ) -> tuple[Outcome, Record | None]:
+        """Run a cell, and make the record of the state after it.
+
+        Args:
+            cell: Source text, or a cell.
+            host: See `Session.eval`.
+            undoes: Says of an outcome whether the cell will run again, from the state before it.
+
+        Returns:
+            The outcome, and the record that the adapter is to store; `None` where nothing is
+            stored. A state that cannot be had leaves the variables as they were, and the outcome
+            says so.
+
+        Raises:
+            ConfigurationError: The session is not held by `LiveSessions.enter`.
+        """
+        use = self.use
+        if use is None or not self.entered:
+            raise ConfigurationError("a live session runs cells inside `LiveSessions.enter` only")
+        async with self.session as session:
+            if not use.keeps or self.detached:
+                return await session.eval(cell, host=host), None
+            outcome, kept = await session.eval_with_state(
+                cell, wants_values=use.mode.wants_values, host=host
+            )
+            if undoes(outcome):
+                self.spoiled = True
+                return outcome, None
+            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
+                self.spoiled = True
+                return _undone(outcome), None
+            # To dump a state takes some milliseconds or more: it is compressed and signed.
+            records = self.records or ()
+            dump = partial(use.mode.dump, kept, use.owner, self.sequence + 1, records)
+            dumped, notice = await call_blocking(dump)
+            record = {**dumped, "id": secrets.token_hex(8)}
+            if not use.mode.stores:
+                record["turn"] = use.turn
+            self.advance(record, use.position)
+            if notice and not self.warned:
+                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+            self.warned = bool(notice)
+        return outcome, record
+
+    def fits(self, token: str, position: QueuePosition | None) -> bool:
+        """Whether the session stands at `token`, or at an earlier eval of the same message.
+
+        All evals of one message see the state from before the first of them.
+        """
+        later = (
+            position is not None and not position.first and self.step == (position.message, token)
+        )
+        return self.token == token or later
+
+    def advance(self, record: Record, position: QueuePosition | None) -> None:
+        """Note that the session now stands at another record."""
+        if position is None:
+            self.step = None
+        elif position.first or self.step is None or self.step[0] != position.message:
+            self.step = (position.message, self.token)
+        self.token, self.sequence = token_of([record]), record["sequence"]
+        self.records = joined(list(self.records or ()), [[record]])
+
+
+@attrs.define(eq=False)
+class LiveSessions:
+    """The sessions of one middleware, by conversation.
+
+    Attributes:
+        stack: Where they come from.
+        mode: How long variables live.
+        keys: Begins their keys in the stack.
+    """
+
+    stack: InterpreterStack
+    mode: Persistence
+    keys: str = ""
+    _known: OrderedDict[str, LiveSession] = attrs.field(factory=OrderedDict, init=False)
+    _locks: dict[str, Slots] = attrs.field(factory=dict, init=False)
+
+    @asynccontextmanager
+    async def enter(
+        self,
+        owner: str,
+        saved: SavedState,
+        offer: HostOffer,
+        *,
+        keeps: bool = True,
+        position: QueuePosition | None = None,
+        refuse: Callable[[Exception], Exception] | None = None,
+    ) -> AsyncIterator[LiveSession]:
+        """Hold a conversation's session, at the state that is stored; others wait.
+
+        Args:
+            owner: Identifies the conversation.
+            saved: The state that is stored.
+            offer: The offer to bind to the session.
+            keeps: Whether the state is stored after each eval.
+            position: Position of the eval among those of its message.
+            refuse: Makes the error to raise where the stored variables cannot be restored;
+                without it, the eval starts without them, and the reader learns why.
+        """
+        async with self._locks.setdefault(owner, Slots(1)).slot():
+            live = await self._at(
+                owner,
+                saved if keeps else SavedState(turn=saved.turn),
+                offer,
+                keeps,
+                position,
+                refuse,
+            )
+            self._known[owner] = live
+            self._known.move_to_end(owner)
+            live.entered = True
+            try:
+                yield live
+            except GeneratorExit:
+                raise
+            except ConfigurationError:
+                live.entered = False  # nothing was run
+                raise
+            except BaseException:
+                live.entered, live.spoiled = False, keeps and not live.detached
+                raise
+            live.entered = False
+        await self._trim()
+
+    async def _at(
+        self,
+        owner: str,
+        saved: SavedState,
+        offer: HostOffer,
+        keeps: bool,
+        position: QueuePosition | None,
+        refuse: Callable[[Exception], Exception] | None,
+    ) -> LiveSession:
+        """The live session of a conversation, brought to the state that is stored."""
+        records = self._records(saved)
+        token = token_of(records)
+        if not self.mode.stores:
+            token = token or saved.turn
+        live = self._known.get(owner)
+        if live is not None and live.entered:
+            live.spoiled = keeps and not live.detached
+        if live is None or not live.fits(token, position):
+            live = await self._open(owner, token, records, saved.newest, offer, refuse)
+            if saved.foreign and self.mode.stores and not (records or saved.newest):
+                live.session.notify(_FOREIGN)
+        elif live.spoiled:
+            live = await self._reopen(owner, live, records, offer, refuse)
+        else:
+            live.session.bind(offer)
+        if live.records is None:
+            live.records = records
+        live.use = _Use(self.mode, owner, saved.turn, keeps, position)
+        return live
+
+    def _records(self, saved: SavedState) -> Any:
+        """The records that hold for this turn."""
+        records = saved.records or []
+        if self.mode.stores or not are_records(records):
+            return records
+        return [record for record in records if record.get("turn") == saved.turn]
+
+    async def _open(
+        self,
+        owner: str,
+        token: str,
+        records: Sequence[Record],
+        newest: int,
+        offer: HostOffer,
+        refuse: Callable[[Exception], Exception] | None,
+    ) -> LiveSession:
+        session = self.stack.session(self.keys + owner)
+        await session.reset()
+        session.bind(offer)
+        known = LiveSession(session, token, newest)
+        if not (records or (newest and self.mode.stores)):
+            return known
+        try:
+            state = await call_blocking(partial(self._load, owner, records, newest))
+            if state == SessionState():
+                notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
+            else:
+                notices = await self._restored(session, state)
+        except (RecordRejected, ImageError, EngineFailure, UnsupportedValue) as error:
+            await session.reset()
+            if refuse is not None:
+                raise refuse(error) from error
+            known.detached = True
+            notices = (
+                f"Variables of earlier turns could not be restored: {error}. Those of this turn "
+                "will not be kept.",
+            )
+        for notice in notices:
+            session.notify(notice)
+        return known
+
+    async def _restored(self, session: Session, state: SessionState) -> tuple[str, ...]:
+        """Restore a state; what the reader must be told."""
+        try:
+            return await session.restore_state(state)
+        except ImageError:
+            engine = "" if state.image is None else state.image.engine
+            own = self.stack.engine.name.removeprefix("process:")
+            if state.values is not None or engine.removeprefix("process:") in ("", own):
+                raise
+            return (_FOREIGN,)  # only that engine could restore it
+
+    async def _reopen(
+        self,
+        owner: str,
+        known: LiveSession,
+        records: Sequence[Record],
+        offer: HostOffer,
+        refuse: Callable[[Exception], Exception] | None,
+    ) -> LiveSession:
+        """The session as its last good eval left it."""
+        records = records if known.records is None else known.records
+        again = await self._open(owner, known.token, records, known.sequence, offer, refuse)
+        again.records, again.step, again.warned = records, known.step, known.warned
+        return again
+
+    def _load(self, owner: str, records: Any, newest: int) -> SessionState:
+        if not records or not are_records(records):
+            raise RecordRejected("the stored state is damaged: it is no list of records")
+        *earlier, record = records
+        state = self.mode.load(record, owner, earlier)
+        if record["sequence"] != newest:
+            raise RecordRejected("the stored state is of another turn of the conversation")
+        return state
+
+    async def end_turn(self, owner: str, *, close: bool = False) -> None:
+        """Let go of what only this turn needs; `close` ends the conversation's session, too."""
+        known = self._known.get(owner)
+        if known is not None:
+            known.records = None
+            close = close or known.detached  # the next turn tries to restore again
+        if not close:
+            return
+        self._known.pop(owner, None)
+        if known is not None:
+            await known.session.aclose()
+        self._forget_lock(owner)
+
+    async def aclose(self) -> None:
+        """Close all sessions, after the evals that run."""
+        while self._known:
+            _, known = self._known.popitem()
+            await known.session.aclose()
+
+    async def _trim(self) -> None:
+        while len(self._known) > _MAX_SESSIONS:
+            owner, known = self._known.popitem(last=False)
+            await known.session.aclose()
+            self._forget_lock(owner)
+
+    def _forget_lock(self, owner: str) -> None:
+        lock = self._locks.get(owner)
+        if lock is not None and not lock.busy:
+            del self._locks[owner]
+
+
+def _undone(outcome: Outcome) -> Outcome:
+    """An outcome that tells what became of the variables when the engine broke."""
+    error = outcome.error
+    if error is None or error.name != "EngineFailure":
+        notice = "Variables are as they were before this call."
+        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
+    cause = error.message.partition(";")[0]
+    message = f"{cause}; variables are as they were before this call"
+    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))

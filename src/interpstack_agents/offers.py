@@ -1,0 +1,92 @@
+"""Offers that an adapter makes of the tools which its agent has at the moment."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, TypeVar
+
+import attrs
+
+from interpstack import HostOffer, HostTool, InterpreterStack
+
+__all__ = ["OfferBuilder"]
+
+_T = TypeVar("_T")
+#: Offers that are remembered; an agent has few sets of tools that alternate.
+_REMEMBERED: Final = 16
+
+
+@attrs.define(eq=False)
+class _Made(Generic[_T]):
+    """An offer with the tools it was made of, whose ids nobody else may take meanwhile."""
+
+    offer: HostOffer
+    tools: tuple[_T, ...]
+    extra: object
+    prompt: str | None = None
+
+
+@attrs.define(eq=False, kw_only=True)
+class OfferBuilder(Generic[_T]):
+    """Makes the offer for a set of tools, and the same offer for the same tools.
+
+    With the same offer, plugins need not register anew, and prompt sections need not be rendered
+    again. Only the offers used last are remembered: a tool that the agent has no more is let go.
+
+    Attributes:
+        convert: Makes a tool of the agent framework into a `HostTool`.
+        parts: Parts of every offer, for single plugins.
+        code_tool: Name of the tool to which the model passes code.
+    """
+
+    convert: Callable[[_T], HostTool]
+    parts: Sequence[object] = ()
+    code_tool: str = "eval"
+    _made: OrderedDict[tuple[int, ...], _Made[_T]] = attrs.field(factory=OrderedDict, init=False)
+
+    def offer(
+        self,
+        tools: Sequence[_T],
+        extra: object = None,
+        make_parts: Callable[[], Sequence[object]] = tuple,
+    ) -> HostOffer:
+        """The offer for these tools.
+
+        Args:
+            tools: Tools of the agent framework, in order.
+            extra: An object beside the tools on which the offer depends.
+            make_parts: Makes the parts of a new offer that belong to `extra`.
+        """
+        key = (*(id(tool) for tool in tools), id(extra))
+        made = self._made.copy()  # threads may build offers side by side
+        known = made.pop(key, None)
+        if known is None:
+            offer = HostOffer(
+                tools=[self._converted(tool) for tool in tools],
+                code_tool=self.code_tool,
+                parts=[*self.parts, *make_parts()],
+            )
+            known = _Made(offer, tuple(tools), extra)
+        made[key] = known
+        while len(made) > _REMEMBERED:
+            made.popitem(last=False)
+        self._made = made
+        return known.offer
+
+    def prompt(self, stack: InterpreterStack, offer: HostOffer) -> str:
+        """The prompt sections of an offer, rendered once for each that is remembered."""
+        known = next((made for made in self._made.values() if made.offer is offer), None)
+        if known is None:
+            return stack.prompt(offer)
+        if known.prompt is None:
+            known.prompt = stack.prompt(offer)
+        return known.prompt
+
+    def _converted(self, tool: _T) -> HostTool:
+        """The tool as plugins know it, from a remembered offer that has it already."""
+        for made in self._made.values():
+            for one, converted in zip(made.tools, made.offer.tools, strict=True):
+                if one is tool:
+                    return converted
+        return self.convert(tool)
