@@ -46,9 +46,9 @@ class ConsoleTests(EngineKit, area=Area.CONSOLE):
         assert outcome.console == "heard 7"
 
     def test_output_before_a_timeout_is_kept(self) -> None:
-        limits, source = Limits(wall_seconds=0.3), self.guest.request
+        limits, source = Limits(wall_seconds=2), self.guest.request
         if Capability.CPU_LIMIT in self.engine.capabilities:
-            limits, source = Limits(cpu_seconds=0.3), self.guest.loop
+            limits, source = Limits(cpu_seconds=1), self.guest.loop
         with self.session(echo=hanging([]), limits=limits) as session:
             outcome = session.eval_sync(f"{self.guest.print}\n{source}")
         assert outcome.error is not None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
+import attrs
 import pytest
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
@@ -24,7 +25,16 @@ from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.guests import Attack, Guest
 
-__all__ = ["CPU_SECONDS", "PATIENCE", "EngineKit", "bridge_set", "finish", "hanging", "poll"]
+__all__ = [
+    "CPU_SECONDS",
+    "PATIENCE",
+    "EngineKit",
+    "bridge_set",
+    "finish",
+    "hanging",
+    "patient",
+    "poll",
+]
 
 #: Seconds after which a test that hangs is failed rather than waited for.
 PATIENCE: Final = 30.0
@@ -181,6 +191,21 @@ class EngineKit(abc.ABC):
     def run(self, main: Any) -> Any:
         """Run a coroutine, which may not hang."""
         return asyncio.run(asyncio.wait_for(main, PATIENCE))
+
+
+@contextmanager
+def patient(stack: InterpreterStack) -> Iterator[None]:
+    """Give the cells that run meanwhile all the time that a busy machine takes.
+
+    Realms keep the limits that they were opened with.
+    """
+    tight = stack.limits
+    cpu_seconds = None if tight.cpu_seconds is None else max(tight.cpu_seconds, PATIENCE)
+    stack.limits = attrs.evolve(tight, cpu_seconds=cpu_seconds, wall_seconds=None)
+    try:
+        yield
+    finally:
+        stack.limits = tight
 
 
 def bridge_set(echo: Any = None, note: Any = None, give: Any = None, take: Any = None) -> BridgeSet:

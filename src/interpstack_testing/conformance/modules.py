@@ -62,7 +62,7 @@ class ModuleTests(EngineKit, area=Area.MODULES):
         if Capability.CPU_LIMIT not in self.engine.capabilities:
             pytest.skip("the engine does not declare cpu-limit")
         modules = _Modules(ModuleBundle("endless", {"endless": self.guest.loop}))
-        with self.session(plugins=[modules], limits=Limits(cpu_seconds=0.3)) as session:
+        with self.session(plugins=[modules], limits=Limits(cpu_seconds=1)) as session:
             session.eval_sync(self.guest.store)
             self.fails(session, self.sample("load_module"), "Timeout", "computed")
             self.assert_usable(session)

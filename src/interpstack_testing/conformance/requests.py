@@ -140,9 +140,9 @@ class RequestTests(EngineKit, area=Area.REQUESTS):
 
     def test_time_of_the_host_is_not_guest_time(self) -> None:
         def echo(value: int) -> int:
-            time.sleep(0.3)
+            time.sleep(1.5)
             return value
 
-        with self.session(echo=echo, limits=Limits(cpu_seconds=0.25)) as session:
+        with self.session(echo=echo, limits=Limits(cpu_seconds=1)) as session:
             outcome = session.eval_sync(self.guest.request)
         assert (outcome.error, outcome.text) == (None, "42")

@@ -33,7 +33,7 @@ async def test_the_buffer_is_bounded_and_counts_what_it_drops(
 
 
 async def test_a_flood_stays_bounded_until_the_time_limit() -> None:
-    async with _stack(10, cpu_seconds=0.3).session() as session:
+    async with _stack(10, cpu_seconds=0.5).session() as session:
         outcome = await session.eval("for (;;) console.log('0123456789')")
         assert outcome.error is not None
         assert outcome.error.name == "Timeout"
@@ -127,7 +127,7 @@ async def test_output_is_read_from_a_guest_that_cannot_tell_it(
     monkeypatch: pytest.MonkeyPatch, error: str
 ) -> None:
     monkeypatch.setattr("interpstack_quickjs.guest._GRACE_SECONDS", 0.1)
-    limits = {"cpu_seconds": 0.2 if error == "Timeout" else 5.0, "memory_bytes": 8 * 2**20}
+    limits = {"cpu_seconds": 0.3 if error == "Timeout" else 5.0, "memory_bytes": 8 * 2**20}
     async with _stack(100_000, **limits).session() as session:
         for name, code in PRINTED.items():
             told = await session.eval(code)

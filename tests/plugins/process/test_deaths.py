@@ -36,7 +36,7 @@ async def echo(value: Any = None) -> Any:
 
 
 GOOD = "let kept = 41; const next = () => ++kept"
-SILENT = "was killed because it did not answer within 2.1 s"
+SILENT = "was killed because it did not answer within 6 s"
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ SILENT = "was killed because it did not answer within 2.1 s"
     ],
 )
 def test_a_worker_fails(make: Make, hostile: Any, deed: str, told: str) -> None:
-    engine = hostile(workers=1, grace_seconds=0.5)
-    # 2.1 s: three times the CPU time, a second for the engine to stop the guest, the grace.
-    with make(engine, limits=Limits(cpu_seconds=0.2)).session("one") as session:
+    engine = hostile(workers=1, grace_seconds=2)
+    # 6 s: three times the CPU time, a second for the engine to stop the guest, the grace.
+    with make(engine, limits=Limits(cpu_seconds=1)).session("one") as session:
         assert session.eval_sync(GOOD).ok
         outcome = session.eval_sync(f"//! {deed}\nkept = 0")
         assert outcome.error is not None
@@ -410,8 +410,8 @@ def test_a_worker_gets_its_own_environment_and_limits(
 @pytest.mark.parametrize(
     ("given", "name", "told", "survives"),
     [
-        ({}, "EngineFailure", "did not answer within 2.1 s", False),
         # on a busy machine, too, there is time for V8 before the worker is held for dead
+        ({"grace_seconds": 3.1}, "EngineFailure", "did not answer within 5 s", False),
         (
             {"give_up_seconds": 0.2, "grace_seconds": 5.0},
             "Timeout",
@@ -425,7 +425,7 @@ async def test_a_builtin_that_v8_does_not_leave_costs_its_worker(
 ) -> None:
     """Unless V8 is asked to give the heap up, as it does where there is no worker to lose."""
     pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
-    options = {"workers": 1, "grace_seconds": 0.2, **given}
+    options = {"workers": 1, **given}
     with InterpreterStack("process:v8", limits=Limits(cpu_seconds=0.3), options=options) as stack:
         session = stack.session("thread")
         await session.eval("let kept = 41")

@@ -23,7 +23,7 @@ from interpstack import (
 )
 from interpstack_quickjs.engine import QuickJSEngine
 
-_LIMITS = Limits(cpu_seconds=0.3, memory_bytes=16 * 2**20)
+_LIMITS = Limits(cpu_seconds=0.6, memory_bytes=16 * 2**20)
 
 
 def _offer() -> Any:
@@ -39,7 +39,7 @@ def _open(image: Any = None) -> Realm:
 
 def _run(realm: Realm, source: str) -> Any:
     execution = realm.start(Cell(source=source))
-    progress = execution.poll(0.0, 0.3)
+    progress = execution.poll(0.0, 0.6)
     assert progress.completion is not None, progress
     execution.abort("done")
     return progress.completion

@@ -44,7 +44,7 @@ async def _echo(value: Any) -> Any:
 
 @pytest.fixture
 def limits() -> Limits:
-    return Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
+    return Limits(cpu_seconds=10, wall_seconds=60, memory_bytes=16 * 2**20)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class TestBuiltins:
     @pytest.fixture
     def limits(self, monkeypatch: pytest.MonkeyPatch) -> Limits:
         monkeypatch.setattr("interpstack_quickjs.guest._GRACE_SECONDS", 0.2)
-        return Limits(cpu_seconds=0.1, wall_seconds=20, memory_bytes=16 * 2**20)
+        return Limits(cpu_seconds=0.3, wall_seconds=60, memory_bytes=16 * 2**20)
 
     @pytest.mark.parametrize("source", _BUILTINS.values(), ids=_BUILTINS)
     def test_long_builtins_end(self, session: Session, source: str) -> None:
@@ -198,7 +198,7 @@ async def test_bridges_are_no_variables_of_the_guest(session: Session) -> None:
 async def test_plain_and_tagged_inputs_are_encoded_alike(sent: str) -> None:
     seen: list[Any] = []
     bridge = Bridge(name="host.see", handler=lambda value: seen.append(repr(value)), raw=True)
-    stack = InterpreterStack(bridges=[bridge], limits=Limits(cpu_seconds=1))
+    stack = InterpreterStack(bridges=[bridge], limits=Limits(cpu_seconds=10))
     async with stack.session("s") as session:
         outcome = await session.eval(
             # What stands beside a value decides which way all of the input goes.

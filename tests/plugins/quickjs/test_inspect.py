@@ -18,7 +18,7 @@ from interpstack_quickjs.engine import QuickJSEngine
 
 @pytest.fixture(scope="module")
 def realm() -> Iterator[Realm]:
-    opened = QuickJSEngine().open(Limits(cpu_seconds=0.5), BridgeSet())
+    opened = QuickJSEngine().open(Limits(cpu_seconds=5), BridgeSet())
     yield opened
     opened.close()
 

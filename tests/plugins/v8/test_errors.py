@@ -17,7 +17,7 @@ _LOOP = "{get() { for (;;); }}"
 
 @pytest.fixture
 def limits() -> Limits:
-    return Limits(cpu_seconds=0.3, wall_seconds=30)
+    return Limits(cpu_seconds=1, wall_seconds=30)
 
 
 @pytest.mark.parametrize(

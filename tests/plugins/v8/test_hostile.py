@@ -15,7 +15,7 @@ _SPIN = "for (;;);"
 
 @pytest.fixture
 def limits() -> Limits:
-    return Limits(cpu_seconds=0.3, wall_seconds=30, memory_bytes=16 * 2**20)
+    return Limits(cpu_seconds=1, wall_seconds=30, memory_bytes=16 * 2**20)
 
 
 async def _attack(session: Session, source: str) -> Outcome:
