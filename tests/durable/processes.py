@@ -27,7 +27,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import ToolRuntime
 from langchain_core.tools import StructuredTool
-from langgraph.types import Command
+from langgraph.types import Command, RetryPolicy
 from scripted import Script, answers
 from spenders import spending_agent
 from stores import open_saver
@@ -115,14 +115,24 @@ class Outermost(AgentMiddleware[Any, Any, Any]):
             self.moment(f"call {request.tool_call['args']['n']}")
 
 
-def make_act(moment: Moments, parallel: bool, is_async: bool) -> StructuredTool:
-    """A tool with an effect outside, told twice: as a line, and to somebody who knows keys."""
+def make_act(
+    moment: Moments, parallel: bool, is_async: bool, failures: dict[str, int]
+) -> StructuredTool:
+    """A tool with an effect outside, told twice: as a line, and to somebody who knows keys.
+
+    It fails for some numbers first, so many times in all processes together.
+    """
     provider = moment.folder / "provider"
     for folder in (provider, _unpaid(provider)):
         folder.mkdir(exist_ok=True)
 
     def effect(n: int, salt: float, runtime: ToolRuntime) -> dict[str, int]:
         key = str(runtime.tool_call_id)
+        failed = _lines(moment.folder / "failed")
+        if failed.count(str(n)) < failures.get(str(n), 0):
+            _append(moment.folder / "failed", str(n))
+            moment(f"failed {n}")
+            raise ConnectionError(f"no route for {n}")
         moment(f"effect {n}")
         _append(moment.folder / "effects", json.dumps([n, key, salt]))
         _pay_once(provider / key.replace(":", "-"), n)
@@ -150,7 +160,8 @@ def make_act(moment: Moments, parallel: bool, is_async: bool) -> StructuredTool:
 
 def make_agent(job: dict[str, Any], moment: Moments, saver: Any) -> tuple[Any, list[Any]]:
     """The job's agent, and the interpreters that are to be closed."""
-    act = make_act(moment, job["parallel"], job["store"].endswith("async"))
+    failures = job.get("failures", {})
+    act = make_act(moment, job["parallel"], job["store"].endswith("async"), failures)
     if "crew" in job:
         return spending_agent(job, moment, _append, act, saver)
     interpreter = CodeInterpreterMiddleware(
@@ -161,9 +172,12 @@ def make_agent(job: dict[str, Any], moment: Moments, saver: Any) -> tuple[Any, l
                 "when": lambda request: request.tool_call["args"]["n"] in job["gated"],
             }
         },
+        tool_errors="raise" if failures else "tell",
     )
     outermost = Outermost(moment)
     agent = create_agent(Script(), middleware=[interpreter, outermost], checkpointer=saver)
+    if failures:
+        agent.retry_policy = (RetryPolicy(initial_interval=0.01, max_attempts=6, jitter=False),)
     return agent, [interpreter]
 
 
@@ -233,6 +247,10 @@ def _pay_once(paid: Path, n: int) -> None:
 def _unpaid(provider: Path) -> Path:
     """Where payments are that are not made yet, on the same file system."""
     return provider.with_name("unpaid")
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def _append(path: Path, line: str) -> None:

@@ -11,8 +11,12 @@ from interpstack import GuestError, Outcome
 __all__ = ["ToolFailed", "shown", "uncaught"]
 
 
-class ToolFailed(RuntimeError):
-    """A tool's exception that an earlier run of the eval recorded, with its message."""
+class ToolFailed(Exception):
+    """A tool's exception that an earlier run of the eval recorded, with its message.
+
+    No `RuntimeError`: LangGraph's `RetryPolicy` would give up, where the process died between the
+    record of a failure and the note that its call is to be made again.
+    """
 
 
 def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:

@@ -1,0 +1,206 @@
+"""Branches of a thread, runs of one checkpoint by several hands, and evals that keep no record.
+
+What each does to effects is what `docs/explanation/durability.md` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+from scripted import Script, answers
+
+from interpstack_langchain import CodeInterpreterMiddleware
+
+CONFIG: dict[str, Any] = {"configurable": {"thread_id": "t"}}
+BUYING = "const seen = await tools.look({n: 1}); const paid = await tools.pay({n: 2}); [seen, paid]"
+BOUGHT = '<result>["look 1", "pay 2"]</result>'
+
+
+class Shop:
+    """Agents on one checkpointer, and what their tools did: name, number and key of each call."""
+
+    def __init__(self, saver: Any) -> None:
+        self.saver = saver
+        self.done: list[tuple[str, int, str]] = []
+        self.made: list[CodeInterpreterMiddleware] = []
+
+    def agent(self, **options: Any) -> Any:
+        """Another process, as far as the interpreter knows."""
+        names = ["look", "pay", "ask"]
+        self.made.append(CodeInterpreterMiddleware(ptc=names, **options))
+        tools = [self._tool("look"), self._tool("pay"), self._tool("ask")]
+        return create_agent(Script(), tools, middleware=[self.made[-1]], checkpointer=self.saver)
+
+    def _tool(self, name: str) -> Any:
+        def act(n: int, runtime: ToolRuntime) -> str:
+            """Act."""
+            self.done.append((name, n, str(runtime.tool_call_id)))
+            return f"{name} {n}" if name != "ask" else str(interrupt(n))
+
+        return StructuredTool.from_function(act, name=name)
+
+    def take(self) -> list[tuple[str, int, str]]:
+        """What was done since the last time."""
+        done, self.done = self.done, []
+        return done
+
+    @property
+    def paid(self) -> list[int]:
+        return [n for name, n, _ in self.done if name == "pay"]
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    shop = Shop(InMemorySaver())
+    yield shop
+    for one in shop.made:
+        one.close()
+
+
+def turn(agent: Any, *steps: Any) -> Any:
+    return agent.invoke({"messages": [("user", json.dumps(steps))]}, CONFIG)
+
+
+def decide(kind: str = "approve") -> Command[Any]:
+    return Command(resume={"decisions": [{"type": kind}]})
+
+
+def waiting(shop: Shop) -> tuple[Any, Any]:
+    """An agent, and the checkpoint at which an eval of it waits for an approval."""
+    agent = shop.agent(interrupt_on={"pay": True})
+    turn(agent, BUYING)
+    assert [name for name, *_ in shop.take()] == ["look"]
+    return agent, agent.get_state(CONFIG)
+
+
+def said(state: Any) -> list[str]:
+    return [message.text for message in state["messages"]]
+
+
+# -- branches ------------------------------------------------------------------------------
+
+
+def test_a_step_that_is_run_anew_from_before_it_makes_its_calls_with_the_same_keys(
+    shop: Shop,
+) -> None:
+    agent = shop.agent()
+    turn(agent, "let total = 1", f"total += 1; {BUYING}", "total")
+    first = shop.take()
+    steps = [one for one in agent.get_state_history(CONFIG) if one.next == ("tools",)]
+    for made in (agent, shop.agent()):
+        again = made.invoke(None, steps[1].config)
+        assert answers(again)[1:] == [BOUGHT, "<result>2</result>"], "variables are of that time"
+        assert shop.take() == first, "an idempotency key tells that nothing new is done"
+
+
+def test_a_branch_from_after_a_step_does_not_repeat_its_calls(shop: Shop) -> None:
+    agent = shop.agent()
+    turn(agent, BUYING, "paid + '!'")
+    assert len(shop.take()) == 2
+    history = agent.get_state_history(CONFIG)
+    after = next(one for one in history if one.next == ("model",) and BOUGHT in said(one.values))
+    again = shop.agent().invoke(None, after.config)
+    assert answers(again)[-1] == "<result>pay 2!</result>"
+    assert shop.done == []
+
+
+def test_an_approval_is_for_its_own_branch(shop: Shop) -> None:
+    """`update_state` begins the step anew on another checkpoint: the pause stays on the old one."""
+    agent, paused = waiting(shop)
+    agent.update_state(CONFIG, {"messages": [HumanMessage("a note")]})
+    on_new = agent.invoke(decide(), CONFIG)
+    assert [name for name, *_ in shop.done] == ["look"], "asked anew, and not paid"
+    (asked,) = on_new["__interrupt__"]
+    looked = shop.take()
+    on_old = shop.agent(interrupt_on={"pay": True}).invoke(decide(), paused.config)
+    assert BOUGHT in said(on_old)
+    assert shop.paid == [2], "the old branch goes on where it stood"
+    (paid,) = shop.take()
+    # The branch of the update is a checkpoint of its own, and its question is still open.
+    history = agent.get_state_history(CONFIG)
+    branch = next(one for one in history if asked.id in {each.id for each in one.interrupts})
+    rejected = agent.invoke(decide("reject"), branch.config)
+    assert shop.done == []
+    assert BOUGHT not in said(rejected)
+    assert looked[0][2].rpartition(":")[0] == paid[2].rpartition(":")[0], "one call of the model"
+
+
+# -- one checkpoint, several hands ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_id", [True, False], ids=["by id", "plain"])
+@pytest.mark.parametrize("second", ["approve", "reject"])
+def test_a_checkpoint_that_is_resumed_twice_pays_once(shop: Shop, second: str, by_id: bool) -> None:
+    agent, paused = waiting(shop)
+    (asked,) = paused.interrupts
+
+    def given(kind: str) -> Command[Any]:
+        return Command(resume={asked.id: decide(kind).resume}) if by_id else decide(kind)
+
+    assert BOUGHT in said(agent.invoke(given("approve"), paused.config))
+    assert [(name, n) for name, n, _ in shop.take()] == [("pay", 2)]
+    for made in (agent, shop.agent(interrupt_on={"pay": True})):
+        assert BOUGHT in said(made.invoke(given(second), paused.config))
+        assert shop.done == [], "the decision that was recorded holds"
+
+
+@pytest.mark.parametrize("by_id", [True, False], ids=["by id", "plain"])
+async def test_an_eval_that_is_resumed_by_two_at_once_in_a_process_pays_once(
+    shop: Shop, by_id: bool
+) -> None:
+    agent, paused = await asyncio.to_thread(waiting, shop)
+    (asked,) = paused.interrupts
+    given = Command(resume={asked.id: decide().resume}) if by_id else decide()
+    runs = [asyncio.to_thread(agent.invoke, given, CONFIG) for _ in range(3)]
+    ends = await asyncio.gather(*runs)
+    assert [(name, n) for name, n, _ in shop.done] == [("pay", 2)]
+    assert all(BOUGHT in said(end) for end in ends)
+
+
+# -- without a record ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "[await tools.ask({n: 1}), await tools.ask({n: 2})]",
+        "await Promise.all([tools.ask({n: 1}), tools.ask({n: 2})])",
+    ],
+)
+def test_without_a_record_a_question_runs_the_eval_again_from_its_start(
+    shop: Shop, code: str
+) -> None:
+    turn(shop.agent(durable=False), "let n = 0", f"n += 1; await tools.look({{n}}); {code}")
+    for answer in ("one", "two"):
+        state = shop.agent(durable=False).invoke(Command(resume=answer), CONFIG)
+    assert answers(state)[-1] == '<result>["one", "two"]</result>'
+    looked = [call for call in shop.take() if call[0] == "look"]
+    assert len(looked) == 3
+    assert len(set(looked)) == 1, "the same input and the same key each time"
+    assert answers(turn(shop.agent(durable=False), "n")) == ["<result>1</result>"]
+
+
+def test_the_eval_itself_waits_for_an_approval_without_a_record(shop: Shop) -> None:
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
+
+    def made() -> Any:
+        shop.made.append(CodeInterpreterMiddleware(ptc=[shop._tool("pay")], durable=False))
+        asking = HumanInTheLoopMiddleware({"eval": True})
+        middleware: Sequence[Any] = [asking, shop.made[-1]]
+        return create_agent(Script(), [], middleware=middleware, checkpointer=shop.saver)
+
+    turn(made(), "await tools.pay({n: 3})")
+    assert shop.done == []
+    assert answers(made().invoke(decide(), CONFIG)) == ["<result>pay 3</result>"]
+    made().invoke(None, CONFIG)
+    assert shop.paid == [3]
