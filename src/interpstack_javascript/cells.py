@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from interpstack_javascript.rewrite import rewrite
+from interpstack_javascript.errors import TypeScriptError
+from interpstack_javascript.rewriting.rewrite import rewrite
 
 __all__ = ["ENDLESS", "Clock", "TypeScriptError", "escape", "load", "prepare", "strip_types"]
 
 #: Nothing to do for cells without one of these words.
 _WORDS: Final = ("let", "const", "class", "import")
-
-
-class TypeScriptError(Exception):
-    """The source is no TypeScript; the message tells why."""
 
 
 class Clock:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack_javascript.cells import TypeScriptError
+from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.guest_files import guest_path
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import TICK_SECONDS, wasm_host

@@ -6,19 +6,13 @@ from pathlib import Path
 from typing import Any
 
 #: Lines of all modules of the core together.
-_MOST = 6669
-#: Folders that hold no part of the core proper.
-_APART = ("cli", "guests", "testing")
+_MOST = 6729
 
 
 def core_lines(root: Path) -> int:
     """Lines of the core's modules, blank ones and comments included."""
     base = root / "src" / "interpstack"
-    return sum(
-        path.read_text("utf-8").count("\n")
-        for path in base.rglob("*.py")
-        if path.relative_to(base).parts[0] not in _APART
-    )
+    return sum(path.read_text("utf-8").count("\n") for path in base.rglob("*.py"))
 
 
 def test_the_core_stays_small(root: Path) -> None:

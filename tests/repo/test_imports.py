@@ -140,6 +140,20 @@ def plugin_violations(root: Path) -> list[str]:
     return found
 
 
+def api_violations(root: Path) -> list[str]:
+    """Rows of the table of APIs that are wrong or that nobody needs."""
+    found = []
+    for own, others in _APIS.items():
+        files = sorted((root / "plugins" / own).rglob("*.py"))
+        used = {item.module for path in files for item in imports(root, path)}
+        for other in others:
+            if not (root / "plugins" / other / "api.py").exists():
+                found.append(f"{other} has no module api")
+            if f"{other}.api" not in used:
+                found.append(f"{own} uses nothing of {other}.api")
+    return found
+
+
 def _attributes(path: Path) -> Iterator[tuple[int, str]]:
     """What is taken from the package `interpstack` by attribute, as in `interpstack.Cell`."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -170,6 +184,19 @@ def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
 
 def test_the_core_and_the_libraries_import_nothing_above_them(root: Path) -> None:
     assert source_violations(root) == []
+
+
+def test_every_declared_api_is_there_and_used(root: Path) -> None:
+    assert api_violations(root) == []
+
+
+def test_an_api_that_nobody_uses_is_noticed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_APIS, "interpstack_console", ("interpstack_skills", "interpstack_gone"))
+    assert api_violations(root) == [
+        "interpstack_console uses nothing of interpstack_skills.api",
+        "interpstack_gone has no module api",
+        "interpstack_console uses nothing of interpstack_gone.api",
+    ]
 
 
 def test_every_library_is_known(root: Path) -> None:

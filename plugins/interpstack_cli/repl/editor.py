@@ -19,16 +19,13 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
 from interpstack import EditorRules, GuestLanguage
-from interpstack_cli.printing import encodable, output, write
+from interpstack_cli.printing import write
 from interpstack_cli.repl.chunks import LINES, is_whole
-from interpstack_cli.repl.folding import fold
 from interpstack_cli.repl.shell import COMMAND
 
-__all__ = ["Dropped", "Editor", "coloured", "history_file", "open_history"]
+__all__ = ["Dropped", "Editor", "history_file", "open_history"]
 
 _DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
-#: Characters up to which highlighting is quick enough.
-_HIGHLIGHTED: Final = 20_000
 
 
 class Dropped(Exception):
@@ -203,20 +200,3 @@ def open_history() -> tuple[History, str | None]:
         reason = getattr(error, "strerror", None) or error
         return InMemoryHistory(), f"this session's history is not kept: {reason}"
     return FileHistory(str(path)), None
-
-
-def coloured(text: str, language: str) -> None:
-    """Write a value in the colours of its syntax."""
-    from rich.console import Console
-    from rich.syntax import Syntax
-    from rich.text import Text
-
-    with output() as stream:
-        console = Console(file=stream)
-        shown = fold(encodable(text, stream), console.width)
-        if len(shown) <= _HIGHLIGHTED:
-            syntax = Syntax("", language, theme="ansi_dark").highlight(shown)
-            syntax.rstrip()
-        else:
-            syntax = Text(shown)
-        console.print(syntax, soft_wrap=True)

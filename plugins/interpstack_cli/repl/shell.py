@@ -108,7 +108,7 @@ class Shell:
         if self.plain:
             show_outcome(outcome)
             return
-        from interpstack_cli.repl.editor import coloured
+        from interpstack_cli.repl.colours import coloured
 
         if outcome.ok and not (outcome.undefined and self.language.editor.quiet):
             coloured(outcome.text, self.language.name)

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -41,50 +41,52 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -
     return value
 
 
+_OPTIONS: Final = (
+    click.option(
+        "--engine",
+        default="quickjs",
+        show_default=True,
+        help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
+        "runs in a worker process, so that Ctrl-C ends it.",
+    ),
+    click.option(
+        "--tools",
+        metavar="MODULE[:ATTR]",
+        multiple=True,
+        help="Offer Python functions to the code, as tools.NAME; may be repeated.",
+    ),
+    click.option(
+        "--plugin",
+        "plugins",
+        metavar="NAME|MODULE:ATTR",
+        multiple=True,
+        help="Add a plugin: an installed one, or an object with hooks; may be repeated.",
+    ),
+    click.option(
+        "--skills",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help='Directory of skills; code may import "@/skills/NAME".',
+    ),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        callback=_seconds,
+        help="Time for one cell, computing and waiting. [default: 5 computing, 600 in all]",
+    ),
+    click.option(
+        "--memory",
+        metavar="MIB",
+        type=click.IntRange(min=4, max=_MOST_MIB),
+        help="Memory for the code, in MiB. [default: 64]",
+    ),
+)
+
+
 def stack_options(command: _F) -> _F:
     """Add the options that `open_stack` takes to a command."""
-    options = [
-        click.option(
-            "--engine",
-            default="quickjs",
-            show_default=True,
-            help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
-            "runs in a worker process, so that Ctrl-C ends it.",
-        ),
-        click.option(
-            "--tools",
-            metavar="MODULE[:ATTR]",
-            multiple=True,
-            help="Offer Python functions to the code, as tools.NAME; may be repeated.",
-        ),
-        click.option(
-            "--plugin",
-            "plugins",
-            metavar="NAME|MODULE:ATTR",
-            multiple=True,
-            help="Add a plugin: an installed one, or an object with hooks; may be repeated.",
-        ),
-        click.option(
-            "--skills",
-            metavar="DIR",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help='Directory of skills; code may import "@/skills/NAME".',
-        ),
-        click.option(
-            "--timeout",
-            metavar="SECONDS",
-            type=float,
-            callback=_seconds,
-            help="Time for one cell, computing and waiting. [default: 5 computing, 600 in all]",
-        ),
-        click.option(
-            "--memory",
-            metavar="MIB",
-            type=click.IntRange(min=4, max=_MOST_MIB),
-            help="Memory for the code, in MiB. [default: 64]",
-        ),
-    ]
-    for option in reversed(options):
+    for option in reversed(_OPTIONS):
         command = option(command)
     return command
 

@@ -29,6 +29,7 @@ __all__ = ["command"]
 @stack_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
 def command(
+    *,
     file: str | None,
     code: tuple[str, ...],
     language: str | None,

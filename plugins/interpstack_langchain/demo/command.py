@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
@@ -23,41 +22,19 @@ from rich.text import Text
 import interpstack
 from interpstack import ConfigurationError
 from interpstack_javascript import JAVASCRIPT
-from interpstack_langchain.demo.files import MAX_FILES, LeftOut, folder_tools
+from interpstack_langchain.demo.files import MAX_FILES, folder_tools
 from interpstack_langchain.demo.model import ScriptedModel
+from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
 from interpstack_langchain.terminal import plain
 
-__all__ = ["Tally", "command", "run_demo"]
+__all__ = ["command", "run_demo"]
 
 _QUESTION = (
     "Look at all files of this folder. How many files, lines and characters are there in all and "
     "by file type, which five files are the longest, and which words are the most frequent? "
     "Read the files in code, in parallel."
 )
-
-
-@attrs.define
-class Tally:
-    """What happened during the demo.
-
-    Attributes:
-        model_turns: Answers of the model.
-        evals: Pieces of code it ran.
-        inner_calls: Tool calls its code made.
-        chars_read: Characters that code got from those calls.
-        chars_seen: Characters of results the model got to read.
-        answer: Its last message.
-        left_out: Files that were not counted.
-    """
-
-    model_turns: int = 0
-    evals: int = 0
-    inner_calls: int = 0
-    chars_read: int = 0
-    chars_seen: int = 0
-    answer: str = ""
-    left_out: list[LeftOut] = attrs.field(factory=list)
 
 
 @click.command()

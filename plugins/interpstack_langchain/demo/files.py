@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 from langchain_core.tools import BaseTool, tool
 
-if TYPE_CHECKING:
-    from interpstack_langchain.demo.command import Tally
+from interpstack_langchain.demo.tally import LeftOut, Tally
 
-__all__ = ["MAX_FILES", "LeftOut", "folder_tools", "survey"]
+__all__ = ["MAX_FILES", "folder_tools", "survey"]
 
 #: Files that are listed at most.
 MAX_FILES: Final = 2000
@@ -24,25 +23,6 @@ _MAX_ENTRIES: Final = 100_000
 #: Names that are told of what is left out for one reason.
 _NAMED: Final = 5
 _SKIPPED: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".tox"})
-
-
-@attrs.define
-class LeftOut:
-    """What is left out for one reason.
-
-    Attributes:
-        reason: Why.
-        count: How many there are.
-        examples: Paths of the first of them.
-    """
-
-    reason: str
-    count: int = 0
-    examples: list[str] = attrs.field(factory=list)
-
-    def __str__(self) -> str:
-        more = ", …" if self.count > len(self.examples) else ""
-        return f"{self.reason}: {self.count} ({', '.join(self.examples)}{more})"
 
 
 def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any]], list[LeftOut]]:

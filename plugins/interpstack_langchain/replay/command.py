@@ -21,7 +21,7 @@ from interpstack_langchain.replay.recorded_evals import (
     recorded_evals,
     records_before,
 )
-from interpstack_langchain.replay.replayer import Replayer
+from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
@@ -107,6 +107,7 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
     help="Characters shown of each input and answer; of inputs, 200 are recorded.",
 )
 def command(
+    *,
     thread: str,
     url: str,
     number: int | None,
@@ -146,14 +147,18 @@ def command(
             if not as_json:
                 shown[-1].print(console, code=code)
     if as_json:
-        data = [one.data(code=code) for one in shown]
-        click.echo(json.dumps(data, indent=2))
-    statuses = {one.replay.status for one in shown}
-    if any(one.replay.differs for one in shown):
+        click.echo(json.dumps([one.data(code=code) for one in shown], indent=2))
+    status = _exit_status([one.replay for one in shown])
+    if status:
+        raise click.exceptions.Exit(status)
+
+
+def _exit_status(replays: Sequence[Replay]) -> int:
+    """The exit status of the gravest thing that did not go as recorded; 0 if all did."""
+    statuses = {replay.status for replay in replays}
+    if any(replay.differs for replay in replays):
         statuses.add("differs")
-    for status, exit_status in _EXIT.items():
-        if status in statuses:
-            raise click.exceptions.Exit(exit_status)
+    return next((number for status, number in _EXIT.items() if status in statuses), 0)
 
 
 def _replayed(

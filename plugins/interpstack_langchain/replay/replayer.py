@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -120,27 +120,18 @@ class Replayer:
             began=datetime.fromisoformat(found.began).timestamp(),
             bridges=bridges,
         )
-        if timeline.began is None and not found.blocked:
-            notes.append(
-                "No call is recorded, and so no clock: the code is told the time at which its "
-                "step began."
-            )
         stack = self._stack(name)
         async with stack.session() as session:
             session.bind(run.offer())
             notes += await _restore(session, state)
             status, text = await _run(session, found, run, timeline)
-        if status == "ended" and found.answer is None:
-            notes.append("No answer is recorded: the agent had not come to the end of this step.")
         differs = status == "ended" and found.answer not in (None, text)
-        if differs:
-            notes.append("The recorded answer is another.")
         return Replay(
             status=status,
             engine=name,
             language=stack.engine.language,
             text=text,
-            notes=notes,
+            notes=[*notes, *_remarks(found, timeline, ended=status == "ended", differs=differs)],
             differs=differs,
         )
 
@@ -195,6 +186,21 @@ class Replayer:
 
 def _engine_of(state: SessionState) -> str | None:
     return None if state.image is None else state.image.engine
+
+
+def _remarks(
+    found: RecordedEval, timeline: Timeline, *, ended: bool, differs: bool
+) -> Iterator[str]:
+    """What a reader must know of a run, beside what was said of its variables."""
+    if timeline.began is None and not found.blocked:
+        yield (
+            "No call is recorded, and so no clock: the code is told the time at which its "
+            "step began."
+        )
+    if ended and found.answer is None:
+        yield "No answer is recorded: the agent had not come to the end of this step."
+    if differs:
+        yield "The recorded answer is another."
 
 
 async def _restore(session: Session, state: SessionState) -> Sequence[str]:

@@ -23,6 +23,8 @@ from interpstack.sessions import Session
 from interpstack.stack import InterpreterStack
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.handlers import PATIENCE, hanging
+from interpstack_testing.conformance.tripping import trip_limits
 from interpstack_testing.guests import Attack, Guest
 
 __all__ = [
@@ -36,8 +38,6 @@ __all__ = [
     "poll",
 ]
 
-#: Seconds after which a test that hangs is failed rather than waited for.
-PATIENCE: Final = 30.0
 #: Guest time of a poll that the tests make themselves.
 CPU_SECONDS: Final = 5.0
 
@@ -88,8 +88,6 @@ class EngineKit(abc.ABC):
 
     @classmethod
     def setup_class(cls) -> None:
-        from interpstack_testing.conformance.tripping import trip_limits
-
         cls.engine = cls().make_engine()
         trip_limits(cls())
 
@@ -216,19 +214,6 @@ def bridge_set(echo: Any = None, note: Any = None, give: Any = None, take: Any =
         registry.bridge(Bridge(name=f"kit.{name}", handler=handler or _same, awaited=awaited))
     registry.bridge(Bridge(name="kit.give", handler=give or _nothing))
     return registry.freeze()
-
-
-def hanging(ends: list[str]) -> Any:
-    """A handler that does not answer, and tells how it ended."""
-
-    async def echo(value: Any) -> None:
-        try:
-            await asyncio.sleep(PATIENCE)
-        except asyncio.CancelledError:
-            ends.append("cancelled")
-            raise
-
-    return echo
 
 
 def poll(execution: Execution) -> Progress:

@@ -7,30 +7,44 @@ whose limits hold.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Final, Protocol
 
-from interpstack.engine import Capability
+from interpstack.engine import Capability, Engine
 from interpstack.errors import ConfigurationError
 from interpstack.limits import Limits
+from interpstack.sessions import Session
+from interpstack_testing.conformance.handlers import hanging
+from interpstack_testing.guests.guest import Guest
 
-if TYPE_CHECKING:
-    from interpstack_testing.conformance.kit import EngineKit
-
-__all__ = ["trip_limits"]
+__all__ = ["Kit", "trip_limits"]
 
 #: Seconds that end a cell whose own limit does not.
 _BACKSTOP: Final = 10.0
 _MIB: Final = 2**20
 
 
-def trip_limits(kit: EngineKit) -> None:
+class Kit(Protocol):
+    """What the trips use of the kit."""
+
+    engine: ClassVar[Engine]
+    guest: ClassVar[Guest]
+
+    def session(self, *more: Any, **handlers: Any) -> AbstractContextManager[Session]:
+        """A session of a stack of its own, closed at the end."""
+
+    def sample(self, name: str) -> str:
+        """A sample that not every guest needs."""
+
+
+def trip_limits(kit: Kit) -> None:
     """Trip each limit of the engine once.
 
     Raises:
         AssertionError: One of them is not active; says which.
     """
     capabilities = kit.engine.capabilities
-    trips: dict[str, Callable[[EngineKit], bool]] = {
+    trips: dict[str, Callable[[Kit], bool]] = {
         "wall_seconds": _wall,
         "requests": _requests,
         "value_bytes": _value_bytes,
@@ -50,37 +64,35 @@ def trip_limits(kit: EngineKit) -> None:
         )
 
 
-def _ends_with(kit: EngineKit, source: str, name: str, limits: Limits, **handlers: Any) -> bool:
+def _ends_with(kit: Kit, source: str, name: str, limits: Limits, **handlers: Any) -> bool:
     with kit.session(limits=limits, **handlers) as session:
         error = session.eval_sync(source).error
         return error is not None and error.name == name
 
 
-def _cpu(kit: EngineKit) -> bool:
+def _cpu(kit: Kit) -> bool:
     limits = Limits(cpu_seconds=0.2, wall_seconds=_BACKSTOP)
     with kit.session(limits=limits) as session:
         error = session.eval_sync(kit.guest.loop).error
     return error is not None and error.name == "Timeout" and "computed" in error.message
 
 
-def _wall(kit: EngineKit) -> bool:
-    from interpstack_testing.conformance.kit import hanging
-
+def _wall(kit: Kit) -> bool:
     limits = Limits(wall_seconds=0.2)
     return _ends_with(kit, kit.guest.request, "Timeout", limits, echo=hanging([]))
 
 
-def _memory(kit: EngineKit) -> bool:
+def _memory(kit: Kit) -> bool:
     limits = Limits(memory_bytes=16 * _MIB, cpu_seconds=_BACKSTOP, wall_seconds=_BACKSTOP)
     return _ends_with(kit, kit.sample("hoard"), "OutOfMemory", limits)
 
 
-def _requests(kit: EngineKit) -> bool:
+def _requests(kit: Kit) -> bool:
     with kit.session(limits=Limits(requests=2)) as session:
         return session.eval_sync(kit.guest.sequence).text == "2 PTCCallBudgetExceeded"
 
 
-def _value_bytes(kit: EngineKit) -> bool:
+def _value_bytes(kit: Kit) -> bool:
     async def echo(value: Any) -> None:
         """Answer with less than the limit: the guest itself must refuse to send more."""
 
@@ -89,7 +101,7 @@ def _value_bytes(kit: EngineKit) -> bool:
         return not sent.ok and sent.usage.requests == 0
 
 
-def _source_bytes(kit: EngineKit) -> bool:
+def _source_bytes(kit: Kit) -> bool:
     with kit.session(limits=Limits(source_bytes=2)) as session:
         try:
             session.eval_sync(kit.guest.recall)
@@ -98,7 +110,7 @@ def _source_bytes(kit: EngineKit) -> bool:
     return False
 
 
-def _result_chars(kit: EngineKit) -> bool:
+def _result_chars(kit: Kit) -> bool:
     limits = Limits(result_chars=100)
     with kit.session(limits=limits) as session:
         outcome = session.eval_sync(kit.guest.long_text)
@@ -106,7 +118,7 @@ def _result_chars(kit: EngineKit) -> bool:
     return outcome.ok and len(shown) < 1000 and len(outcome.text) < 20_000
 
 
-def _console_chars(kit: EngineKit) -> bool:
+def _console_chars(kit: Kit) -> bool:
     with kit.session(limits=Limits(console_chars=100)) as session:
         outcome = session.eval_sync(kit.guest.print_much)
     return 0 < len(outcome.console) <= 100 and outcome.console_omitted_chars > 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpstack import Cell, InterpreterStack, Limits
 from interpstack_javascript import cells
 from interpstack_javascript.cells import Clock, prepare
-from interpstack_javascript.scan import scan
+from interpstack_javascript.rewriting.scan import scan
 
 MIB = 2**20
 

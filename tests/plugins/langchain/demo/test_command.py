@@ -14,9 +14,10 @@ from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
 from interpstack_cli import main
-from interpstack_langchain.demo.command import Tally, run_demo
+from interpstack_langchain.demo.command import run_demo
 from interpstack_langchain.demo.files import survey
 from interpstack_langchain.demo.model import ScriptedModel
+from interpstack_langchain.demo.tally import Tally
 
 
 @pytest.fixture

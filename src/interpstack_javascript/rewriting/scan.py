@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_javascript.brackets import (
+from interpstack_javascript.rewriting.brackets import (
     CODE,
     CONDITION,
     CURLY_BLOCK,
@@ -27,8 +27,8 @@ from interpstack_javascript.brackets import (
     Bracket,
     DeclaredClass,
 )
-from interpstack_javascript.imports import StaticImport, static_import
-from interpstack_javascript.lexis import (
+from interpstack_javascript.rewriting.imports import StaticImport, static_import
+from interpstack_javascript.rewriting.lexis import (
     BLOCK,
     BREAK,
     COLON,

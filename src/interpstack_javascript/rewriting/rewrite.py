@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from interpstack_javascript.scan import Found, scan
+from interpstack_javascript.rewriting.scan import Found, scan
 
 __all__ = ["rewrite"]
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from interpstack_javascript.lexis import BREAK, NAME, STRING, behind_space
+from interpstack_javascript.rewriting.lexis import BREAK, NAME, STRING, behind_space
 
 __all__ = ["StaticImport", "static_import"]
 

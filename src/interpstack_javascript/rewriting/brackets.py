@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from interpstack_javascript.lexis import BLOCK, CONTROL, DO, OPERAND, SEMICOLON
+from interpstack_javascript.rewriting.lexis import BLOCK, CONTROL, DO, OPERAND, SEMICOLON
 
 __all__ = [
     "CODE",
