@@ -10,6 +10,7 @@ import attrs
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_javascript.nesting import Nesting
+from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
@@ -33,8 +34,6 @@ class _JavaScript(GuestLanguage):
         return f"{function}({{{listed}}})" if listed else f"{function}()"
 
     def signature(self, name: str, tool: HostTool) -> str:
-        from interpstack_javascript.signatures import describe_tool
-
         return describe_tool(name, tool)
 
     def listing(self, namespace: str, signatures: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
+from interpstack_python.signatures import describe_tool
 
 __all__ = ["PYTHON"]
 
@@ -30,8 +31,6 @@ class _Python(GuestLanguage):
         return f"{function}({', '.join(['*', *listed] if listed else [])})"
 
     def signature(self, name: str, tool: HostTool) -> str:
-        from interpstack_python.signatures import describe_tool
-
         return describe_tool(name, tool)
 
     def listing(self, namespace: str, signatures: Iterable[str]) -> str:
