@@ -217,7 +217,7 @@ class Account:
                 tally.under_way += calls
 
     def spent(self, *, since: int = 0) -> tuple[Spent, int]:
-        """What a ledger keeps of this account, and how many names are known.
+        """What a journal keeps of this account, and how many names are known.
 
         Args:
             since: Leave out so many of the names: they were kept before.

@@ -15,10 +15,10 @@ from interpstack import (
     CellGuard,
     GuestError,
     GuestException,
-    Ledger,
     Limits,
     Outcome,
     Request,
+    RunRecord,
     Seconds,
     Settlement,
     Step,
@@ -41,22 +41,22 @@ class AccountGuard(CellGuard):
         cell: The cell's name in the account, the same in every run; empty for a cell that is
             never run again.
         fresh: Whether the account knows of no earlier run.
-        around: Record what is drawn in the ledgers of the cells that this one runs for.
+        around: Record what is drawn in the journals of the cells that this one runs for.
     """
 
     account: Account
     cell: str = attrs.field(default="", init=False)
     fresh: bool = attrs.field(default=True, init=False)
     around: tuple[Recorder, ...] = attrs.field(default=(), init=False)
-    _ledger: Ledger | None = attrs.field(default=None, init=False)
+    _record: RunRecord = attrs.field(factory=RunRecord, init=False)
 
-    def begin(self, cell: Cell, ledger: Ledger | None, *, resumed: bool) -> None:
-        self._ledger, self.around = ledger, recorders()
-        if ledger is None:
+    def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> None:
+        self._record, self.around = record, recorders()
+        if not record.repeats:
             self.fresh = self.account.admit("")
             return
-        self.cell = f"{ledger.seed:x}"
-        spent = read_spent(ledger.amounts())
+        self.cell = f"{cell.seed:x}"
+        spent = read_spent(record.amounts())
         if spent is not None:
             self.account.restore(spent.drawn, spent.known, spent.dearest)
         begun = resumed or spent is not None
@@ -66,8 +66,8 @@ class AccountGuard(CellGuard):
     def running(self) -> Iterator[None]:
         with ExitStack() as block:
             block.enter_context(self.account.running())
-            if self._ledger is not None:
-                block.enter_context(Recorder(self.account, self._ledger).recording())
+            if self._record.repeats:
+                block.enter_context(Recorder(self.account, self._record).recording())
             yield
 
     # -- time ------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class AccountGuard(CellGuard):
         self.account.spend({"cpu_seconds": seconds})
 
     async def before_call(self) -> None:
-        for recorder in self.around:  # their ledgers are to tell what was drawn before it acts
+        for recorder in self.around:  # their journals are to tell what was drawn before it acts
             await recorder.save()
 
     # -- requests --------------------------------------------------------------------------

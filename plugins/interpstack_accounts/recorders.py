@@ -1,7 +1,7 @@
 """Records what is drawn on an account by all that the calls of a cell run.
 
-A cell with a ledger records what was drawn with each step. A call of it may run for long, though,
-and run cells and models of its own: a subagent does. What these draw is recorded in the ledgers
+A cell with a journal records what was drawn with each step. A call of it may run for long, though,
+and run cells and models of its own: a subagent does. What these draw is recorded in the journals
 of all cells around them before they act, so that it counts although the process dies.
 """
 
@@ -19,7 +19,7 @@ import attrs
 from interpstack_accounts.records import SpendingRun
 
 if TYPE_CHECKING:
-    from interpstack import Ledger
+    from interpstack import RunRecord
     from interpstack_accounts.accounts import Account
 
 __all__ = ["Recorder", "record_drawn", "record_drawn_soon", "recorders"]
@@ -29,15 +29,15 @@ _around: ContextVar[tuple[Recorder, ...]] = ContextVar("interpstack_recorders", 
 
 @attrs.define(eq=False)
 class Recorder:
-    """Records for one run of a cell; made on the event loop that its ledger is used on.
+    """Records for one run of a cell; made on the event loop that the record is used on.
 
     Attributes:
         account: What is drawn on.
-        ledger: Of the cell.
+        record: The record of the run.
     """
 
     account: Account
-    ledger: Ledger
+    record: RunRecord
     _loop: asyncio.AbstractEventLoop = attrs.field(factory=asyncio.get_running_loop, init=False)
     _context: contextvars.Context = attrs.field(factory=contextvars.copy_context, init=False)
     _records: SpendingRun = attrs.field(factory=SpendingRun, init=False)
@@ -80,7 +80,7 @@ class Recorder:
         covered = self._wanted
         spent, known = self.account.spent(since=self._known)
         try:
-            await self.ledger.keep_amounts(self._records.record(spent))
+            await self.record.keep_amounts(self._records.record(spent))
             self._saved, self._known = covered, known
         finally:
             self._writing = None
@@ -92,7 +92,7 @@ def recorders() -> tuple[Recorder, ...]:
 
 
 async def record_drawn() -> None:
-    """Return once the ledgers of all cells around the current code tell what was drawn by now."""
+    """Return once the journals of all cells around the current code tell what was drawn by now."""
     for recorder in _around.get():
         await recorder.save()
 

@@ -1,6 +1,6 @@
 """The stored form of what was drawn on an account between two steps of a cell.
 
-Records of it stand beside the entries of a ledger, in no order with them: a call that a pause left
+Records of it stand beside the entries of a journal, in no order with them: a call that a pause left
 alone goes on to write them. Each tells the run that wrote it, and its number in that run. The last
 record of a run tells all that was drawn by then; what is known is told by all of them together.
 """

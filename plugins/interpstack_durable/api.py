@@ -7,15 +7,22 @@ from typing import Any
 
 import attrs
 
-from interpstack_durable.ledger import LedgerStore
+from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
+from interpstack_durable.steps import JournalSteps, journal_of
 
 __all__ = [
+    "Journal",
+    "JournalSteps",
+    "JournalStore",
     "Journals",
-    "LedgerStore",
     "RecordedCell",
     "RecordedEntry",
     "RecordedRequest",
+    "Suspension",
+    "UndeliveredAnswers",
+    "journal_of",
     "read_cell",
 ]
 
@@ -29,4 +36,4 @@ class Journals:
             keeps what the cell does, or `None` for a cell that need not be durable.
     """
 
-    store_for: Callable[[Any], LedgerStore | None]
+    store_for: Callable[[Any], JournalStore | None]

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Cell, Kept, Request, Settlement, Step, from_json, to_json
+from interpstack import Cell, Request, Settlement, Step, from_json, to_json
 from interpstack_durable.forms import VERSION, release
+from interpstack_durable.journal import UndeliveredAnswers
 
 __all__ = [
     "Asked",
@@ -73,13 +74,13 @@ def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
     return {"kept": told, **_drawn(ended)}
 
 
-def read_kept(entries: Sequence[Entry]) -> Kept | None:
+def read_kept(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None
     settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))
     pausing = any(entry["kept"]["pausing"] for entry in entries)
-    return Kept(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
+    return UndeliveredAnswers(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
 
 
 def _answers(step: Step) -> dict[str, Any]:

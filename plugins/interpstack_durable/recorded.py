@@ -69,7 +69,7 @@ class RecordedCell:
 
 
 def read_cell(entries: Sequence[Entry]) -> RecordedCell:
-    """Read the entries that a `LedgerStore` keeps of one cell.
+    """Read the entries that a `JournalStore` keeps of one cell.
 
     Raises:
         UnreadableLedger: A release wrote the ledger in a form that this one cannot read.

@@ -29,7 +29,7 @@ from interpstack import (
 )
 from interpstack_accounts.api import Budget
 from interpstack_agents import LiveSessions, Preset
-from interpstack_langchain.durability.ledgers import Ledgers
+from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
@@ -177,7 +177,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self._spending = Spending.of(budget, cost_of)
         self._approvals = Approvals.of(interrupt_on)
         self._names = ToolNames.of(self.options.ptc, interrupt_on, late_tools)
-        self._ledgers = Ledgers(_as_bytes(snapshot_signing_key), pause_grace)
+        self._ledgers = CheckpointStores(_as_bytes(snapshot_signing_key), pause_grace)
         given = StackArguments(
             stack=stack,
             engine=engine,

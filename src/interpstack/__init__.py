@@ -1,9 +1,12 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestBridge, GuestSource, bridge
-from interpstack.cells.extensions import CellExtension, CellGuard, Seconds
+from interpstack.cells.extensions import CellExtension
+from interpstack.cells.guards import CellGuard, Seconds
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import GuestException
+from interpstack.cells.step import RunRecord, Step
+from interpstack.cells.steps import CellRun, StepSource
 from interpstack.codec import from_json, to_json
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
@@ -27,7 +30,6 @@ from interpstack.errors import (
 from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
 from interpstack.languages import EditorRules, GuestLanguage, PromptWords
-from interpstack.ledger import Kept, Ledger, Step, Suspension
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
@@ -56,7 +58,7 @@ from interpstack.sessions import Session
 from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
-from interpstack.threads import call_blocking, run_sync
+from interpstack.threads import call_blocking, run_guest, run_sync, to_end
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
 __version__ = "0.1.0"
@@ -75,6 +77,7 @@ __all__ = [
     "CellContext",
     "CellExtension",
     "CellGuard",
+    "CellRun",
     "Completion",
     "ConfigurationError",
     "EditorRules",
@@ -95,8 +98,6 @@ __all__ = [
     "InterpreterStack",
     "InterpstackError",
     "Isolation",
-    "Kept",
-    "Ledger",
     "Limits",
     "MapValue",
     "ModuleBundle",
@@ -113,6 +114,7 @@ __all__ = [
     "RecordRejected",
     "ReplayDivergence",
     "Request",
+    "RunRecord",
     "Seconds",
     "Session",
     "SessionClosed",
@@ -121,7 +123,7 @@ __all__ = [
     "Settlement",
     "Slots",
     "Step",
-    "Suspension",
+    "StepSource",
     "UnknownEngine",
     "UnknownPlugin",
     "UnreadableLedger",
@@ -139,6 +141,8 @@ __all__ = [
     "installed",
     "installed_languages",
     "render",
+    "run_guest",
     "run_sync",
+    "to_end",
     "to_json",
 ]

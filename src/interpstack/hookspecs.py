@@ -148,7 +148,7 @@ def interpstack_open_cell(session: Session, cell: Cell) -> CellExtension:
         cell: What will be run.
 
     Returns:
-        A `CellGuard`, which bounds and counts what the cell uses; or a `Ledger`, from which the
-        cell is told what an earlier run was told. A cell may have several guards and one ledger.
+        A `CellGuard`, which bounds and counts what the cell uses; or a `StepSource`,
+        which decides what the guest is told next. A cell may have several guards and one source.
         `None` adds nothing.
     """

@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from interpstack.errors import ConfigurationError, EngineFailure, SessionClosed
-from interpstack.flights import Flights
 from interpstack.sessions import Session
 
 if TYPE_CHECKING:
@@ -28,12 +27,10 @@ class SessionPool:
 
     Attributes:
         stack: Whose sessions they are.
-        flights: Calls of their cells that pauses left alone.
     """
 
     def __init__(self, stack: InterpreterStack, max_live: int) -> None:
         self.stack = stack
-        self.flights = Flights()
         self._max_live = max_live
         self._sessions: dict[str, Session] = {}
         self._used: OrderedDict[str, Session] = OrderedDict()

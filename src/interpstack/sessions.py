@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -14,15 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from interpstack.bridges import BridgeSet
-from interpstack.cells.extensions import Guards, sorted_out
-from interpstack.cells.loop import Recording, run_cell
+from interpstack.cells.extensions import sorted_out
+from interpstack.cells.guards import Guards
+from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.requests import GuestException
+from interpstack.cells.steps import StepSource
 from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
 from interpstack.languages import GuestLanguage
-from interpstack.ledger import Ledger, Suspension
 from interpstack.listening import Listener
 from interpstack.modules import ModuleLoader
 from interpstack.offer import HostOffer
@@ -41,6 +41,7 @@ from interpstack.threads import run_guest, run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
+    from interpstack.stack import InterpreterStack
 
 __all__ = ["Session"]
 
@@ -154,16 +155,16 @@ class Session:
     async def _eval_for_host(self, cell: Cell, listener: Listener | None) -> Outcome:
         self._cells += 1
         opened = self._stack.hook.interpstack_open_cell(session=self, cell=cell)
-        ledger, guards = sorted_out(opened)
+        steps, guards = sorted_out(opened)
         if cell.seed is None:
-            seed = int.from_bytes(os.urandom(16)) if ledger is None else ledger.seed
+            seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
             cell = attrs.evolve(cell, seed=seed)
         try:
             realm, bridges = await self._ready()
-            if ledger is None:
-                outcome = await self._run(realm, cell, bridges, None, guards, listener)
+            if steps.repeats:
+                outcome = await self._run_again(realm, cell, bridges, steps, guards, listener)
             else:
-                outcome = await self._run_again(realm, cell, bridges, ledger, guards, listener)
+                outcome = await self._run(realm, cell, bridges, steps, guards, Start(), listener)
         except EngineFailure as error:
             outcome = self._failed(error)
         notices, self._notices = self._notices, []
@@ -184,6 +185,11 @@ class Session:
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
     # -- what is offered -------------------------------------------------------------------
+
+    @property
+    def stack(self) -> InterpreterStack:
+        """The stack that the session is of."""
+        return self._stack
 
     @property
     def host(self) -> Any:
@@ -487,31 +493,23 @@ class Session:
         realm: Realm,
         cell: Cell,
         bridges: BridgeSet,
-        ledger: Ledger,
+        steps: StepSource,
         guards: Guards,
         listener: Listener | None,
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it is left early."""
         capabilities = self._stack.engine.capabilities
-        recording = Recording(
-            ledger=ledger,
-            began=await ledger.begin(time.time()),
-            suspends=ledger.suspends and Capability.SUSPENSION in capabilities,
-            flights=self._pool.flights,
-        )
-        middle = await self._suspended(recording, bridges)
+        middle = await self._opened_in_the_middle(await steps.open(capabilities), bridges)
         if middle is None and Capability.UNDO in capabilities:
-            recording = attrs.evolve(recording, undo=True)
-            return await self._run(realm, cell, bridges, recording, guards, listener)
-        before = await _off_loop(partial(take_state, realm, self._stack.engine))
+            start = Start(undo=True)
+            return await self._run(realm, cell, bridges, steps, guards, start, listener)
+        before, start = await _off_loop(partial(take_state, realm, self._stack.engine)), Start()
         if middle is not None:
             await self._drop_realm()
-            suspended, realm = middle
-            recording = attrs.evolve(recording, suspended=suspended, before=before.image)
-            ledger.skip(suspended.steps)
+            realm, start = middle, Start(resumed=True, before=before.image)
             self._realm, self._bound = realm, bridges
         try:
-            return await self._run(realm, cell, bridges, recording, guards, listener)
+            return await self._run(realm, cell, bridges, steps, guards, start, listener)
         except EngineFailure:
             raise
         except GeneratorExit:
@@ -520,15 +518,12 @@ class Session:
             await to_end(self._put_back(before))
             raise
 
-    async def _suspended(
-        self, recording: Recording, bridges: BridgeSet
-    ) -> tuple[Suspension, Realm] | None:
+    async def _opened_in_the_middle(self, image: Image | None, bridges: BridgeSet) -> Realm | None:
         """A realm in the middle of the cell, if one was kept and can be opened."""
-        suspension = await recording.ledger.suspended() if recording.suspends else None
-        if suspension is None:
+        if image is None:
             return None
         try:
-            return suspension, await self._opened(bridges, suspension.image)
+            return await self._opened(bridges, image)
         except ImageError:
             return None  # of another build: the cell is run again instead
 
@@ -537,17 +532,16 @@ class Session:
         realm: Realm,
         cell: Cell,
         bridges: BridgeSet,
-        recording: Recording | None,
+        steps: StepSource,
         guards: Guards,
+        start: Start,
         listener: Listener | None,
     ) -> Outcome:
-        ledger = None if recording is None else recording.ledger
-        suspended = recording is not None and recording.suspended is not None
         try:
-            guards.begin(cell, ledger, resumed=suspended)
+            guards.begin(cell, steps, resumed=start.resumed)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
-        context = CellContext(self.key, cell, ledger=ledger, listener=listener, host=self._host)
+        context = CellContext(self.key, cell, record=steps, listener=listener, host=self._host)
         token = _running.set((*_running.get(), self))
         try:
             with guards.running():
@@ -559,8 +553,9 @@ class Session:
                     context,
                     self._stack.unawaited,
                     self._resolve_module,
-                    recording,
+                    steps,
                     guards,
+                    start,
                     self._note,
                 )
             return guards.finish(outcome, self._stack.limits)

@@ -39,6 +39,7 @@ def first_cells(text: str) -> list[str]:
         "interpstack",
         "interpstack.checks",
         "interpstack_accounts.api",
+        "interpstack_durable.api",
         "interpstack_javascript",
         "interpstack_python",
         "interpstack_schemas",
@@ -62,6 +63,7 @@ def test_api_page_names_modules_that_exist() -> None:
     assert {n for n in sections(page("reference/api.md")) if re.match(r"interpstack[._]", n)} == {
         "interpstack.checks",
         "interpstack_accounts.api",
+        "interpstack_durable.api",
         "interpstack_javascript",
         "interpstack_python",
         "interpstack_schemas",

@@ -22,7 +22,6 @@ from interpstack import (
     Engine,
     Execution,
     HostOffer,
-    Ledger,
     Limits,
     Progress,
     Realm,
@@ -30,6 +29,7 @@ from interpstack import (
     Settlement,
     hookimpl,
 )
+from interpstack_durable.api import Journal, journal_of
 
 __all__ = ["Conducted", "Conductor", "Crash", "Interrupted", "Store", "watched"]
 
@@ -44,7 +44,7 @@ class Crash(Exception):
 
 @attrs.define(eq=False)
 class Store:
-    """A ledger store that can lose the process before or after it has kept an entry.
+    """A journal store that can lose the process before or after it has kept an entry.
 
     Attributes:
         crashes: Which appends crash: by number, whether the entry was kept.
@@ -87,20 +87,20 @@ class Store:
     async def suspended(self) -> str | None:
         return self.text
 
-    async def resume(self, ledger: Ledger) -> None:
-        asked = ledger.noted("asked")
-        if asked and asked != ledger.noted("granted"):
-            await ledger.note({"granted": asked})
+    async def resume(self, journal: Journal) -> None:
+        asked = journal.noted("asked")
+        if asked and asked != journal.noted("granted"):
+            await journal.note({"granted": asked})
 
     async def pause(
         self,
-        ledger: Ledger,
+        journal: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
         assert not running, "the conductor ends all calls"
-        asked = [*(ledger.noted("asked") or []), *(request.id for request, _ in paused)]
-        await ledger.note({"asked": asked})
+        asked = [*(journal.noted("asked") or []), *(request.id for request, _ in paused)]
+        await journal.note({"asked": asked})
         return paused[0][1]
 
 
@@ -136,7 +136,8 @@ class Conductor:
         return await self._make(value, context, self._running)
 
     async def _gated(self, value: int, context: CellContext) -> int:
-        granted = context.ledger.noted("granted") if context.ledger else None
+        journal = journal_of(context)
+        granted = None if journal is None else journal.noted("granted")
         if granted and context.request_id in granted:
             return await self._make(value, context, self._running)
         if self.pauses:

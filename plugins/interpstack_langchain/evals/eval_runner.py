@@ -20,7 +20,7 @@ from interpstack import (
     render,
 )
 from interpstack_agents import LiveSessions, QueuePosition
-from interpstack_langchain.durability.ledgers import Ledgers
+from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.evals.eval_queue import CallQueue
@@ -59,7 +59,7 @@ class Evals:
     mode: Persistence
     sessions: LiveSessions
     offered: OfferedTools
-    ledgers: Ledgers
+    ledgers: CheckpointStores
     queue: CallQueue
     offers: AgentOffers
     channels: Channels

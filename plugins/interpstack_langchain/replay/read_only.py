@@ -16,13 +16,12 @@ from interpstack import (
     CellExtension,
     ConfigurationError,
     HostOffer,
-    Ledger,
     Request,
     Session,
     Step,
     hookimpl,
 )
-from interpstack_durable.api import Journals
+from interpstack_durable.api import Journal, Journals, JournalSteps
 
 __all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
 
@@ -45,7 +44,7 @@ class RecordEnds(Exception):
 
 @attrs.define(eq=False)
 class ReadOnlyStore:
-    """A ledger's entries; see `interpstack_durable.ledger.LedgerStore`.
+    """A ledger's entries; see `interpstack_durable.cell_journal.JournalStore`.
 
     Attributes:
         key: Identifies the eval.
@@ -75,12 +74,12 @@ class ReadOnlyStore:
     async def suspended(self) -> str | None:
         return None
 
-    async def resume(self, ledger: Ledger) -> None:
-        """Nothing goes on after the record: `_ReadOnlyLedger` sees to it."""
+    async def resume(self, ledger: Journal) -> None:
+        """Nothing goes on after the record: `_ReadOnlyJournal` sees to it."""
 
     async def pause(
         self,
-        ledger: Ledger,
+        ledger: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
@@ -132,7 +131,12 @@ class NothingIsCalled:
     ) -> Generator[None, list[CellExtension], list[CellExtension]]:
         run = _rerun(session.offer)
         opened = yield
-        return [_ReadOnlyLedger(one, run) if isinstance(one, Ledger) else one for one in opened]
+        return [
+            JournalSteps(_ReadOnlyJournal(one.journal, run))
+            if isinstance(one, JournalSteps)
+            else one
+            for one in opened
+        ]
 
 
 def _rerun(offer: HostOffer) -> Rerun:
@@ -142,8 +146,8 @@ def _rerun(offer: HostOffer) -> Rerun:
     return run
 
 
-class _ReadOnlyLedger(Ledger):
-    def __init__(self, recorded: Ledger, run: Rerun) -> None:
+class _ReadOnlyJournal(Journal):
+    def __init__(self, recorded: Journal, run: Rerun) -> None:
         self.seed = recorded.seed
         self._recorded = recorded
         self._run = run

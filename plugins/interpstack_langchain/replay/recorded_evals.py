@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
 from interpstack_agents import joined
-from interpstack_langchain.durability.ledgers import eval_key, recorded_entries
+from interpstack_langchain.durability.checkpoint_stores import eval_key, recorded_entries
 from interpstack_langchain.durability.retries import effective
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.langgraph_internals.call_scopes import pending_calls

@@ -26,12 +26,12 @@ from interpstack import (
     ConfigurationError,
     ErrorValue,
     GuestException,
-    Ledger,
     MapValue,
     ReplayDivergence,
     Request,
     SetValue,
 )
+from interpstack_durable.api import Journal
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 
 __all__ = [
@@ -108,7 +108,7 @@ class Approvals:
             raise ConfigurationError(f"interrupt_on: {error}") from error
         return cls(policy) if policy.interrupt_on else None
 
-    def check(self, call: ToolCall, running: Running, ledger: Ledger | None) -> None:
+    def check(self, call: ToolCall, running: Running, ledger: Journal | None) -> None:
         """Refuse a call on which nobody has decided.
 
         Args:
@@ -149,7 +149,7 @@ class Approvals:
         return None
 
 
-def decided(call: ToolCall, ledger: Ledger | None, request_id: int) -> ToolCall | str | None:
+def decided(call: ToolCall, ledger: Journal | None, request_id: int) -> ToolCall | str | None:
     """What somebody decided about a call; `None` if nobody has.
 
     Args:

@@ -32,7 +32,8 @@ from interpstack import (
     ReplayDivergence,
     UnreadableLedger,
 )
-from interpstack_langchain.durability.ledgers import EvalLedger
+from interpstack_durable.api import journal_of
+from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import call_name
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
@@ -94,7 +95,7 @@ class EvalCall:
     request: ToolCallRequest
     run: Callable[[ToolCallRequest], Coroutine[Any, Any, Any]]
     approvals: Approvals | None = None
-    store: EvalLedger | None = None
+    store: CheckpointStore | None = None
     callbacks: Any = None
     tells_tools: bool = True
     raises: bool = False
@@ -140,9 +141,10 @@ class EvalCall:
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """What makes interrupts and subgraphs of an inner call its own."""
-        if self.store is None or context.ledger is None:
+        journal = journal_of(context)
+        if self.store is None or journal is None:
             return {}
-        return self.store.scope_of(context.ledger, context.request_id).configurable
+        return self.store.scope_of(journal, context.request_id).configurable
 
     def returned(self, context: CellContext, command: Command[Any]) -> None:
         """Note a state update that an inner call returned."""
@@ -161,14 +163,15 @@ class EvalCall:
             GuestException: Somebody decided against it.
             ReplayDivergence: The decision was made on another call.
         """
-        if self.approvals is None and context.ledger is None:
+        journal = journal_of(context)
+        if self.approvals is None and journal is None:
             return tool, given
         asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
         # What was decided holds, whatever needs an approval by now.
-        call = decided(asked, context.ledger, context.request_id)
+        call = decided(asked, journal, context.request_id)
         if call is None:
             if self.approvals is not None:
-                self.approvals.check(asked, self, context.ledger)
+                self.approvals.check(asked, self, journal)
             return tool, given
         if isinstance(call, str):
             return call

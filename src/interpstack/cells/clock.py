@@ -6,7 +6,7 @@ import time
 
 import attrs
 
-from interpstack.cells.extensions import Guards
+from interpstack.cells.guards import Guards
 from interpstack.limits import Limits
 
 __all__ = ["CellClock"]

@@ -9,7 +9,7 @@ import attrs
 from interpstack.protocol import GuestError
 
 if TYPE_CHECKING:
-    from interpstack.ledger import Ledger
+    from interpstack.cells.step import RunRecord
     from interpstack.listening import Listener
     from interpstack.protocol import Cell
 
@@ -89,7 +89,7 @@ class CellContext:
         call_key: The same for this call however often the cell is replayed; different for
             every other call of the session. Tools can use it as an idempotency key.
         plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
-        ledger: The cell's ledger, if it has one.
+        record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Gets console output while the cell runs, if anybody listens.
         host: The object that the caller of `Session.eval` passed as `host`.
     """
@@ -99,7 +99,7 @@ class CellContext:
     request_id: int = 0
     call_key: str = ""
     plain_input: bool = False
-    ledger: Ledger | None = None
+    record: RunRecord | None = None
     listener: Listener | None = None
     host: Any = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
@@ -113,7 +113,7 @@ class CellContext:
             request_id,
             call_key,
             plain_input,
-            self.ledger,
+            self.record,
             self.listener,
             self.host,
             self._console,

@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 
 from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
-from interpstack.cells.extensions import Guards
+from interpstack.cells.guards import Guards
 from interpstack.cells.outcome import CellContext
 from interpstack.encoding import TooLarge
 from interpstack.errors import UnsupportedValue
-from interpstack.flights import Flight, Flights
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.protocol import Cell, GuestError, Request, Settlement
 from interpstack.threads import call_blocking
 from interpstack.values import decode
 
-if TYPE_CHECKING:
-    from interpstack.ledger import Step
-
-__all__ = ["GuestException", "Requests"]
+__all__ = ["GuestException", "Requests", "Taker"]
 
 #: Characters of an error message that reach the guest.
 _MESSAGE_CHARS = 2000
@@ -60,6 +55,20 @@ class GuestException(Exception):
         self.error = GuestError(name, message, data=data)
 
 
+class Taker(Protocol):
+    """Takes the end of a call that was left alone."""
+
+    def answer(self, settlement: Settlement) -> None:
+        """Take the answer."""
+
+    def fail(self, error: BaseException) -> None:
+        """Take an exception that is for the host."""
+
+
+async def _made_anew(request: Request) -> None:
+    """No earlier run has made any call."""
+
+
 @attrs.define(eq=False)
 class Requests:
     """The requests of one cell.
@@ -71,11 +80,12 @@ class Requests:
         context: Passed to handlers that want it.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         guards: May refuse requests, and count them.
-        flights: Calls that earlier runs of cells left alone.
+        earlier: Finds the answer of a call that an earlier run of the cell made.
         count: Requests made so far, without timers and imports.
         counted: Those among them that `Limits.requests` counts.
+        counts: The same as `count`, by bridge.
         open: Those that were started and are not answered yet.
-        held: Those that are not started: what they asked for may be recorded.
+        begun: Ids of those whose handlers were called.
         paused: Those that cannot be answered now, and what their handlers raised.
         settled: Answers that the guest has not got yet, in the order in which they came.
     """
@@ -86,22 +96,20 @@ class Requests:
     context: CellContext
     resolve_module: Callable[[str], ModuleLoader | None]
     guards: Guards = attrs.field(factory=Guards)
-    flights: Flights = attrs.field(factory=Flights)
+    earlier: Callable[[Request], Awaitable[Settlement | None]] = _made_anew
     count: int = 0
     counted: int = 0
+    counts: dict[str, int] = attrs.field(factory=dict)
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
-    held: dict[int, Request] = attrs.field(factory=dict)
+    begun: set[int] = attrs.field(factory=set)
     paused: list[tuple[Request, BaseException]] = attrs.field(factory=list)
     settled: list[Settlement] = attrs.field(factory=list)
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
-    _bridge_counts: dict[str, int] = attrs.field(factory=dict)
     _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
-    _untold: dict[int, Request] = attrs.field(factory=dict)
     _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
-    _begun: set[int] = attrs.field(factory=set)
-    _left: dict[int, Flight] = attrs.field(factory=dict)
+    _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
     #: How often the cell's task had been asked to end before the cell began.
     _cancels: int = attrs.field(init=False)
@@ -112,31 +120,18 @@ class Requests:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is open and nothing waits to be told."""
-        return not self.open and not self.held and not self.settled
+        """Whether nothing is open and the guest has all answers."""
+        return not self.open and not self.settled
 
     @property
     def outstanding(self) -> list[Request]:
-        """Those that are not answered yet, started or not."""
-        return [*self.held.values(), *(request for request, _ in self.open.values())]
+        """Those that were started and are not answered yet."""
+        return [request for request, _ in self.open.values()]
 
     def take_settled(self) -> list[Settlement]:
         """The answers that are ready; they count as told from now on."""
         settled, self.settled = self.settled, []
-        for settlement in settled:
-            self._untold.pop(settlement.id, None)
         return settled
-
-    @property
-    def unanswered(self) -> tuple[Request, ...]:
-        """Those that were started and of which the guest was told nothing, in order."""
-        return tuple(self._untold.values())
-
-    @property
-    def made(self) -> dict[str, int]:
-        """Requests made before those that are unanswered, by bridge."""
-        waiting = Counter(r.bridge for r in self.unanswered if r.bridge not in (TIMER, MODULE))
-        return {name: count - waiting[name] for name, count in self._bridge_counts.items()}
 
     async def wait(self, seconds: float | None) -> bool:
         """Wait until something is settled or paused; False when the time is up first."""
@@ -156,100 +151,36 @@ class Requests:
         self._wake.clear()
         return self._wake.wait()
 
-    async def quieter(self, seconds: float | None) -> bool:
-        """Wait until one handler less is at work; False when the time is up first."""
-        at_work = self._at_work()
-        until = asyncio.FIRST_COMPLETED
-        return not at_work or bool(
-            (await asyncio.wait(at_work, timeout=seconds, return_when=until))[0]
-        )
-
-    @property
-    def quiet(self) -> bool:
-        """Whether no handler is at work."""
-        return not self._at_work()
-
-    def _at_work(self) -> list[asyncio.Task[None]]:
-        open_tasks = [task for request, task in self.open.values() if request.bridge != TIMER]
-        return [task for task in open_tasks if not task.done()]
-
-    def hold(self, request: Request) -> None:
-        """Note a request that may be answered by what is recorded."""
-        self._number(request)
-        self.held[request.id] = request
-
-    def replay(self, step: Step) -> None:
-        """Count requests as made whose answers are told as recorded."""
-        self.guards.restored(step, self.held.values())
-        for settlement in step.settlements:
-            request = self.held.pop(settlement.id, None)
-            if request is None or self._numbers.pop(request.id, None) is None:
-                continue
+    def replayed(self, request: Request, settlement: Settlement) -> None:
+        """Count a request that is answered from a record: no call is made for it."""
+        if self._numbers.pop(request.id, None) is not None:
             self.guards.replayed(self.bridges.get(request.bridge), request, settlement)
 
-    def take_kept(self, kept: Step) -> None:
-        """Take answers that had come when an earlier run was left, and that were not told."""
-        ours = [one for one in kept.settlements if one.id in self.held]
-        self._untold |= {one.id: self.held[one.id] for one in ours}
-        self.replay(kept)
-        self.settled += ours
-
-    def go_on(self, unanswered: Iterable[Request], made: Mapping[str, int]) -> None:
-        """Take up a run in the middle.
-
-        Args:
-            unanswered: What the guest waits for; held, as if it had just asked.
-            made: Requests made before these, by bridge.
-        """
-        self._bridge_counts, self.count = dict(made), sum(made.values())
+    def restore_counts(self, made: Mapping[str, int]) -> None:
+        """Go on counting after requests of an earlier run, by bridge."""
+        self.counts, self.count = dict(made), sum(made.values())
         self.counted = sum(number for name, number in made.items() if self._counts(name))
         self.guards.resumed(self.bridges, made)
-        for request in unanswered:
-            self.hold(request)
-            if request.id in self._numbers:
-                self._numbers[request.id] = (0, 0)  # it was let in
 
-    def release(self) -> None:
-        """Start what is held, in order."""
-        held, self.held = self.held, {}
-        for request in held.values():
-            self.start(request)
+    def let_in(self, request: Request) -> None:
+        """Count a request that an earlier run let in, so that no limit refuses it."""
+        self.number(request)
+        if request.id in self._numbers:
+            self._numbers[request.id] = (0, 0)
 
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer nobody wants any more."""
-        self.held.pop(request_id, None)
-        self._untold.pop(request_id, None)
         if request_id in self.open:
             task = self.open.pop(request_id)[1]
             task.cancel()
             self._dropped.append(task)
-            self._drop_flight(request_id)
 
-    def leave_running(self) -> list[Request]:
-        """Leave the calls alone whose handlers are at work; the rest is not begun any more.
+    def detach(self, request_id: int, taker: Taker) -> None:
+        """Leave a call alone: `close` does not cancel it, and its end goes to `taker`."""
+        self._detached[request_id] = taker
+        del self.open[request_id]
 
-        Returns:
-            These calls, in order. `close` does not cancel them.
-        """
-        left: list[Request] = []
-        for request, task in list(self.open.values()):
-            if task.done() or request.id not in self._begun:
-                continue
-            left.append(request)
-            if self.flights.get(self._key(request.id)) is None:  # else it was left before
-                self._left[request.id] = Flight(task)
-                self.flights.add(self._key(request.id), self._left[request.id])
-                del self.open[request.id]
-        return left
-
-    def _drop_flight(self, request_id: int) -> None:
-        """Stop a call that an earlier run left alone, if this is one."""
-        flight = self.flights.get(self._key(request_id))
-        if flight is not None:
-            flight.cancel()
-            self.flights.drop(self._key(request_id))
-
-    def _key(self, request_id: int) -> str:
+    def key(self, request_id: int) -> str:
         """Identifies a request, the same in every run of the cell."""
         return f"{self.cell.seed:x}:{request_id}"
 
@@ -293,8 +224,7 @@ class Requests:
 
     def start(self, request: Request) -> None:
         """Begin to answer a request, as soon as there is room for it."""
-        self._number(request)
-        self._untold[request.id] = request
+        self.number(request)
         task = asyncio.ensure_future(self._answer(request))
         self.open[request.id] = (request, task)
 
@@ -304,38 +234,22 @@ class Requests:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - the driver raises it
-            if request.id in self._left:
-                self._left[request.id].fail(error)
+            if request.id in self._detached:
+                self._detached[request.id].fail(error)
                 return
             self.paused.append((request, error))
             self._wake.set()
             return
         if _cancels() and settlement.error is not None:
             return  # it tells of the cancellation
-        if request.id in self._left:
-            self._left[request.id].answer(settlement)
+        if request.id in self._detached:
+            self._detached[request.id].answer(settlement)
         elif self.open.pop(request.id, None) is not None:
             self.settled.append(settlement)
             self._wake.set()
 
-    async def _landed(self, request: Request) -> Settlement | None:
-        """The answer of a call that an earlier run left alone; `None` if this is none."""
-        flight = self.flights.get(self._key(request.id))
-        if flight is None:
-            return None
-        self._begun.add(request.id)
-        try:
-            settlement = await flight.wait()
-        except asyncio.CancelledError:
-            raise  # the call goes on
-        except BaseException:
-            self.flights.drop(self._key(request.id))
-            raise
-        self.flights.drop(self._key(request.id))
-        return settlement
-
     async def _settlement(self, request: Request) -> Settlement:
-        settlement = await self._landed(request)
+        settlement = await self.earlier(request)
         return await self._made(request) if settlement is None else settlement
 
     async def _made(self, request: Request) -> Settlement:
@@ -391,8 +305,8 @@ class Requests:
             self._bridge_slots[bridge.name] = own
         async with own, self._slots:
             await self.guards.before_call()
-            self._begun.add(request.id)
-            key = self._key(request.id)
+            self.begun.add(request.id)
+            key = self.key(request.id)
             context = self.context.for_request(request.id, key, request.plain)
             given = request.wire if request.plain else decode(request.wire)
             value = await self._invoke(bridge, given, context)
@@ -418,7 +332,7 @@ class Requests:
             return GuestError("PTCCallBudgetExceeded", message, data=tool)
         return self.guards.admit(bridge, request)
 
-    def _number(self, request: Request) -> None:
+    def number(self, request: Request) -> None:
         """Count a request when it is asked for: which ones are too many is the same in every run.
 
         Those that a recorded step refuses are told of before others that were let in are started.
@@ -426,9 +340,7 @@ class Requests:
         if request.bridge in (TIMER, MODULE) or request.id in self._numbers:
             return
         self.count += 1
-        of_bridge = self._bridge_counts[request.bridge] = (
-            self._bridge_counts.get(request.bridge, 0) + 1
-        )
+        of_bridge = self.counts[request.bridge] = self.counts.get(request.bridge, 0) + 1
         counts = self._counts(request.bridge)
         self.counted += counts
         self._numbers[request.id] = (self.counted if counts else 0, of_bridge)

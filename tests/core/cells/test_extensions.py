@@ -30,8 +30,8 @@ class Guard(CellGuard):
     def __init__(self, name: str, log: list[str], refuses: str = "") -> None:
         self.name, self.log, self.refuses = name, log, refuses
 
-    def begin(self, cell: Any, ledger: Any, *, resumed: bool) -> None:
-        assert (cell.seed is not None, ledger, resumed) == (True, None, False)
+    def begin(self, cell: Any, record: Any, *, resumed: bool) -> None:
+        assert (cell.seed is not None, record.repeats, resumed) == (True, False, False)
         self.log.append(f"{self.name} begin")
         if self.refuses == "cell":
             raise GuestException("not now", name="Busy")

@@ -19,7 +19,7 @@ from interpstack import (
     Progress,
     bridge,
 )
-from interpstack.cells import loop, requests
+from interpstack.cells import requests, steps
 from interpstack_testing import FakeEngine
 from interpstack_testing.fake import FakeRealm
 
@@ -243,7 +243,7 @@ async def test_a_guest_that_gets_no_cpu_time_ends_with_the_wall_time() -> None:
 async def test_a_call_whose_handler_hangs_ends_with_the_wall_time(
     make_session: MakeSession, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "_DELIVERY_SECONDS", 0.1)
+    monkeypatch.setattr(steps, "_DELIVERY_SECONDS", 0.1)
 
     async def hang() -> None:
         await asyncio.sleep(60)

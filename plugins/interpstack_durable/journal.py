@@ -1,8 +1,8 @@
-"""The ledger of a cell: what its guest was told, so that another run can be told the same.
+"""The journal of a cell: what its guest was told, so that another run can be told the same.
 
-A guest's run is decided by its source, its seed, its clock and the answers it gets. A ledger
-keeps these. When the cell is run again, after an approval or after the process died, the driver
-tells the guest what the ledger holds instead of doing the work a second time, and goes on from
+A guest's run is decided by its source, its seed, its clock and the answers it gets. A journal
+keeps these. When the cell is run again, after an approval or after the process died, `JournalSteps`
+tells the guest what the journal holds instead of doing the work a second time, and goes on from
 there.
 """
 
@@ -14,29 +14,14 @@ from typing import Any
 
 import attrs
 
-from interpstack.protocol import Image, Request, Settlement
+from interpstack import Image, Request, Step
 
-__all__ = ["Kept", "Ledger", "Step", "Suspension"]
-
-
-@attrs.frozen
-class Step:
-    """What a guest is told at once.
-
-    Attributes:
-        now: Its clock from then on, in seconds since 1970.
-        settlements: Answers, in the order in which they came.
-        drawn: What the cell's guards had counted by then, by kind; see `CellGuard.amounts`.
-    """
-
-    now: float
-    settlements: tuple[Settlement, ...] = ()
-    drawn: Mapping[str, float] = attrs.field(factory=dict)
+__all__ = ["Journal", "Suspension", "UndeliveredAnswers"]
 
 
 @attrs.frozen
-class Kept:
-    """Answers that had come when a run was left, and that its guest was not told.
+class UndeliveredAnswers:
+    """Answers that arrived before a run was left, and that were not passed to its guest.
 
     Attributes:
         step: Has them.
@@ -72,8 +57,8 @@ class Suspension:
     cpu_seconds: float = 0.0
 
 
-class Ledger(abc.ABC):
-    """The record of one cell's run; opened by `interpstack_open_cell`.
+class Journal(abc.ABC):
+    """The record of one cell's run.
 
     Attributes:
         seed: For the cell, the same in every run.
@@ -146,7 +131,7 @@ class Ledger(abc.ABC):
         """
 
     @abc.abstractmethod
-    def kept(self, asked: Sequence[Request]) -> Kept | None:
+    def kept(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         """What was kept and is in no recorded step; `None` if nothing is.
 
         Called when all recorded steps are replayed.

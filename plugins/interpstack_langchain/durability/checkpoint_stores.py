@@ -1,4 +1,4 @@
-"""Ledgers of evals, kept among the writes of the checkpoint their step started from.
+"""CheckpointStores of evals, kept among the writes of the checkpoint their step started from.
 
 LangGraph keeps what the tasks of a step have written until the step is over, and gives it back
 when the step is resumed. An eval's ledger is there, too, as writes of tasks of its own, one for
@@ -26,7 +26,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, Interrupt
 
-from interpstack import GuestError, Ledger, Request, Slots, call_blocking
+from interpstack import GuestError, Request, Slots, call_blocking
+from interpstack_durable.api import Journal
 from interpstack_langchain.durability.paused_runs import PausedRuns, Sweep
 from interpstack_langchain.durability.retries import effective, retry_entry
 from interpstack_langchain.evals.call_names import call_name
@@ -48,7 +49,7 @@ from interpstack_langchain.tools.approvals import (
     shown,
 )
 
-__all__ = ["LEDGER", "EvalLedger", "Ledgers", "eval_key", "recorded_entries"]
+__all__ = ["LEDGER", "CheckpointStore", "CheckpointStores", "eval_key", "recorded_entries"]
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
 
 
 @attrs.define(eq=False)
-class Ledgers:
+class CheckpointStores:
     """The ledgers of one middleware.
 
     Entries of evals that have not ended are remembered: where LangGraph runs a step again in the
@@ -103,11 +104,11 @@ class Ledgers:
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
-    _left: dict[str, EvalLedger] = attrs.field(factory=dict, init=False)
+    _left: dict[str, CheckpointStore] = attrs.field(factory=dict, init=False)
     _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
-    def open(self, request: ToolCallRequest, is_async: bool) -> EvalLedger | None:
+    def open(self, request: ToolCallRequest, is_async: bool) -> CheckpointStore | None:
         """The ledger of an eval; `None` where nothing can be kept.
 
         Args:
@@ -120,7 +121,7 @@ class Ledgers:
             return None
         key = eval_key(checkpoint.config, call_name(request))
         tool_name = request.tool_call["name"]
-        return EvalLedger(key, checkpoint, config, store, is_async, self, tool_name)
+        return CheckpointStore(key, checkpoint, config, store, is_async, self, tool_name)
 
     def remembered(self, key: str) -> Mapping[int, Mapping[str, Any]]:
         """Entries of an eval that ran in this process and did not end, by their places."""
@@ -138,13 +139,13 @@ class Ledgers:
         self._remembered.pop(key, None)
         self._left.pop(key, None)
 
-    def leave(self, ledger: EvalLedger) -> None:
+    def leave(self, ledger: CheckpointStore) -> None:
         """Note a run of an eval whose pause did not wait for all its calls."""
         self._left[ledger.key] = ledger
         while len(self._left) > _MAX_REMEMBERED:
             del self._left[next(iter(self._left))]
 
-    def follow(self, ledger: EvalLedger) -> list[tuple[int, Command[Any]]]:
+    def follow(self, ledger: CheckpointStore) -> list[tuple[int, Command[Any]]]:
         """Let what calls of the run before return go to the next run of an eval.
 
         Returns:
@@ -158,7 +159,7 @@ class Ledgers:
         return before.commands
 
     @asynccontextmanager
-    async def alone(self, ledger: EvalLedger | None) -> AsyncIterator[None]:
+    async def alone(self, ledger: CheckpointStore | None) -> AsyncIterator[None]:
         """Run an eval while no other run of it does, in this process."""
         if ledger is None:
             yield
@@ -177,8 +178,8 @@ class Ledgers:
 
 
 @attrs.define(eq=False)
-class EvalLedger:
-    """Keeps the ledger of one eval; see `interpstack_durable.ledger.LedgerStore`.
+class CheckpointStore:
+    """Keeps the ledger of one eval; see `interpstack_durable.cell_journal.JournalStore`.
 
     Attributes:
         key: Identifies the eval.
@@ -197,7 +198,7 @@ class EvalLedger:
         stateless: Whether this run began without them, since they could not be restored.
         heir: The next run of the eval, where this one's calls are still at work.
         outer: The ledger of the eval whose code runs this one, if there is one.
-        inside: Ledgers of evals that this one's code ran to their ends.
+        inside: CheckpointStores of evals that this one's code ran to their ends.
     """
 
     key: str
@@ -205,7 +206,7 @@ class EvalLedger:
     config: Mapping[str, Any]
     store: BaseStore | None
     is_async: bool
-    ledgers: Ledgers
+    ledgers: CheckpointStores
     tool_name: str
     offered: Mapping[str, bool] = attrs.field(factory=dict)
     language: str = ""
@@ -213,9 +214,9 @@ class EvalLedger:
     form: int | None = attrs.field(default=None, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
     stateless: bool = attrs.field(default=False, init=False)
-    heir: EvalLedger | None = attrs.field(default=None, init=False)
-    outer: EvalLedger | None = attrs.field(default=None, init=False)
-    inside: list[EvalLedger] = attrs.field(factory=list, init=False)
+    heir: CheckpointStore | None = attrs.field(default=None, init=False)
+    outer: CheckpointStore | None = attrs.field(default=None, init=False)
+    inside: list[CheckpointStore] = attrs.field(factory=list, init=False)
     _kept: bool = attrs.field(default=False, init=False)
     _pauses: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
@@ -402,7 +403,7 @@ class EvalLedger:
 
     # -- pauses ----------------------------------------------------------------------------
 
-    def scope_of(self, ledger: Ledger, request_id: int) -> Scope:
+    def scope_of(self, ledger: Journal, request_id: int) -> Scope:
         """The scope that a call of this eval runs in."""
         found = self._scopes.get(request_id)
         if found is None:
@@ -414,7 +415,7 @@ class EvalLedger:
 
     async def pause(
         self,
-        ledger: Ledger,
+        ledger: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
@@ -452,8 +453,8 @@ class EvalLedger:
         )
         return told
 
-    async def resume(self, ledger: Ledger) -> None:
-        """Take the answers to what the last pause asked for; see `Ledger.resume`."""
+    async def resume(self, ledger: Journal) -> None:
+        """Take the answers to what the last pause asked for; see `Journal.resume`."""
         await self._wait_for_checkpoint()
         self._given = dict(ledger.noted("given") or {})
         number = ledger.noted("pauses")
@@ -470,7 +471,7 @@ class EvalLedger:
                 writes, task = self.checkpoint.answered()
                 await self._put(self.checkpoint.root, writes, task)
 
-    async def _take_answers(self, ledger: Ledger, number: int, plain: Any) -> None:
+    async def _take_answers(self, ledger: Journal, number: int, plain: Any) -> None:
         pause = ledger.noted(f"pause {number}")
         waiting = [one.id for one in self._waiting(ledger, number)]
         answers = answers_given(self.config)
@@ -509,7 +510,7 @@ class EvalLedger:
             if self.checkpoint.has_answers(await self._tuple(self.checkpoint.within(call))):
                 del self._given[key]
 
-    def _waiting(self, ledger: Ledger, number: int) -> tuple[Interrupt, ...]:
+    def _waiting(self, ledger: Journal, number: int) -> tuple[Interrupt, ...]:
         """What a pause waits for and has no answer to."""
         pause = ledger.noted(f"pause {number}")
         given = ledger.noted("given") or {}

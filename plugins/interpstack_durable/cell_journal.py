@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, Kept, Ledger, ReplayDivergence, Request, Step, Suspension
+from interpstack import Cell, ReplayDivergence, Request, Step
 from interpstack_durable.entries import (
     Asked,
     Entry,
@@ -19,18 +19,19 @@ from interpstack_durable.entries import (
     step_entry,
 )
 from interpstack_durable.forms import read_recorded
+from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
-__all__ = ["CellLedger", "LedgerStore"]
+__all__ = ["CellJournal", "JournalStore"]
 
 
-class LedgerStore(Protocol):
+class JournalStore(Protocol):
     """Keeps the ledger of one cell; what an adapter provides.
 
     Attributes:
         key: Identifies the cell among all cells, the same in every run of it.
-        suspends: See `Ledger.suspends`.
-        pause_grace: See `Ledger.pause_grace`.
+        suspends: See `Journal.suspends`.
+        pause_grace: See `Journal.pause_grace`.
     """
 
     key: str
@@ -55,19 +56,19 @@ class LedgerStore(Protocol):
     async def suspended(self) -> str | None:
         """The run that was kept."""
 
-    async def resume(self, ledger: Ledger) -> None:
-        """See `Ledger.resume`."""
+    async def resume(self, ledger: Journal) -> None:
+        """See `Journal.resume`."""
 
     async def pause(
         self,
-        ledger: Ledger,
+        ledger: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
-        """See `Ledger.pause`."""
+        """See `Journal.pause`."""
 
 
-class CellLedger(Ledger):
+class CellJournal(Journal):
     """The ledger of one run of a cell.
 
     Args:
@@ -75,7 +76,7 @@ class CellLedger(Ledger):
         cell: What is run.
     """
 
-    def __init__(self, store: LedgerStore, cell: Cell) -> None:
+    def __init__(self, store: JournalStore, cell: Cell) -> None:
         self.seed = int.from_bytes(blake2b(store.key.encode(), digest_size=16).digest(), "big")
         self.suspends = store.suspends
         self.pause_grace = store.pause_grace
@@ -121,7 +122,7 @@ class CellLedger(Ledger):
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         await self._append(kept_entry(asked, ended))
 
-    def kept(self, asked: Sequence[Request]) -> Kept | None:
+    def kept(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
         if pausing is not None:  # those that follow have the same
             self._compare(pausing["asked"], asked)

@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, Final
 
 import attrs
 
-from interpstack.protocol import Settlement
+from interpstack import CellRun, InterpreterStack, Request, Settlement
 
-__all__ = ["Flight", "Flights"]
+__all__ = ["Flight", "Flights", "flights_of"]
 
 #: Calls that are known at once; the answers of the oldest ones are forgotten first.
 _MAX_FLIGHTS: Final = 1024
@@ -100,3 +102,59 @@ class Flights:
         """Forget a call: its answer was taken, or is not wanted."""
         with self._lock:
             self._known.pop(key, None)
+
+    def leave_running(self, run: CellRun) -> Sequence[Request]:
+        """Leave the calls of a run alone whose handlers are at work; no other one begins any more.
+
+        Returns:
+            These calls, in order. The end of the run does not cancel them.
+        """
+        requests, running = run.requests, list[Request]()
+        for request, task in list(requests.open.values()):
+            if task.done() or request.id not in requests.begun:
+                continue
+            running.append(request)
+            key = requests.key(request.id)
+            if self.get(key) is None:  # else it was left before
+                flight = Flight(task)
+                requests.detach(request.id, flight)
+                self.add(key, flight)
+        return running
+
+    async def landed(self, run: CellRun, request: Request) -> Settlement | None:
+        """The answer of a call that an earlier run left alone; `None` if there is none.
+
+        Raises:
+            BaseException: What its handler raised for the host.
+        """
+        key = run.requests.key(request.id)
+        flight = self.get(key)
+        if flight is None:
+            return None
+        run.requests.begun.add(request.id)
+        try:
+            settlement = await flight.wait()
+        except asyncio.CancelledError:
+            raise  # the call goes on
+        except BaseException:
+            self.drop(key)
+            raise
+        self.drop(key)
+        return settlement
+
+    def stop(self, key: str) -> None:
+        """Stop a call, if it was left alone: nobody wants its answer."""
+        flight = self.get(key)
+        if flight is not None:
+            flight.cancel()
+            self.drop(key)
+
+
+_flights: weakref.WeakKeyDictionary[InterpreterStack, Flights] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def flights_of(stack: InterpreterStack) -> Flights:
+    """The calls that pauses of a stack's cells left alone."""
+    with _lock:
+        return _flights.setdefault(stack, Flights())

@@ -1,0 +1,90 @@
+"""Requests that a replayed guest has made, and that the journal may answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import attrs
+
+from interpstack import CellRun, Request, Step
+
+__all__ = ["HeldRequests"]
+
+#: Requests that are counted against no limit.
+_BUILT_IN = ("timer", "module")
+
+
+@attrs.define(eq=False)
+class HeldRequests:
+    """Holds back the requests of one run until the journal has no more answers.
+
+    Attributes:
+        run: Whose requests they are.
+        held: Requests that are not started, by id.
+        untold: Requests that were started, and whose answers the guest has not got.
+    """
+
+    run: CellRun
+    held: dict[int, Request] = attrs.field(factory=dict)
+    untold: dict[int, Request] = attrs.field(factory=dict)
+
+    def hold(self, request: Request) -> None:
+        """Note a request that a recorded step may answer."""
+        self.run.requests.number(request)
+        self.held[request.id] = request
+
+    def start(self, request: Request) -> None:
+        """Begin to answer a request."""
+        self.untold[request.id] = request
+        self.run.requests.start(request)
+
+    def release(self) -> None:
+        """Start the requests that are held, in order."""
+        held, self.held = self.held, {}
+        for request in held.values():
+            self.start(request)
+
+    def replay(self, step: Step) -> None:
+        """Count the requests that a recorded step answers as made."""
+        self.run.requests.guards.restored(step, self.held.values())
+        for settlement in step.settlements:
+            request = self.held.pop(settlement.id, None)
+            if request is not None:
+                self.run.requests.replayed(request, settlement)
+
+    def take_undelivered(self, undelivered: Step) -> None:
+        """Take answers that arrived before an earlier run was left, and that the guest has not."""
+        ours = [one for one in undelivered.settlements if one.id in self.held]
+        self.untold |= {one.id: self.held[one.id] for one in ours}
+        self.replay(undelivered)
+        self.run.requests.settled += ours
+
+    def told(self, step: Step) -> None:
+        """Note that the guest gets the answers of a step."""
+        for settlement in step.settlements:
+            self.untold.pop(settlement.id, None)
+
+    def drop(self, request_id: int) -> None:
+        """Forget a request whose answer the guest does not want any more."""
+        self.held.pop(request_id, None)
+        self.untold.pop(request_id, None)
+
+    def go_on(self, unanswered: tuple[Request, ...], made: Mapping[str, int]) -> None:
+        """Take up a run in the middle.
+
+        Args:
+            unanswered: Requests that the guest waits for; held, as if it had just made them.
+            made: Requests made before these, by bridge.
+        """
+        self.run.requests.restore_counts(made)
+        for request in unanswered:
+            self.run.requests.let_in(request)
+            self.held[request.id] = request
+
+    @property
+    def made(self) -> dict[str, int]:
+        """Requests made before those that are not answered, by bridge."""
+        waiting = Counter(r.bridge for r in self.untold.values() if r.bridge not in _BUILT_IN)
+        counts = self.run.requests.counts
+        return {name: count - waiting[name] for name, count in counts.items()}

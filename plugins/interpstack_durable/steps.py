@@ -1,0 +1,318 @@
+"""The steps of a cell with a journal: recorded answers first, then new ones, recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    Call,
+    Capability,
+    CellContext,
+    CellRun,
+    Image,
+    Progress,
+    Request,
+    Settlement,
+    Step,
+    StepSource,
+    run_guest,
+    to_end,
+)
+from interpstack_durable.flights import Flights
+from interpstack_durable.held import HeldRequests
+from interpstack_durable.journal import Journal, Suspension
+
+__all__ = ["JournalSteps", "journal_of"]
+
+#: Seconds that a guest computes before what ends meanwhile is kept on its own.
+_KEEP_SECONDS: Final = 0.05
+#: Seconds that a journal gets to keep what has happened once the cell is cancelled.
+_STORE_SECONDS: Final = 5.0
+#: The bridge of timers, which do no work.
+_TIMER: Final = "timer"
+
+
+def journal_of(context: CellContext) -> Journal | None:
+    """The journal of the cell that a handler is called by; `None` if it has none."""
+    record = context.record
+    return record.journal if isinstance(record, JournalSteps) else None
+
+
+@attrs.define(eq=False, slots=False)
+class JournalSteps(StepSource):
+    """Takes steps from a journal as long as it has some, then computes and records them.
+
+    Attributes:
+        journal: Of the cell.
+        flights: Calls that earlier runs left alone.
+    """
+
+    journal: Journal
+    flights: Flights = attrs.field(factory=Flights)
+    repeats = True
+    _began: float = attrs.field(default=0.0, init=False)
+    _suspends: bool = attrs.field(default=False, init=False)
+    _suspension: Suspension | None = attrs.field(default=None, init=False)
+    _replaying: bool = attrs.field(default=True, init=False)
+    _pausing: bool = attrs.field(default=False, init=False)
+    #: What the guest asked for since the last step, in order.
+    _asked: list[Request] = attrs.field(factory=list, init=False)
+    #: Calls of a replayed guest: whether they were delivered is known with the next step.
+    _emitted: list[Call] = attrs.field(factory=list, init=False)
+    #: Steps that the guest was told.
+    _told: int = attrs.field(default=0, init=False)
+    #: How many of the answers that the guest has not got are in the journal.
+    _kept: int = attrs.field(default=0, init=False)
+    _held: HeldRequests = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.seed = self.journal.seed
+
+    def amounts(self) -> Sequence[Mapping[str, Any]]:
+        return self.journal.amounts()
+
+    async def keep_amounts(self, record: Mapping[str, Any]) -> None:
+        await self.journal.keep_amounts(record)
+
+    # -- the start and the end -------------------------------------------------------------
+
+    async def open(self, capabilities: Collection[Capability]) -> Image | None:
+        self._began = await self.journal.begin(time.time())
+        self._suspends = self.journal.suspends and Capability.SUSPENSION in capabilities
+        self._suspension = await self.journal.suspended() if self._suspends else None
+        return None if self._suspension is None else self._suspension.image
+
+    def begin(self, run: CellRun) -> float:
+        self.run, self._held = run, HeldRequests(run)
+        if run.resumed and self._suspension is not None:
+            self._go_on(self._suspension)
+        return self._began
+
+    def _go_on(self, suspension: Suspension) -> None:
+        """Take up a run in the middle."""
+        self.journal.skip(suspension.steps)
+        self._told, self._asked = suspension.steps, list(suspension.asked)
+        self.run.clock.cpu_seconds = suspension.cpu_seconds
+        self._held.go_on(suspension.open, suspension.made)
+        for text, omitted in suspension.console:
+            self.run.context.write_console(text, omitted)
+
+    @property
+    def records(self) -> bool:
+        return not self._replaying
+
+    async def left(self, error: BaseException) -> None:
+        """Keep the answers that the guest has not got: their calls have been made."""
+        if not self.records:
+            return
+        try:
+            async with asyncio.timeout(_STORE_SECONDS):
+                await self._keep(None)
+        except Exception as failed:  # noqa: BLE001 - a store may raise anything
+            error.add_note(f"calls that had ended may be made again: {failed!r}")
+
+    # -- what the guest asks for -----------------------------------------------------------
+
+    async def take(self, progress: Progress) -> None:
+        if self._replaying:
+            self._emitted += progress.calls
+        else:
+            for call in progress.calls:
+                await self.run.deliver(call)
+        requests = [self._of_cell(request) for request in progress.requests]
+        self._asked += requests
+        for request in requests:
+            (self._held.hold if self._replaying else self._held.start)(request)
+        for request_id in progress.cancelled:
+            self.drop(request_id + self._shift)
+
+    async def stopped(self, calls: Sequence[Call]) -> None:
+        emitted, self._emitted = [*self._emitted, *calls], []
+        await super().stopped(emitted)
+
+    @property
+    def outstanding(self) -> Sequence[Request]:
+        return [*self._held.held.values(), *self.run.requests.outstanding]
+
+    def drop(self, request_id: int) -> None:
+        self._held.drop(request_id)
+        if request_id in self.run.requests.open:
+            self.run.requests.drop(request_id)
+            self.flights.stop(self.run.requests.key(request_id))
+
+    async def earlier(self, request: Request) -> Settlement | None:
+        return await self.flights.landed(self.run, request)
+
+    @property
+    def _shift(self) -> int:
+        """What is added to an engine's request ids: 0, but for journals of an older form."""
+        return self.journal.first_request - 1
+
+    def _of_cell(self, request: Request) -> Request:
+        shift = self._shift
+        return attrs.evolve(request, id=request.id + shift) if shift else request
+
+    def _of_engine(self, step: Step) -> Step:
+        shift = self._shift
+        if not shift:
+            return step
+        settlements = tuple(attrs.evolve(one, id=one.id - shift) for one in step.settlements)
+        return attrs.evolve(step, settlements=settlements)
+
+    # -- what the guest is told ------------------------------------------------------------
+
+    async def next(self) -> Step | None:
+        step = await self._replayed() or await self._computed()
+        return None if step is None else self._of_engine(step)
+
+    async def _replayed(self) -> Step | None:
+        """The next recorded step; `None` once there is none any more."""
+        if not self._replaying:
+            return None
+        step = self.journal.replay(self._asked)
+        emitted, self._emitted = self._emitted, []
+        for call in emitted:
+            if step is None or self.run.repeats(call):
+                await self.run.deliver(call)
+        if step is None:
+            await self._go_beyond()
+            return None
+        self._held.replay(step)
+        self._asked = []
+        self._told += 1
+        return step
+
+    async def _go_beyond(self) -> None:
+        """Begin with what no run has done yet."""
+        if self._held.held:  # else nothing new is done
+            await self.journal.resume()
+        undelivered = self.journal.kept(self._asked)
+        if undelivered is not None:
+            self._held.take_undelivered(undelivered.step)
+            self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)
+        self._replaying = False
+        self._held.release()
+
+    async def _computed(self) -> Step | None:
+        """Wait for answers, and record them; `None` if none can come, or the time is up first."""
+        requests = self.run.requests
+        if requests.idle:
+            return None
+        in_time = await requests.wait(self.run.clock.wall_left())
+        if not in_time and not requests.paused:  # a pause that is due comes before the limit
+            return None
+        if requests.paused or self._pausing:
+            return await self._pause()
+        return await self._record()
+
+    async def _record(self) -> Step:
+        step = self._new_step()
+        await to_end(self.journal.record(self._asked, step), _STORE_SECONDS)
+        self._asked = []
+        self._told += 1
+        return step
+
+    def _new_step(self) -> Step:
+        """The step that has all answers which the guest has not got."""
+        self._kept = 0
+        requests = self.run.requests
+        step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
+        self._held.told(step)
+        return step
+
+    async def _keep(self, asked: Sequence[Request] | None) -> bool:
+        """Keep the answers that are not in the journal; False if there are none."""
+        ended = tuple(self.run.requests.settled[self._kept :])
+        if ended:
+            self._kept += len(ended)
+            step = Step(time.time(), ended, self.run.requests.guards.amounts())
+            await to_end(self.journal.keep(asked, step), _STORE_SECONDS)
+        return bool(ended)
+
+    async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
+        """Let the guest compute; answers that come meanwhile are kept, if it takes long."""
+        if self._replaying or not self.run.requests.open:
+            return await guest()
+        computing = asyncio.ensure_future(guest())
+        try:
+            await asyncio.wait({computing}, timeout=_KEEP_SECONDS)
+            while not computing.done():
+                if await self._keep(None):
+                    continue
+                woken = asyncio.ensure_future(self.run.requests.woken())
+                try:
+                    await asyncio.wait({computing, woken}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    woken.cancel()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            computing.cancel()
+            # Nobody may touch the realm before the guest has stopped.
+            await to_end(asyncio.wait({computing}))
+            raise
+        return computing.result()
+
+    # -- pauses ----------------------------------------------------------------------------
+
+    async def _pause(self) -> Step | None:
+        """Leave the cell, once the calls at work have ended and are recorded.
+
+        The guest is told nothing meanwhile, so it can start nothing more. Calls that take longer
+        than the pause waits are left alone.
+        """
+        await self._quiesce()
+        requests = self.run.requests
+        if not requests.paused:  # an earlier run was about to pause, this one need not
+            wall = self.run.clock.wall_left()
+            if wall is not None and wall <= 0:
+                return None
+            self._pausing = False
+            return await self._record()
+        running = self.flights.leave_running(self.run)
+        suspension = await self._suspended() if self._suspends else None
+        if suspension is not None:
+            await self.journal.suspend(suspension)
+        raise await self.journal.pause(self._asked, self._new_step(), requests.paused, running)
+
+    async def _quiesce(self) -> None:
+        """Wait until no call is at work, for as long as the journal and the limits allow.
+
+        Answers that come meanwhile are kept at once: the last may take long.
+        """
+        until = time.monotonic() + self.journal.pause_grace
+        while at_work := self._at_work():
+            if await self._keep(self._asked):
+                continue
+            wall, left = self.run.clock.wall_left(), until - time.monotonic()
+            left = left if wall is None else min(wall, left)
+            if left <= 0:
+                return
+            done, _ = await asyncio.wait(at_work, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                return
+
+    def _at_work(self) -> Sequence[asyncio.Task[None]]:
+        requests = self.run.requests.open.values()
+        tasks = [task for request, task in requests if request.bridge != _TIMER]
+        return [task for task in tasks if not task.done()]
+
+    async def _suspended(self) -> Suspension | None:
+        """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
+        console = self.run.context.console
+        if console is None or self.run.answered:
+            return None
+        return Suspension(
+            image=await run_guest(self.run.realm.image, lambda: None),
+            steps=self._told,
+            asked=tuple(self._asked),
+            open=tuple(self._held.untold.values()),
+            made=self._held.made,
+            console=console,
+            cpu_seconds=self.run.clock.cpu_seconds,
+        )

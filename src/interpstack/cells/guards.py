@@ -1,0 +1,170 @@
+"""Guards: what bounds one run of a cell beside its limits, and counts what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Literal, TypeAlias
+
+import attrs
+
+from interpstack.bridges import Bridge, BridgeSet
+from interpstack.cells.outcome import Outcome
+from interpstack.cells.step import RunRecord, Step
+from interpstack.limits import Limits
+from interpstack.protocol import Cell, GuestError, Request, Settlement
+
+__all__ = ["CellGuard", "Guards", "Seconds"]
+
+#: Which time: of the guest, or of the whole cell, waiting included.
+Seconds: TypeAlias = Literal["cpu_seconds", "wall_seconds"]
+
+
+class CellGuard:
+    """Bounds what one run of a cell may use, and counts it.
+
+    A method that a guard does not define allows everything and counts nothing. A cell may have
+    several guards: the smallest allowance holds, and one refusal is enough.
+    """
+
+    def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> None:
+        """Prepare for the run; called before any code runs.
+
+        Args:
+            cell: The cell, with its seed.
+            record: The record of the run.
+            resumed: The run goes on in the middle, so it must not be refused.
+
+        Raises:
+            GuestException: The cell may not begin; the outcome has this error.
+        """
+
+    def running(self) -> AbstractContextManager[None]:
+        """Surround the run; entered after `begin`, and left however the cell ends."""
+        return nullcontext()
+
+    def allowance(self, kind: Seconds) -> float | None:
+        """Seconds of this kind that the cell may still use; `None` for no limit."""
+        return None
+
+    def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
+        """The error of a cell that ran out of time; `None` if its own limits were tighter.
+
+        Args:
+            cpu: Seconds left of the cell's own limit of guest time; `None` for no limit.
+            wall: Seconds left of the cell's own limit in all; `None` for no limit.
+        """
+        return None
+
+    def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
+        """Count a request that is about to be made; the error if it is refused."""
+        return None
+
+    async def before_call(self) -> None:
+        """Wait until the handler of an admitted request may begin to work."""
+
+    def restored(self, step: Step, asked: Iterable[Request]) -> None:
+        """Count what earlier runs used by the time that they recorded a step.
+
+        Args:
+            step: What the guest is told again; `Step.drawn` has the `amounts` of then.
+            asked: Requests that the guest has made and that are not answered yet.
+        """
+
+    def replayed(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
+        """Count a request that is answered from the record, so nothing is called for it."""
+
+    def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
+        """Count requests that a run made before it was kept in the middle.
+
+        Args:
+            bridges: What the session offers.
+            made: Requests by the name of their bridge, refused ones included.
+        """
+
+    def computed(self, seconds: float) -> None:
+        """Count guest time."""
+
+    def amounts(self) -> Mapping[str, float]:
+        """What was used so far, by kind, as a step of the record is to keep it."""
+        return {}
+
+    def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
+        """Count what an outcome shows; the outcome, perhaps cut.
+
+        Args:
+            outcome: How the cell ended.
+            limits: Those of the stack.
+        """
+        return outcome
+
+
+@attrs.frozen
+class Guards:
+    """All guards of one run of a cell, in the order of their plugins."""
+
+    _all: tuple[CellGuard, ...] = ()
+
+    def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> None:
+        """See `CellGuard.begin`."""
+        for guard in self._all:
+            guard.begin(cell, record, resumed=resumed)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Enter all of `CellGuard.running`, the first outermost."""
+        with ExitStack() as block:
+            for guard in self._all:
+                block.enter_context(guard.running())
+            yield
+
+    def least(self, kind: Seconds, own: float | None) -> float | None:
+        """The smallest of the cell's own seconds and all allowances."""
+        given = (own, *(guard.allowance(kind) for guard in self._all))
+        return min((one for one in given if one is not None), default=None)
+
+    def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
+        """The first error that a guard has for a cell out of time."""
+        errors = (guard.exceeded(cpu, wall) for guard in self._all)
+        return next((error for error in errors if error is not None), None)
+
+    def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
+        """The first refusal; guards behind it are not asked."""
+        errors = (guard.admit(bridge, request) for guard in self._all)
+        return next((error for error in errors if error is not None), None)
+
+    async def before_call(self) -> None:
+        """See `CellGuard.before_call`; one guard after another."""
+        for guard in self._all:
+            await guard.before_call()
+
+    def restored(self, step: Step, asked: Iterable[Request]) -> None:
+        """See `CellGuard.restored`."""
+        waiting = tuple(asked) if self._all else ()
+        for guard in self._all:
+            guard.restored(step, waiting)
+
+    def replayed(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
+        """See `CellGuard.replayed`."""
+        for guard in self._all:
+            guard.replayed(bridge, request, settlement)
+
+    def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
+        """See `CellGuard.resumed`."""
+        for guard in self._all:
+            guard.resumed(bridges, made)
+
+    def computed(self, seconds: float) -> None:
+        """See `CellGuard.computed`."""
+        for guard in self._all:
+            guard.computed(seconds)
+
+    def amounts(self) -> dict[str, float]:
+        """The amounts of all guards."""
+        return {kind: amount for guard in self._all for kind, amount in guard.amounts().items()}
+
+    def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
+        """See `CellGuard.finish`; each guard gets what the one before it returned."""
+        for guard in self._all:
+            outcome = guard.finish(outcome, limits)
+        return outcome

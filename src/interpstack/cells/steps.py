@@ -1,0 +1,143 @@
+"""Where a cell's next step comes from: computed anew, or taken from a record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Final
+
+import attrs
+
+from interpstack.cells.clock import CellClock
+from interpstack.cells.outcome import CellContext
+from interpstack.cells.requests import Requests
+from interpstack.cells.step import RunRecord, Step
+from interpstack.engine import Capability, Realm
+from interpstack.protocol import Call, Image, Progress, Request, Settlement
+
+__all__ = ["CellRun", "StepSource"]
+
+#: Seconds that a call's handler has at the least, however late the cell is.
+_DELIVERY_SECONDS: Final = 5.0
+
+
+@attrs.define(eq=False)
+class CellRun:
+    """One run of a cell, as a step source sees it.
+
+    Attributes:
+        realm: Runs the cell.
+        requests: The requests of the cell.
+        context: Collects what bridges add to the outcome.
+        clock: Counts what the cell takes.
+        resumed: The realm was opened in the middle of the cell.
+        answered: The cell has its result, and only finishes requests that nobody awaited.
+    """
+
+    realm: Realm
+    requests: Requests
+    context: CellContext
+    clock: CellClock
+    resumed: bool = False
+    answered: bool = False
+
+    async def deliver(self, call: Call) -> None:
+        """Hand a call to its bridge; output of a cell that ran out of time is delivered, too."""
+        left = self.clock.wall_left()
+        seconds = left if left is None else max(left, _DELIVERY_SECONDS)
+        await self.requests.deliver(call.bridge, call.wire, seconds)
+
+    def repeats(self, call: Call) -> bool:
+        """Whether a call may be delivered in every run of the cell."""
+        bridge = self.requests.bridges.get(call.bridge)
+        return bridge is not None and bridge.repeats
+
+
+class StepSource(RunRecord):
+    """Decides what the guest of one cell is told next; opened by `interpstack_open_cell`.
+
+    The methods here make the steps of a cell without a record: each call is made, and each answer
+    is told as it comes. A source with a record tells recorded answers instead of making calls
+    again, and records new ones before the guest is told.
+
+    Attributes:
+        run: The run of the cell; set by `begin`.
+    """
+
+    run: CellRun
+
+    async def open(self, capabilities: Collection[Capability]) -> Image | None:
+        """Read the record, before anything else is done.
+
+        Args:
+            capabilities: What the engine can do.
+
+        Returns:
+            The image of a realm in the middle of the cell, from which this run is to go on. `None`
+            to run the cell from its start; that is also done where the image cannot be opened.
+        """
+        return None
+
+    def begin(self, run: CellRun) -> float:
+        """Take up the run; the clock of the first poll, in seconds since 1970."""
+        self.run = run
+        return time.time()
+
+    async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
+        """Let the guest compute until it is idle or has used its time up.
+
+        Args:
+            guest: Runs the guest, once. The realm is in use until the awaitable is done.
+        """
+        return await guest()
+
+    async def take(self, progress: Progress) -> None:
+        """Deliver the calls that a guest queued, start its requests, and drop cancelled ones."""
+        for call in progress.calls:
+            await self.run.deliver(call)
+        for request in progress.requests:
+            self.run.requests.start(request)
+        for request_id in progress.cancelled:
+            self.drop(request_id)
+
+    async def next(self) -> Step | None:
+        """The next step; `None` if no request is open, or if the time is up first.
+
+        Raises:
+            BaseException: An exception of a handler that its bridge declared to be the host's own
+                (`Bridge.passes`), or what a record makes of it.
+        """
+        requests = self.run.requests
+        if requests.idle:
+            return None
+        in_time = await requests.wait(self.run.clock.wall_left())
+        if requests.paused:
+            raise requests.paused[0][1]
+        return Step(time.time(), tuple(requests.take_settled())) if in_time else None
+
+    async def earlier(self, request: Request) -> Settlement | None:
+        """The answer of a call that an earlier run made; `None` to make the call now."""
+        return None
+
+    @property
+    def outstanding(self) -> Sequence[Request]:
+        """Requests that are not answered yet."""
+        return self.run.requests.outstanding
+
+    def drop(self, request_id: int) -> None:
+        """Cancel a request whose answer the guest does not want any more."""
+        self.run.requests.drop(request_id)
+
+    async def stopped(self, calls: Sequence[Call]) -> None:
+        """Deliver the last calls of a guest that was stopped, if they may be repeated."""
+        for call in calls:
+            if self.run.repeats(call):
+                await self.run.deliver(call)
+
+    @property
+    def records(self) -> bool:
+        """Whether answers that come now are recorded, so that handlers should finish."""
+        return False
+
+    async def left(self, error: BaseException) -> None:
+        """The run was left early, by `error`; its requests have ended or were cancelled."""
