@@ -1,0 +1,72 @@
+"""Evals of one message run one after another, in whatever order they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from interpstack_agents import EvalQueue, QueuePosition
+
+NAMES = ["a", "b", "c"]
+
+
+class Pause(Exception):
+    """An eval that will be run again."""
+
+
+class Held(Exception):
+    """An eval behind one that was paused."""
+
+
+@pytest.fixture
+def queue() -> EvalQueue:
+    return EvalQueue((Pause,), Held)
+
+
+async def run(queue: EvalQueue, name: str, ran: list[str], fails: Exception | None = None) -> None:
+    with queue.taking_part("m", NAMES, name):
+        position = await queue.wait("m", NAMES, name)
+        assert position == QueuePosition("m", first=name == "a")
+        ran.append(name)
+        if fails is not None:
+            raise fails
+
+
+async def test_they_run_in_the_order_of_the_message(queue: EvalQueue) -> None:
+    for arrival in ("cba", "bca", "abc"):
+        ran: list[str] = []
+        await asyncio.gather(*(run(queue, name, ran) for name in arrival))
+        assert ran == NAMES
+
+
+async def test_one_that_fails_lets_the_next_run(queue: EvalQueue) -> None:
+    ran: list[str] = []
+    runs = (run(queue, n, ran, ValueError() if n == "a" else None) for n in "cba")
+    ended = await asyncio.gather(*runs, return_exceptions=True)
+    assert ran == NAMES
+    assert [type(one) for one in ended] == [type(None), type(None), ValueError]
+
+
+async def test_behind_a_pause_the_others_are_held_and_come_back_in_order(queue: EvalQueue) -> None:
+    ran: list[str] = []
+    runs = (run(queue, n, ran, Pause() if n == "a" else None) for n in "cba")
+    ended = await asyncio.gather(*runs, return_exceptions=True)
+    assert ran == ["a"]
+    assert {type(one) for one in ended} == {Pause, Held}
+    await asyncio.gather(*(run(queue, name, ran) for name in "cba"))
+    assert ran == ["a", *NAMES]
+
+
+async def test_one_that_ended_before_is_not_waited_for(queue: EvalQueue) -> None:
+    with queue.taking_part("m", NAMES, "c"):
+        position = await queue.wait("m", NAMES, "c", done=["a", "b"])
+    assert not position.first
+
+
+async def test_one_that_never_arrives_is_not_waited_for_long(
+    queue: EvalQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EvalQueue, "GRACE_SECONDS", 0.01)
+    with queue.taking_part("m", NAMES, "b"):
+        assert await queue.wait("m", NAMES, "b") == QueuePosition("m", first=False)
