@@ -76,7 +76,7 @@ class Channel:
             try:
                 data = data[self._socket.send(data) :]
             except TimeoutError:
-                pass  # the check below says for how long
+                pass  # nothing moved in this slice of time: `check` raises when it was too long
             except OSError as error:
                 raise Closed(str(error), unread=True) from error
             if check is not None:
@@ -111,7 +111,7 @@ class Channel:
                     raise Closed("the connection was closed")
                 data += chunk
             except TimeoutError:
-                pass  # the check below says for how long
+                pass  # nothing moved in this slice of time: `check` raises when it was too long
             except OSError as error:
                 raise Closed(str(error)) from error
             if check is not None and len(data) < size:

@@ -32,14 +32,9 @@ from interpstack_javascript.exchange import (
 from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
-from interpstack_quickjs.guest import (
-    STATUS_OK,
-    Guest,
-    Heap,
-    OutOfRoom,
-    Trapped,
-)
+from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
 from interpstack_quickjs.instance import spares
+from interpstack_quickjs.machine import Trapped
 
 __all__ = ["QuickJSEngine"]
 

@@ -35,9 +35,8 @@ from interpstack_quickjs.guest import (
     STATUS_OK,
     Heap,
     OutOfRoom,
-    OutOfTime,
-    Trapped,
 )
+from interpstack_quickjs.machine import OutOfTime, Trapped
 from interpstack_quickjs.printed import Ear, read_printed
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class QuickJSExecution(Execution):
             try:
                 self._run(now * 1000)
             except OutOfTime:
-                pass  # told by guest.interrupted below
+                pass  # raised with `guest.interrupted` set, which ends the poll below
             except Trapped as trap:
                 return self._recover(trap, time.thread_time() - begun)
             except OutOfRoom:

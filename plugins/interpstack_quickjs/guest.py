@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -20,60 +19,22 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack_javascript.cells import Clock
 from interpstack_quickjs.instance import Instance
-from interpstack_quickjs.runtime import current, guest_runtime
-from interpstack_quickjs.ticks import ASKS
-from interpstack_wasm.host import TICK_SECONDS
+from interpstack_quickjs.machine import Machine, address_of
 
-__all__ = ["Guest", "Heap", "OutOfRoom", "OutOfTime", "Trapped", "Workspace"]
+__all__ = ["Guest", "Heap", "OutOfRoom", "Workspace"]
 
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
-#: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
-_GRACE_SECONDS: Final = 0.5
-#: Ticks that a builtin may go on after it was interrupted from another thread.
-_GRACE_TICKS: Final = 5
-#: Wall time a guest may take for its CPU time, where that cannot be looked at while it runs.
-_WALL_FACTOR: Final = 3
 #: Size of the block for passing data; longer data is allocated each time.
 WORKSPACE_BYTES: Final = 65536
 #: Bytes at its start for handles.
 _SLOTS_BYTES: Final = 64
 #: Bytes that must be free for the kernel to begin the next cell.
 _HEADROOM: Final = 256 * 1024
-
-
-class Trapped(EngineFailure):
-    """The instance was stopped in the middle; its heap can no longer be trusted.
-
-    Attributes:
-        code: wasmtime's reason, `None` if it gave none.
-        late: The host stopped it, since its time was up.
-    """
-
-    def __init__(self, trap: wasmtime.Trap | wasmtime.WasmtimeError, late: bool = False) -> None:
-        self.late = late
-        self.code = trap.trap_code if isinstance(trap, wasmtime.Trap) else None
-        super().__init__(str(trap).partition("\n")[0])
-
-    @property
-    def by_recursion(self) -> bool:
-        """Whether a stack ran over: the call stack, or the guest's own below address 0."""
-        code = wasmtime.TrapCode
-        return self.code in (code.STACK_OVERFLOW, code.MEMORY_OUT_OF_BOUNDS)
-
-    @property
-    def by_clock(self) -> bool:
-        """Whether the guest overran its CPU limit inside a builtin."""
-        return self.late or self.code is wasmtime.TrapCode.INTERRUPT
-
-
-class OutOfTime(Exception):
-    """The CPU limit was reached where no guest code runs: between two jobs, or before the first."""
 
 
 class OutOfRoom(EngineFailure):
@@ -112,8 +73,8 @@ class Heap:
     differences: tuple[tuple[int, bytes], ...] = attrs.field(default=(), repr=False)
 
 
-class Guest(Clock):
-    """One instance: a QuickJS runtime with one context in its own linear memory.
+class Guest(Machine):
+    """One instance with a QuickJS runtime and one context in it.
 
     Args:
         memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
@@ -124,32 +85,13 @@ class Guest(Clock):
     """
 
     def __init__(self, memory_bytes: int | None, instance: Instance | None = None) -> None:
-        self.runtime = guest_runtime()
-        self._memory_limit = memory_bytes
+        super().__init__(memory_bytes, instance)
         #: Set by the realm: names and sources of modules, as look-ups.
         self.resolve_module: Callable[[str, str], str | None] = lambda base, specifier: None
         self.load_module: Callable[[str], str | None] = lambda name: None
-        #: Called now and then while guest code runs.
-        self.on_step: Callable[[Guest], None] | None = None
-        self._deadline: float | None = None
-        self._interrupt = self._late = False
-        self._ticks = 0  # since it was interrupted
-        self.interrupted = False
-        self._held: Instance | None = instance or Instance(self.runtime)
-        self._held.limit_memory(memory_bytes)
         self._workspace: Workspace | None = None
 
-    @property
-    def _instance(self) -> Instance:
-        if self._held is None:
-            raise EngineFailure("the guest was closed")
-        return self._held
-
     # -- memory ----------------------------------------------------------------------------
-
-    @property
-    def memory_bytes(self) -> int:
-        return 0 if self._held is None else self._held.memory_bytes
 
     def has_room(self) -> bool:
         """Whether enough memory is left for the next cell to begin."""
@@ -160,33 +102,6 @@ class Guest(Clock):
         if address:
             self.call("qjs_free", address, _HEADROOM)
         return address != 0
-
-    def write(self, data: bytes | bytearray, address: int, start: int = 0) -> None:
-        """Put data, or what of it lies behind `start`, into memory.
-
-        Raises:
-            EngineFailure: The memory is not all there.
-        """
-        size = len(data) - start
-        ctypes.memmove(self._host_address(address, size), _address_of(data) + start, size)
-
-    def read(self, address: int, length: int) -> bytes:
-        """A copy of some memory.
-
-        Raises:
-            EngineFailure: It is not all there.
-        """
-        return ctypes.string_at(self._host_address(address, length), length)
-
-    def _host_address(self, address: int, length: int) -> int:
-        """Where in this process a part of the memory lies, until the guest runs again."""
-        if address < 0 or length < 0 or address + length > self.memory_bytes:
-            raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
-        return self._instance.host_address() + address
-
-    def text(self, address: int, length: int) -> str:
-        """Text that the guest passes to an import."""
-        return self.read(address, length).decode("utf-8", "replace")
 
     def hand_over(self, text: str | None, size: int) -> int:
         """Answer an import with a text that the guest will free; `None` as 0."""
@@ -211,7 +126,7 @@ class Guest(Clock):
         stack = instance.stack_pointer.value(instance.store)
         memory = into if into is not None and len(into) == size else bytearray(size)
         source = self._host_address(stack, size - stack)
-        ctypes.memmove(_address_of(memory) + stack, source, size - stack)
+        ctypes.memmove(address_of(memory) + stack, source, size - stack)
         return Heap(memory, stack, space)
 
     def load(self, heap: Heap) -> None:
@@ -235,69 +150,7 @@ class Guest(Clock):
         instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 
-    # -- limits ----------------------------------------------------------------------------
-
-    def set_time(self, cpu_seconds: float | None) -> None:
-        """Start the clock: guest code may compute this long from now on in this thread."""
-        self.interrupted = self._late = False
-        self._interrupt = False
-        self._ticks = 0
-        self._deadline = None if cpu_seconds is None else time.thread_time() + cpu_seconds
-        ticks = 1.0 if ASKS else 10**9
-        if cpu_seconds is not None and not ASKS:
-            # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
-            ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS + 1
-        self._instance.store.set_epoch_deadline(int(ticks))
-
-    def tick(self) -> bool:
-        """Whether the instance must be stopped now, in the middle; see `ask_each_tick`."""
-        if self._interrupt:
-            self._ticks += 1
-        late = self._deadline is not None and time.thread_time() > self._deadline + _GRACE_SECONDS
-        self._late = late or self._ticks > _GRACE_TICKS
-        return self._late
-
-    def interrupt(self) -> None:
-        """Stop guest code that runs in another thread, as if its time were up."""
-        self._interrupt = True
-
-    def poll_interrupt(self) -> bool:
-        """Called by the guest every ten thousand steps or so."""
-        if self.on_step is not None:
-            self.on_step(self)
-        if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
-            self.interrupted = True
-        return self.interrupted
-
-    def pause(self) -> None:
-        """Called by the host while it computes for the guest.
-
-        Raises:
-            OutOfTime: The time is up.
-        """
-        if self.poll_interrupt():
-            raise OutOfTime
-
-    def left(self) -> float | None:
-        """Seconds that guest code may still compute in this thread; `None` for no limit."""
-        return None if self._deadline is None else self._deadline - time.thread_time()
-
     # -- calls -----------------------------------------------------------------------------
-
-    def call(self, name: str, *args: int) -> int:
-        """Call an export.
-
-        Raises:
-            Trapped: The instance was stopped; load a heap into a new one.
-        """
-        function = self._instance.function(name)
-        previous, current.guest = getattr(current, "guest", None), self
-        try:
-            return function(*args)
-        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-            raise Trapped(error, self._late) from None
-        finally:
-            current.guest = previous
 
     def evaluate(self, source: str, export: str = "eval_code") -> tuple[int, int]:
         """Run a script; status and handle of its value, or of the thrown value."""
@@ -422,20 +275,3 @@ class Guest(Clock):
 
     def _word(self, address: int) -> int:
         return int(struct.unpack("<i", self.read(address, 4))[0])
-
-    def release(self) -> Instance | None:
-        """Give the instance up, for somebody else; `None` if it was closed."""
-        instance, self._held = self._held, None
-        return instance
-
-    def close(self) -> None:
-        """Free everything. Closing twice is allowed."""
-        instance = self.release()
-        if instance is not None:
-            instance.close()
-
-
-def _address_of(data: bytes | bytearray) -> int:
-    if isinstance(data, bytearray):
-        return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
-    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

@@ -1,0 +1,203 @@
+"""The machine below QuickJS: an instance of WebAssembly, its memory, and the time it may take.
+
+It knows nothing of JavaScript; `guest.py` does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import wasmtime
+
+from interpstack import EngineFailure
+from interpstack_javascript.cells import Clock
+from interpstack_quickjs.instance import Instance
+from interpstack_quickjs.runtime import current, guest_runtime
+from interpstack_quickjs.ticks import ASKS
+from interpstack_wasm.host import TICK_SECONDS
+
+__all__ = ["Machine", "OutOfTime", "Trapped", "address_of"]
+
+#: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
+_GRACE_SECONDS: Final = 0.5
+#: Ticks that a builtin may go on after it was interrupted from another thread.
+_GRACE_TICKS: Final = 5
+#: Wall time a guest may take for its CPU time, where that cannot be looked at while it runs.
+_WALL_FACTOR: Final = 3
+
+
+class Trapped(EngineFailure):
+    """The instance was stopped in the middle; its heap can no longer be trusted.
+
+    Attributes:
+        code: wasmtime's reason, `None` if it gave none.
+        late: The host stopped it, since its time was up.
+    """
+
+    def __init__(self, trap: wasmtime.Trap | wasmtime.WasmtimeError, late: bool = False) -> None:
+        self.late = late
+        self.code = trap.trap_code if isinstance(trap, wasmtime.Trap) else None
+        super().__init__(str(trap).partition("\n")[0])
+
+    @property
+    def by_recursion(self) -> bool:
+        """Whether a stack ran over: the call stack, or the guest's own below address 0."""
+        code = wasmtime.TrapCode
+        return self.code in (code.STACK_OVERFLOW, code.MEMORY_OUT_OF_BOUNDS)
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether the guest overran its CPU limit inside a builtin."""
+        return self.late or self.code is wasmtime.TrapCode.INTERRUPT
+
+
+class OutOfTime(Exception):
+    """The CPU limit was reached where no guest code runs: between two jobs, or before the first."""
+
+
+class Machine(Clock):
+    """An instance in its own linear memory, which runs for a limited time.
+
+    Args:
+        memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
+        instance: One that was wiped, which must be loaded before it is used; else a new one.
+
+    Raises:
+        EngineFailure: It cannot be started.
+    """
+
+    def __init__(self, memory_bytes: int | None, instance: Instance | None = None) -> None:
+        self.runtime = guest_runtime()
+        self._memory_limit = memory_bytes
+        #: Called now and then while guest code runs, with this machine.
+        self.on_step: Callable[[Any], None] | None = None
+        self._deadline: float | None = None
+        self._interrupt = self._late = False
+        self._ticks = 0  # since it was interrupted
+        self.interrupted = False
+        self._held: Instance | None = instance or Instance(self.runtime)
+        self._held.limit_memory(memory_bytes)
+
+    @property
+    def _instance(self) -> Instance:
+        if self._held is None:
+            raise EngineFailure("the guest was closed")
+        return self._held
+
+    def release(self) -> Instance | None:
+        """Give the instance up, for somebody else; `None` if it was closed."""
+        instance, self._held = self._held, None
+        return instance
+
+    def close(self) -> None:
+        """Free everything. Closing twice is allowed."""
+        instance = self.release()
+        if instance is not None:
+            instance.close()
+
+    # -- memory ----------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        return 0 if self._held is None else self._held.memory_bytes
+
+    def write(self, data: bytes | bytearray, address: int, start: int = 0) -> None:
+        """Put data, or what of it lies behind `start`, into memory.
+
+        Raises:
+            EngineFailure: The memory is not all there.
+        """
+        size = len(data) - start
+        ctypes.memmove(self._host_address(address, size), address_of(data) + start, size)
+
+    def read(self, address: int, length: int) -> bytes:
+        """A copy of some memory.
+
+        Raises:
+            EngineFailure: It is not all there.
+        """
+        return ctypes.string_at(self._host_address(address, length), length)
+
+    def _host_address(self, address: int, length: int) -> int:
+        """Where in this process a part of the memory lies, until the guest runs again."""
+        if address < 0 or length < 0 or address + length > self.memory_bytes:
+            raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
+        return self._instance.host_address() + address
+
+    def text(self, address: int, length: int) -> str:
+        """Text that the guest passes to an import."""
+        return self.read(address, length).decode("utf-8", "replace")
+
+    # -- limits ----------------------------------------------------------------------------
+
+    def set_time(self, cpu_seconds: float | None) -> None:
+        """Start the clock: guest code may compute this long from now on in this thread."""
+        self.interrupted = self._late = False
+        self._interrupt = False
+        self._ticks = 0
+        self._deadline = None if cpu_seconds is None else time.thread_time() + cpu_seconds
+        ticks = 1.0 if ASKS else 10**9
+        if cpu_seconds is not None and not ASKS:
+            # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
+            ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS + 1
+        self._instance.store.set_epoch_deadline(int(ticks))
+
+    def tick(self) -> bool:
+        """Whether the instance must be stopped now, in the middle; see `ask_each_tick`."""
+        if self._interrupt:
+            self._ticks += 1
+        late = self._deadline is not None and time.thread_time() > self._deadline + _GRACE_SECONDS
+        self._late = late or self._ticks > _GRACE_TICKS
+        return self._late
+
+    def interrupt(self) -> None:
+        """Stop guest code that runs in another thread, as if its time were up."""
+        self._interrupt = True
+
+    def poll_interrupt(self) -> bool:
+        """Called by the guest every ten thousand steps or so."""
+        if self.on_step is not None:
+            self.on_step(self)
+        if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
+            self.interrupted = True
+        return self.interrupted
+
+    def pause(self) -> None:
+        """Called by the host while it computes for the guest.
+
+        Raises:
+            OutOfTime: The time is up.
+        """
+        if self.poll_interrupt():
+            raise OutOfTime
+
+    def left(self) -> float | None:
+        """Seconds that guest code may still compute in this thread; `None` for no limit."""
+        return None if self._deadline is None else self._deadline - time.thread_time()
+
+    # -- calls -----------------------------------------------------------------------------
+
+    def call(self, name: str, *args: int) -> int:
+        """Call an export.
+
+        Raises:
+            Trapped: The instance was stopped; load a heap into a new one.
+        """
+        function = self._instance.function(name)
+        previous, current.guest = getattr(current, "guest", None), self
+        try:
+            return function(*args)
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            raise Trapped(error, self._late) from None
+        finally:
+            current.guest = previous
+
+
+def address_of(data: bytes | bytearray) -> int:
+    """Where in this process some bytes lie."""
+    if isinstance(data, bytearray):
+        return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
