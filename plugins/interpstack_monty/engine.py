@@ -178,10 +178,6 @@ class MontyRealm(Realm):
             missing.update(self._bind(inputs))
         self.saved = attrs.evolve(self.saved, lost=missing, kept=kept)
 
-    @property
-    def weight_bytes(self) -> int:
-        return len(self.saved.dump)
-
     def close(self) -> None:
         if self.running is not None:
             self.running.close()

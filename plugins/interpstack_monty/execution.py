@@ -151,7 +151,7 @@ class MontyExecution(Execution):
             self._unpark()
         if self._worker is not None and not self._wound_down():
             undone = GuestError("EngineFailure", UNDONE)
-        return self._end(Progress(failure=undone))
+        return self._end(Progress(failure=undone, state="kept" if undone is None else "undone"))
 
     def undo(self) -> None:
         self._realm.saved = self._before
@@ -335,7 +335,7 @@ class MontyExecution(Execution):
         else:
             why = str(error).partition("\n")[0][:300]
             failure = GuestError("EngineFailure", f"{why}; {UNDONE}")
-        return self._end(Progress(failure=failure, cpu_seconds=spent))
+        return self._end(Progress(failure=failure, state="undone", cpu_seconds=spent))
 
     def _described(self, error: pydantic_monty.MontyError) -> GuestError:
         told = describe(error, self._cell.name, self._errors, self._lines)

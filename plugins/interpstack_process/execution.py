@@ -16,7 +16,7 @@ from interpstack import (
     Settlement,
     to_json,
 )
-from interpstack_process.kept import Kept
+from interpstack_process.kept import StateLost
 from interpstack_process.messages import pack_settlements, read_progress
 from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
 
@@ -84,6 +84,8 @@ class ProcessExecution(Execution):
             if answer is None:
                 return Progress(exhausted=True)
             return self._read(answer, time.monotonic() - begun)
+        except StateLost as error:
+            return self._end_lost(error)
         except (WorkerDied, EngineFailure) as error:
             return self._fail(str(error), time.monotonic() - begun)
 
@@ -143,9 +145,7 @@ class ProcessExecution(Execution):
     def _find_worker(self) -> WorkerProcess:
         """The realm's worker, or one with nothing to do if that is busy with others."""
         worker = self._realm.attach()
-        if self._realm.notice:
-            notice, self._realm.notice = self._realm.notice, ""
-            raise EngineFailure(notice)
+        self._realm.check_lost()
         until = time.monotonic() + _PATIENCE_SECONDS
         while worker.busy and time.monotonic() < until:
             time.sleep(_PATIENCE_SECONDS / 10)
@@ -225,13 +225,20 @@ class ProcessExecution(Execution):
         self._failed = not self._completed
         realm = self._realm
         realm.detach()
-        late = "what ran after the end of the cell is undone"
-        fate = late if self._completed else realm.kept.told()
+        if self._completed:
+            late = f"{what}; what ran after the end of the cell is undone"
+            self._late_failure = GuestError("EngineFailure", late)
+            return Progress(failure=self._late_failure, cpu_seconds=seconds)
         if realm.kept.lost:
-            realm.kept = Kept()  # it is told now
-        failure = GuestError("EngineFailure", f"{what}; {fate}")
-        self._late_failure = failure if self._completed else None
-        return Progress(failure=failure, cpu_seconds=seconds)
+            return self._end_lost(realm.start_anew(what))
+        failure = GuestError("EngineFailure", f"{what}; {realm.kept.told()}")
+        return Progress(failure=failure, state="undone", cpu_seconds=seconds)
+
+    def _end_lost(self, lost: StateLost) -> Progress:
+        """The end of a cell that found no variables any more, or left none."""
+        self._end()
+        failure = GuestError("EngineFailure", str(lost))
+        return Progress(failure=failure, state="lost", loss=lost.loss)
 
 
 def _ignore(part: str) -> None:

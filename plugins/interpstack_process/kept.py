@@ -7,14 +7,26 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Image
+from interpstack import EngineFailure, Image
 from interpstack_process.frames import Malformed
 from interpstack_process.messages import read_image, read_text, read_values
 
-__all__ = ["Kept", "read_kept"]
+__all__ = ["Kept", "StateLost", "read_kept"]
 
 _NAMES_SHOWN: Final = 20
 _REASON_CHARS: Final = 20_000
+
+
+class StateLost(EngineFailure):
+    """The variables of earlier cells are gone.
+
+    Attributes:
+        loss: The words for that, with which the message ends.
+    """
+
+    def __init__(self, what: str, loss: str) -> None:
+        super().__init__(f"{what}; {loss}")
+        self.loss = loss
 
 
 @attrs.frozen(kw_only=True)

@@ -116,6 +116,7 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
         raise Malformed(f"{done.omitted_chars} characters left out")
     return attrs.evolve(
         progress,
+        loss=_check_length(progress.loss, _NOTICE_CHARS),
         cpu_seconds=min(max(0.0, progress.cpu_seconds), seconds),
         notices=[_check_length(text, _NOTICE_CHARS) for text in progress.notices[:_NOTICES]],
     )

@@ -6,6 +6,7 @@ import itertools
 import json
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from interpstack import (
@@ -23,7 +24,7 @@ from interpstack import (
 )
 from interpstack_process.execution import ProcessExecution
 from interpstack_process.frames import Malformed
-from interpstack_process.kept import Kept, read_kept
+from interpstack_process.kept import Kept, StateLost, read_kept
 from interpstack_process.messages import pack_bridges, read_image, read_names, read_values
 from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
 
@@ -67,14 +68,13 @@ class ProcessRealm(Realm):
         #: Whether `kept` is what the guest holds now.
         self.fresh = False
         #: What the reader of the next cell must be told before it can run.
-        self.notice = ""
+        self._lost: StateLost | None = None
         self.running: ProcessExecution | None = None
         self._pool = pool
         self._bridges = bridges
         self._bound: BridgeSet | None = None
         self._opened = False
         self._opened_with = kept.image
-        self._weight = 0
         self._place: list[WorkerProcess] = []
         weakref.finalize(self, _leave, self._place, self.number).atexit = False
 
@@ -131,15 +131,12 @@ class ProcessRealm(Realm):
         self.keep(self.ask("load", json.dumps(dict(values)).encode()))
         return None
 
-    @property
-    def weight_bytes(self) -> int:
-        return self._weight
-
     def close(self) -> None:
         worker = self.worker
         self.detach()
         if worker is not None and not worker.busy:
-            self._free(worker)
+            with suppress(WorkerDied, EngineFailure):  # then it is freed anyway
+                worker.ask({"do": "leave", "realm": self.number}, seconds=self.plain_seconds)
 
     # -- where it lives --------------------------------------------------------------------
 
@@ -162,16 +159,31 @@ class ProcessRealm(Realm):
             return worker
         self.detach()
         if self.kept.lost:
-            self.notice = f"the worker process died; {self.kept.told()}"
-            self.kept = Kept()
+            self._lost = self.start_anew("the worker process died")
         try:
             return self._open(self.kept)
         except ImageError as error:
             if not self._opened:
                 raise
-            self.notice = f"the worker process died, and all variables are lost: {error}"
-            self.kept = Kept()
+            self.kept = Kept(lost=str(error))
+            self._lost = self.start_anew("the worker process died")
             return self._open(self.kept)
+
+    def start_anew(self, what: str) -> StateLost:
+        """Forget a state that is lost because of `what`; the error that tells a reader of it."""
+        lost = StateLost(what, self.kept.told())
+        self.kept = Kept()
+        return lost
+
+    def check_lost(self) -> None:
+        """Tell once that the state was lost.
+
+        Raises:
+            StateLost: It was, and no cell has told of it.
+        """
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            raise lost
 
     def _attach_running(self, running: ProcessExecution) -> WorkerProcess:
         try:
@@ -237,13 +249,6 @@ class ProcessRealm(Realm):
         self._opened = True
         self.fresh = state.there
 
-    def _free(self, worker: WorkerProcess) -> None:
-        command = {"do": "leave", "realm": self.number}
-        try:
-            worker.ask(command, seconds=self.plain_seconds)
-        except (WorkerDied, EngineFailure):
-            return  # then it is freed anyway
-
     # -- asking ----------------------------------------------------------------------------
 
     @property
@@ -285,8 +290,6 @@ class ProcessRealm(Realm):
             EngineFailure: It is none, and the worker was killed.
         """
         with self.checking():
-            weight = answer.message.get("weight", 0)
-            self._weight = weight if type(weight) is int else 0
             told = answer.message.get("kept")
             if told is None:
                 return

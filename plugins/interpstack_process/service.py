@@ -161,11 +161,11 @@ class Service:
             return self._with_state(self._realms[number], packed)
         if self._keep and not stopped and Capability.SUSPENSION in self._engine.capabilities:
             self._unsaved.add(number)
-        return self._weighed(self._realms[number], {"done": packed}), b""
+        return {"done": packed}, b""
 
     def _with_state(self, realm: Realm, done: Any) -> Reply:
         kept, attached = self._state(realm)
-        return self._weighed(realm, {"done": done, "kept": kept}), attached
+        return {"done": done, "kept": kept}, attached
 
     def _state(self, realm: Realm) -> Reply:
         """What the host needs to open the realm again elsewhere."""
@@ -181,9 +181,6 @@ class Service:
         except EngineFailure as error:
             return {"lost": str(error)}, b""
         return {"lost": f"engine {self._engine.name!r} can neither store nor export them"}, b""
-
-    def _weighed(self, realm: Realm, reply: dict[str, Any]) -> dict[str, Any]:
-        return {**reply, "weight": realm.weight_bytes}
 
     def _save_others(self, number: int) -> None:
         """Tell the states of cells that wait for the host, before another guest runs.

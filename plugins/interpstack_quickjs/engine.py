@@ -216,10 +216,6 @@ class QuickJSRealm(Realm):
         self._spare = heap.memory if isinstance(heap.memory, bytearray) else None
         return heap
 
-    @property
-    def weight_bytes(self) -> int:
-        return self.guest.memory_bytes
-
     def close(self) -> None:
         instance = self.guest.release()
         if instance is None:

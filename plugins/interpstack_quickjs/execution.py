@@ -79,6 +79,7 @@ class QuickJSExecution(Execution):
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
         self._importing = False
+        self._undone = False
         self._answers: list[str] = []
         self._ear: Ear | None = None
 
@@ -151,7 +152,8 @@ class QuickJSExecution(Execution):
                 why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.
             realm.restore(self._before)
-        return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
+        failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
+        return attrs.evolve(progress, failure=failure, state="undone")
 
     def undo(self) -> None:
         self._realm.restore(self._before)
@@ -221,7 +223,8 @@ class QuickJSExecution(Execution):
         if completion is not None:
             self._ended = True
             self._realm.running = None
-        return drained_progress(drained, completion, spent)
+        progress = drained_progress(drained, completion, spent)
+        return attrs.evolve(progress, state="undone") if self._undone else progress
 
     def _completion(self, told: Any) -> Completion | None:
         if told is None:
@@ -252,6 +255,7 @@ class QuickJSExecution(Execution):
     def _out_of_memory(self) -> GuestError:
         # What fills the memory may be held by a global: nothing would run any more.
         self._realm.restore(self._before)
+        self._undone = True
         limit = (self._realm.limits.memory_bytes or MAX_MEMORY) // 2**20
         return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
 
@@ -266,7 +270,8 @@ class QuickJSExecution(Execution):
     def _overfull(self, spent: float) -> Progress:
         self._ended = True
         output = self._output()
-        return Progress(calls=output, failure=self._out_of_memory(), cpu_seconds=spent)
+        failure = self._out_of_memory()
+        return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
 
     def _output(self) -> list[Call]:
         """The console output of a guest that cannot tell it any more."""
@@ -284,4 +289,4 @@ class QuickJSExecution(Execution):
             failure = GuestError("RangeError", f"Maximum call stack size exceeded; {UNDONE}")
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
-        return Progress(calls=output, failure=failure, cpu_seconds=spent)
+        return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)

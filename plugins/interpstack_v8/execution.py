@@ -128,7 +128,8 @@ class V8Execution(Execution):
         except (IsolateLost, EngineFailure) as error:
             why = str(error)
         self._realm.reopen()
-        return attrs.evolve(progress, failure=GuestError("EngineFailure", f"{UNDONE}: {why}"))
+        failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
+        return attrs.evolve(progress, failure=failure, state="undone")
 
     def listen(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
@@ -182,7 +183,6 @@ class V8Execution(Execution):
             spent = isolate.cpu_seconds - begun
             return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
         spent = isolate.cpu_seconds - begun
-        self._realm.weight_bytes = told.heap + told.buffers
         if self._is_overfull(told):
             raise OutOfHeap("more than the limit is in use")
         self._completed = self._completed or progress.completion is not None
@@ -286,7 +286,7 @@ class V8Execution(Execution):
             failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
         else:
             failure = GuestError("Timeout", f"the guest's heap was given up: {error}; {UNDONE}")
-        return Progress(calls=calls, failure=failure)
+        return Progress(calls=calls, failure=failure, state="undone")
 
 
 def _joined(first: Progress, second: Progress) -> Progress:

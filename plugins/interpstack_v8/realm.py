@@ -65,7 +65,6 @@ class V8Realm(Realm):
         self._export: Future[Answer] | None = None  # on its way, of the last cell's end
         self._offered = ""
         self._notices: list[str] = []
-        self._weight = 0
         #: Bytes in the heap or in buffers, garbage included, after the last export of values.
         self.left_bytes = 0
         self._closed = False
@@ -123,14 +122,6 @@ class V8Realm(Realm):
         self._saved_is_new = False
         self.changes()
         self.say("load", dict(values))
-
-    @property
-    def weight_bytes(self) -> int:
-        return self._weight
-
-    @weight_bytes.setter
-    def weight_bytes(self, heap: int) -> None:
-        self._weight = heap
 
     def close(self) -> None:
         if self._pid != os.getpid():

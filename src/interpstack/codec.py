@@ -15,11 +15,11 @@ there, and no other may.
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import NoneType, UnionType
-from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -70,23 +70,22 @@ class _Wrong(Exception):
         self.problem = problem
         self.path = list(path)
 
-    @classmethod
-    def found(cls, accepted: str, data: Any) -> _Wrong:
-        return cls(f"takes {accepted}; got {shown(data)}")
 
-    def inside(self, step: str) -> _Wrong:
-        self.path.insert(0, step)
-        return self
+def _other(accepted: str, data: Any) -> _Wrong:
+    return _Wrong(f"takes {accepted}; got {shown(data)}")
 
 
 @attrs.frozen
 class _Form:
-    write: Callable[[Any], Any]
     read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
 
-
-def _itself(value: Any) -> Any:
-    return value
+    def read_at(self, step: str, data: Any) -> Any:
+        try:
+            return self.read(data)
+        except _Wrong as wrong:
+            wrong.path.insert(0, step)
+            raise
 
 
 def _form(hint: Any) -> _Form:
@@ -102,6 +101,8 @@ def _new_form(hint: Any) -> _Form:
     if origin in (Union, UnionType):
         (kind,) = (one for one in inner if one is not NoneType)
         return _optional(_form(kind))
+    if origin is Literal:
+        return _one_of(inner)
     if origin is tuple and inner[-1] is not ...:
         return _row([_form(one) for one in inner])
     if origin in (tuple, Sequence):
@@ -119,32 +120,33 @@ def _new_form(hint: Any) -> _Form:
 def _exactly(kind: type, accepted: str) -> _Form:
     def read(data: Any) -> Any:
         if type(data) is not kind:
-            raise _Wrong.found(accepted, data)
+            raise _other(accepted, data)
         return data
 
-    return _Form(_itself, read)
+    return _Form(read)
+
+
+def _one_of(words: tuple[str, ...]) -> _Form:
+    def read(data: Any) -> Any:
+        if type(data) is not str or data not in words:
+            raise _other(f"one of {', '.join(words)}", data)
+        return data
+
+    return _Form(read)
 
 
 def _read_number(data: Any) -> float:
-    try:
+    with suppress(OverflowError):  # of a whole number that no float can hold
         if type(data) in (int, float) and math.isfinite(data):
             return float(data)
-    except OverflowError:
-        pass  # a whole number that no float can hold
-    raise _Wrong.found("a finite number", data)
-
-
-def _write_bytes(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    raise _other("a finite number", data)
 
 
 def _read_bytes(data: Any) -> bytes:
-    try:
+    with suppress(ValueError):
         if type(data) is str:
             return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        pass
-    raise _Wrong.found("base64", data)
+    raise _other("base64", data)
 
 
 def _read_tree(data: Any) -> Any:
@@ -164,146 +166,92 @@ def _read_tree(data: Any) -> Any:
 
 #: Forms by type: those of single values, and all that were asked for.
 _forms: Final[dict[Any, _Form]] = {
-    Any: _Form(_itself, _read_tree),
+    Any: _Form(_read_tree),
     str: _exactly(str, "a string"),
     int: _exactly(int, "a whole number"),
     bool: _exactly(bool, "true or false"),
-    float: _Form(_itself, _read_number),
-    bytes: _Form(_write_bytes, _read_bytes),
+    float: _Form(_read_number),
+    bytes: _Form(_read_bytes, lambda value: base64.b64encode(value).decode()),
 }
 
 
 # -- containers ----------------------------------------------------------------------------
 
 
-def _optional(form: _Form) -> _Form:
-    write, read = form.write, form.read
-    return _Form(
-        lambda value: None if value is None else write(value),
-        lambda data: None if data is None else read(data),
-    )
-
-
 def _array(data: Any) -> Sequence[Any]:
     # Some stores give tuples back where lists went in, or the other way round.
     if type(data) is not list and type(data) is not tuple:
-        raise _Wrong.found("an array", data)
+        raise _other("an array", data)
     return data
+
+
+def _object(data: Any) -> dict[str, Any]:
+    if type(data) is not dict:
+        raise _other("an object", data)
+    for key in data:
+        if type(key) is not str:
+            raise _other("keys that are strings", key)
+    return data
+
+
+def _optional(form: _Form) -> _Form:
+    return _Form(
+        lambda data: None if data is None else form.read(data),
+        lambda value: None if value is None else form.write(value),
+    )
 
 
 def _items(form: _Form) -> _Form:
     def read(data: Any) -> tuple[Any, ...]:
-        read_ = []
-        for index, item in enumerate(_array(data)):
-            try:
-                read_.append(form.read(item))
-            except _Wrong as wrong:
-                raise wrong.inside(str(index)) from None
-        return tuple(read_)
+        return tuple(form.read_at(str(at), item) for at, item in enumerate(_array(data)))
 
-    return _Form(lambda value: [form.write(item) for item in value], read)
+    return _Form(read, lambda value: [form.write(item) for item in value])
 
 
 def _row(forms: list[_Form]) -> _Form:
     def read(data: Any) -> tuple[Any, ...]:
         if len(_array(data)) != len(forms):
             raise _Wrong(f"takes {len(forms)} items; got {len(data)}")
-        return tuple(form.read(item) for form, item in zip(forms, data, strict=True))
+        return tuple(form.read_at(str(at), data[at]) for at, form in enumerate(forms))
 
-    return _Form(
-        lambda value: [form.write(item) for form, item in zip(forms, value, strict=True)], read
-    )
+    return _Form(read, lambda value: [f.write(item) for f, item in zip(forms, value, strict=True)])
 
 
 def _entries(form: _Form) -> _Form:
     def read(data: Any) -> dict[str, Any]:
-        if type(data) is not dict:
-            raise _Wrong.found("an object", data)
-        entries = {}
-        for key, item in data.items():
-            if type(key) is not str:
-                raise _Wrong.found("keys that are strings", key)
-            try:
-                entries[key] = form.read(item)
-            except _Wrong as wrong:
-                raise wrong.inside(key[:40]) from None
-        return entries
+        return {key: form.read_at(key[:40], item) for key, item in _object(data).items()}
 
-    return _Form(lambda value: {key: form.write(item) for key, item in value.items()}, read)
-
-
-# -- classes -------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class _Field:
-    name: str
-    form: _Form
-    later: bool
-    default: Any
+    return _Form(read, lambda value: {key: form.write(item) for key, item in value.items()})
 
 
 def _fields(kind: type) -> _Form:
-    hints = get_type_hints(kind)
-    found = [field for field in attrs.fields(kind) if field.init]
-    fields = [
-        _Field(f.name, _form(hints[f.name]), f.metadata.get("later", False), f.default)
-        for f in found
-    ]
-    return (_object if all(f.kw_only for f in found) else _positional)(kind, fields)
+    """The form of a class: an object if all of its fields are keyword-only, else an array."""
+    hints, fields = get_type_hints(kind), [f for f in attrs.fields(kind) if f.init]
+    forms = {field.name: _form(hints[field.name]) for field in fields}
+    later = {field.name: field.default for field in fields if "later" in field.metadata}
+    named = all(field.kw_only for field in fields)
 
-
-def _positional(kind: type, fields: list[_Field]) -> _Form:
-    least = sum(not field.later for field in fields)
-
-    def write(value: Any) -> list[Any]:
-        data = [field.form.write(getattr(value, field.name)) for field in fields]
-        while len(data) > least and getattr(value, fields[len(data) - 1].name) == (
-            fields[len(data) - 1].default
-        ):
-            data.pop()
-        return data
+    def write(value: Any) -> Any:
+        told = {name: form.write(getattr(value, name)) for name, form in forms.items()}
+        for name in reversed(later):
+            if getattr(value, name) != later[name]:
+                break  # in an array, those before it need their places
+            del told[name]
+        return told if named else list(told.values())
 
     def read(data: Any) -> Any:
-        count = len(_array(data))
-        if count < least:
-            raise _Wrong("is missing", fields[count].name)
-        if count > len(fields):
-            raise _Wrong(f"takes {len(fields)} items at most; got {count}")
-        return _made(kind, {f.name: (f.form, item) for f, item in zip(fields, data, strict=False)})
-
-    return _Form(write, read)
-
-
-def _object(kind: type, fields: list[_Field]) -> _Form:
-    known = {field.name: field for field in fields}
-
-    def write(value: Any) -> dict[str, Any]:
-        told = [(field, getattr(value, field.name)) for field in fields]
-        return {f.name: f.form.write(v) for f, v in told if not (f.later and v == f.default)}
-
-    def read(data: Any) -> Any:
-        if type(data) is not dict:
-            raise _Wrong.found("an object", data)
-        for name in data:
-            if name not in known:
-                raise _Wrong("is not a field", name[:40] if type(name) is str else shown(name))
-        for field in fields:
-            if field.name not in data and not field.later:
-                raise _Wrong("is missing", field.name)
-        return _made(kind, {name: (known[name].form, item) for name, item in data.items()})
-
-    return _Form(write, read)
-
-
-def _made(kind: type, told: Mapping[str, tuple[_Form, Any]]) -> Any:
-    values = {}
-    for name, (form, item) in told.items():
+        if not named and len(_array(data)) > len(forms):
+            raise _Wrong(f"takes {len(forms)} items at most; got {len(data)}")
+        told = _object(data) if named else dict(zip(forms, data, strict=False))
+        for name in told.keys() - forms.keys():
+            raise _Wrong("is not a field", name[:40])
+        for name in forms:
+            if name not in told and name not in later:
+                raise _Wrong("is missing", name)
+        values = {name: forms[name].read_at(name, item) for name, item in told.items()}
         try:
-            values[name] = form.read(item)
-        except _Wrong as wrong:
-            raise wrong.inside(name) from None
-    try:
-        return kind(**values)
-    except InterpstackError as error:  # a field of the right type with a value out of bounds
-        raise _Wrong(str(error)) from error
+            return kind(**values)
+        except InterpstackError as error:  # a field of the right type with a value out of bounds
+            raise _Wrong(str(error)) from error
+
+    return _Form(read, write)

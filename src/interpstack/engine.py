@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from interpstack.bridges import BridgeSet
     from interpstack.limits import Limits
 
-__all__ = [
-    "Capability",
-    "Engine",
-    "Execution",
-    "Isolation",
-    "Realm",
-]
+__all__ = ["Capability", "Engine", "Execution", "Isolation", "Realm"]
 
 
 class Isolation(Enum):
@@ -137,11 +131,6 @@ class Realm(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Free everything. Closing twice is allowed."""
-
-    @property
-    def weight_bytes(self) -> int:
-        """Memory this realm holds, for hosts that watch it; effectively 0: nobody knows."""
-        return 0
 
     def image(self) -> Image:
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -20,7 +20,12 @@ __all__ = [
     "Progress",
     "Request",
     "Settlement",
+    "StateAfter",
 ]
+
+#: What became of a guest's variables: they are as the cell left them, as they were before the
+#: cell, or gone together with those of earlier cells.
+StateAfter = Literal["kept", "undone", "lost"]
 
 
 def _is(accepted: str, kind: type, *, optional: bool = False) -> Any:
@@ -161,7 +166,9 @@ class Progress:
         cpu_seconds: Guest time that this poll used.
         exhausted: The guest was stopped because its CPU time was used up.
         failure: Set when the engine had to give up this cell: what happened, and what became
-            of the guest's state. The realm is usable again.
+            of the guest's variables. The realm is usable again.
+        state: What became of the guest's variables when the engine had to stop the guest.
+        loss: The words for a lost state, with which the message of `failure` ends.
         notices: What the reader of the outcome must know, such as state of earlier cells that
             was lost before this one began.
     """
@@ -173,6 +180,8 @@ class Progress:
     cpu_seconds: float = 0.0
     exhausted: bool = False
     failure: GuestError | None = None
+    state: StateAfter = "kept"
+    loss: str = ""
     notices: Sequence[str] = ()
 
 

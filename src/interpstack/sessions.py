@@ -572,8 +572,9 @@ class Session:
         return found
 
     def _failed(self, error: EngineFailure) -> Outcome:
-        lost = "the session starts anew: all variables of earlier cells are lost"
-        return Outcome(error=GuestError("EngineFailure", f"the engine broke: {error}; {lost}"))
+        loss = "the session starts anew: all variables of earlier cells are lost"
+        broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
+        return Outcome(error=broke, stopped=True, state="lost", loss=loss)
 
     async def _drop_realm(self) -> None:
         realm, self._realm, self._bound = self._realm, None, None

@@ -143,7 +143,7 @@ class LiveSession:
             if undoes(outcome):
                 self.spoiled = True
                 return outcome, None
-            if kept is None or (outcome.error and outcome.error.name == "EngineFailure"):
+            if kept is None or outcome.state == "lost":
                 self.spoiled = True
                 return _undone(outcome), None
             # To dump a state takes some milliseconds or more: it is compressed and signed.
@@ -379,11 +379,11 @@ class LiveSessions:
 
 
 def _undone(outcome: Outcome) -> Outcome:
-    """An outcome that tells what became of the variables when the engine broke."""
-    error = outcome.error
-    if error is None or error.name != "EngineFailure":
-        notice = "Variables are as they were before this call."
-        return attrs.evolve(outcome, notices=(*outcome.notices, notice))
-    cause = error.message.partition(";")[0]
-    message = f"{cause}; variables are as they were before this call"
-    return attrs.evolve(outcome, error=attrs.evolve(error, message=message))
+    """An outcome that tells which variables the next eval finds: those of the last record."""
+    if outcome.error is not None and outcome.state == "lost":
+        cause = outcome.error.message.removesuffix(f"; {outcome.loss}")
+        message = f"{cause}; variables are as they were before this call"
+        error = attrs.evolve(outcome.error, message=message)
+        return attrs.evolve(outcome, error=error, state="undone", loss="")
+    notice = "Variables are as they were before this call."
+    return attrs.evolve(outcome, notices=(*outcome.notices, notice))

@@ -159,7 +159,7 @@ async def test_two_hundred_conversations(agent: Any) -> None:
 def _realms() -> list[QuickJSRealm]:
     """Realms that still hold guest memory."""
     found = [thing for thing in gc.get_objects() if isinstance(thing, QuickJSRealm)]
-    return [realm for realm in found if realm.weight_bytes]
+    return [realm for realm in found if realm.guest.memory_bytes]
 
 
 async def test_closing_leaves_nothing(agent: Any) -> None:

@@ -42,8 +42,6 @@ __all__ = ["Replay", "Replayer"]
 
 #: Seconds until code that only waits for timers counts as waiting.
 _GRACE_SECONDS: Final = 2.0
-#: Errors of this run's limits and engine; one that is not in the record says nothing of the code.
-_HOSTS_ERRORS: Final = ("EngineFailure", "OutOfMemory", "Timeout")
 #: Characters shown of what the code waits for.
 _SHOWN_CHARS: Final = 200
 
@@ -231,8 +229,8 @@ async def _run(
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return "failed", session.render(outcome)
     text = session.render(shown(outcome))
-    stopped = outcome.error is not None and outcome.error.name in _HOSTS_ERRORS
-    return ("failed" if stopped and found.answer != text else "ended"), text
+    # What stopped this run, its limits or its engine, says nothing of the code.
+    return ("failed" if outcome.stopped and found.answer != text else "ended"), text
 
 
 async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:

@@ -28,7 +28,7 @@ from interpstack.engine import Execution, Realm
 from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
-from interpstack.protocol import Call, Cell, GuestError, Image, Progress, Request
+from interpstack.protocol import Call, Cell, GuestError, Image, Progress, Request, StateAfter
 from interpstack.threads import run_guest, to_end
 from interpstack.values import check
 
@@ -138,6 +138,8 @@ class _Loop:
     step: Step
     polls: int = 0
     notices: tuple[str, ...] = ()
+    state: StateAfter = "kept"
+    loss: str = ""
     failures: dict[tuple[str, str], Mapping[str, Any]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -149,7 +151,7 @@ class _Loop:
             progress = await self._poll()
             if progress.failure is not None:
                 await self.steps.stopped(())
-                return self._outcome(error=progress.failure)
+                return self._outcome(error=progress.failure, stopped=True)
             if progress.exhausted:
                 return await self._give_up(*self.run.clock.out_of_time())
             if progress.completion is not None:
@@ -158,6 +160,7 @@ class _Loop:
                 return self._outcome(
                     text=done.text,
                     error=self._traced(done.error),
+                    stopped=progress.state != "kept",
                     handle=done.handle,
                     undefined=done.undefined,
                     omitted_chars=done.omitted_chars,
@@ -213,6 +216,7 @@ class _Loop:
         self.polls += 1
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
+        self._became(progress)
         await self.steps.take(progress)
         return progress
 
@@ -253,9 +257,14 @@ class _Loop:
         """End the execution; what became of the guest's state, if anything did."""
         await self.steps.stopped(())
         progress = await run_guest(lambda: self._aborted(reason), lambda: None)
+        self._became(progress)
         for call in progress.calls:
             await self.run.deliver(call)
         return "" if progress.failure is None else progress.failure.message
+
+    def _became(self, progress: Progress) -> None:
+        if progress.state != "kept":
+            self.state, self.loss = progress.state, progress.loss
 
     def _aborted(self, reason: str) -> Progress:
         return _checked(self.execution.abort(reason), self.limits)
@@ -266,7 +275,8 @@ class _Loop:
             listed = ", ".join(sorted({request.bridge for request in outstanding})[:10])
             message += f"; {len(outstanding)} request(s) were still open: {listed}"
         undone = await self._abort(message)
-        return self._outcome(error=GuestError(name, f"{message}; {undone}" if undone else message))
+        message = f"{message}; {undone}" if undone else message
+        return self._outcome(error=GuestError(name, message), stopped=True)
 
     def _traced(self, error: GuestError | None) -> GuestError | None:
         """An error of the guest with the data of the failed request that it is, if it is one."""
@@ -281,7 +291,12 @@ class _Loop:
             crossings=self.polls,
         )
         return self.run.context.outcome(
-            self.limits.console_chars, usage=usage, notices=self.notices, **fields
+            self.limits.console_chars,
+            usage=usage,
+            notices=self.notices,
+            state=self.state,
+            loss=self.loss,
+            **fields,
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from interpstack.protocol import GuestError
+from interpstack.protocol import GuestError, StateAfter
 
 if TYPE_CHECKING:
     from interpstack.cells.step import RunRecord
@@ -43,6 +43,10 @@ class Outcome:
             code did not catch, and the `kind` of exception, if the tool raised one.
         console: Console output, lines joined by newlines.
         console_omitted_chars: Characters of console output that were dropped.
+        stopped: The host or the engine ended the cell, not its code.
+        state: What became of variables: `kept` as the cell left them, `undone` to what they were
+            before it, or `lost` together with those of earlier cells.
+        loss: The words for a lost state at the end of the error's message.
         handle: The value has no data form (a function, a symbol).
         undefined: There is no value; `text` is the guest's word for that.
         omitted_chars: Characters of `text` that the guest already left out.
@@ -54,6 +58,9 @@ class Outcome:
 
     text: str = ""
     error: GuestError | None = None
+    stopped: bool = False
+    state: StateAfter = "kept"
+    loss: str = ""
     console: str = ""
     console_omitted_chars: int = 0
     handle: bool = False
@@ -71,7 +78,9 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data, for logs and `--json`; attachments by their type only."""
-        data = attrs.asdict(self, filter=lambda a, _: a.name not in ("attachments", "error"))
+        data = attrs.asdict(
+            self, filter=lambda a, _: a.name not in ("attachments", "error", "loss")
+        )
         data["ok"] = self.ok
         data["error"] = None if self.error is None else attrs.asdict(self.error)
         data["attachments"] = [type(item).__name__ for item in self.attachments]

@@ -94,7 +94,7 @@ async def test_a_dead_worker_costs_one_eval(run: Any) -> None:
     assert told == [
         "<result>41</result>",
         '<error type="EngineFailure">the worker process was killed by SIGKILL; variables are as '
-        "they were before this call</error>",
+        "they were before this cell</error>",
         "<result>42</result>",
     ]
     assert await run("kept") == ["<result>41</result>"]

@@ -53,7 +53,7 @@ SILENT = "was killed because it did not answer within 6 s"
         ("raise", "ZeroDivisionError: integer division or modulo by zero"),
         ("recurse", "RecursionError: maximum recursion depth exceeded"),
         ("huge", "it sent a frame of 1099511627776 bytes; at most 268435456"),
-        ("odd progress", "it sent int instead of dict"),
+        ("odd progress", "it sent data of another form: Progress takes an object; got "),
         ("control", "it used the control connection"),
         ("hang up", "the worker process was killed by SIGKILL"),
     ],
@@ -66,6 +66,7 @@ def test_a_worker_fails(make: Make, hostile: Any, deed: str, told: str) -> None:
         outcome = session.eval_sync(f"//! {deed}\nkept = 0")
         assert outcome.error is not None
         assert outcome.error.name == "EngineFailure"
+        assert (outcome.stopped, outcome.state) == (True, "undone")
         assert told in outcome.error.message
         assert outcome.error.message.endswith("; variables are as they were before this cell")
         assert session.eval_sync("next()").text == "42"
@@ -124,7 +125,7 @@ def test_other_sessions_of_the_worker_lose_nothing(make: Make, hostile: Any, pid
     with stack.session("a") as a, stack.session("b") as b, stack.session("new") as new:
         a.eval_sync("let kept = 1")
         b.eval_sync(GOOD)
-        new.bind(new.turn)
+        new.bind(new.offer)
         assert pid_of(a) == pid_of(b)
         assert not a.eval_sync("//! segfault\n").ok
         assert b.eval_sync("next()").text == "42"
@@ -341,8 +342,10 @@ def test_what_cannot_be_kept_is_told_once(
         other.eval_sync("1")
         (other if by_neighbour else one).eval_sync("import os\nos._exit(5)")
         if by_neighbour:
-            error = one.eval_sync("2").error
+            outcome = one.eval_sync("2")
+            error = outcome.error
             assert error is not None
+            assert outcome.state == "lost"
             assert error.message.startswith("the worker process died; all variables of earlier")
         assert one.eval_sync("2").text == "2"
         assert one.eval_sync("kept").error is not None
@@ -351,8 +354,11 @@ def test_what_cannot_be_kept_is_told_once(
 def test_without_kept_states_sessions_start_anew(make: Make, hostile: Any) -> None:
     with make(hostile(workers=1, keep_state=False)).session("one") as session:
         session.eval_sync(GOOD)
-        error = session.eval_sync("//! exit\n").error
+        outcome = session.eval_sync("//! exit\n")
+        error = outcome.error
         assert error is not None
+        assert (outcome.stopped, outcome.state) == (True, "lost")
+        assert error.message.endswith(f"; {outcome.loss}")
         assert "all variables of earlier cells are lost: states are not kept" in error.message
         assert session.eval_sync("typeof kept").text == "undefined"
 

@@ -80,11 +80,22 @@ async def test_the_state_of_the_last_good_eval_is_kept(talk: Any) -> None:
     chat, _ = fragile(talk)
     told = await chat.run("let a = 1", "a = 2; await tools.sabotage(); a = 3", "a")
     assert told[1] == (
-        '<error type="EngineFailure">the engine broke: out of order'
+        '<error type="EngineFailure">the engine broke: out of order; see the log'
         "; variables are as they were before this call</error>"
     )
     assert told[2] == "<result>1</result>"
     assert await chat.run("a") == ["<result>1</result>"]
+
+
+@both
+async def test_an_error_that_code_names_like_that_is_an_error_of_the_code(talk: Any) -> None:
+    chat, _ = fragile(talk)
+    told = await chat.run(
+        "let a = 1", "a = 2; throw Object.assign(Error('b; c'), {name: 'EngineFailure'})", "a"
+    )
+    assert told[1].startswith('<error type="EngineFailure">b; c')
+    assert "before this call" not in told[1]
+    assert told[2] == "<result>2</result>"
 
 
 @both
