@@ -1,0 +1,39 @@
+"""The suites that continuous integration runs are drawn as `tests/support/suites.py` says."""
+
+from __future__ import annotations
+
+import pytest
+import suites
+
+IDS = [f"a.py::test_slow[{n}]" for n in range(10)] + ["a.py::test_quick", "b.py::test_quick"]
+
+
+@pytest.fixture(autouse=True)
+def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "FAMILIES", {"a.py::test_slow": 4})
+    monkeypatch.setattr(suites, "VERSIONS", {"a.py": (2, "reasons"), "b.py": (1, "others")})
+
+
+def test_slow_families_are_sampled_and_all_else_is_there() -> None:
+    drawn = suites.drawn(IDS, "sampled", "1")
+    assert drawn == [each for each in IDS if each in drawn]
+    assert len(drawn) == 3 + 2
+    assert drawn[-2:] == IDS[-2:]
+
+
+def test_a_version_has_what_its_table_names() -> None:
+    drawn = suites.drawn([*IDS, "c.py::test_other"], "versions", "1")
+    assert len(drawn) == 6 + 1
+    assert drawn[-1] == "b.py::test_quick"
+
+
+def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
+    assert suites.drawn(IDS, "sampled", "7") == suites.drawn(IDS, "sampled", "7")
+    met = {each for seed in range(100) for each in suites.drawn(IDS, "sampled", str(seed))}
+    assert met == set(IDS)
+
+
+@pytest.mark.parametrize("suite", ["sampled", "versions"])
+def test_a_table_that_names_what_is_gone_is_refused(suite: str) -> None:
+    with pytest.raises(pytest.UsageError, match="nothing is there"):
+        suites.drawn(IDS[-1:], suite, "1")

@@ -1,0 +1,127 @@
+"""Which tests a run of the whole tree has; a run that names files or folders has all of theirs.
+
+`INTERPSTACK_SUITE` says which:
+
+* `sampled`, the default: everything, but of the slow families in `FAMILIES` only some cases.
+* `versions`: what another version of Python may break, listed in `VERSIONS`.
+* `whole`: everything.
+
+Which cases are drawn depends on a seed, which each run prints; `INTERPSTACK_SEED` repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pytest
+
+#: How the ids of a family begin, and of how many cases one is drawn. Each has many cases of one
+#: kind that start processes, wait for limits or fill memory; together they take most of the time.
+FAMILIES: Final[Mapping[str, int]] = {
+    "tests/conformance/test_monty.py::TestMonty::test_hostile_guest": 4,
+    "tests/conformance/test_quickjs.py::TestQuickJS::test_hostile_guest": 4,
+    "tests/conformance/test_v8.py::TestV8::test_hostile_guest": 3,
+    "tests/durable/test_kills.py::test_killed_at_every_moment": 4,
+    "tests/integration/test_checkpointers.py::": 2,
+    "tests/integration/test_parity_guest.py::": 2,
+    "tests/integration/test_parity_state.py::": 2,
+    "tests/plugins/cli/test_engines.py::": 2,
+    "tests/plugins/cli/test_info.py::": 3,
+    "tests/plugins/cli/test_streams.py::": 3,
+    "tests/plugins/monty/test_hostile.py::": 3,
+    "tests/plugins/process/test_deaths.py::": 3,
+    "tests/plugins/process/test_life.py::": 2,
+    "tests/plugins/quickjs/test_hostile.py::": 3,
+    "tests/plugins/v8/test_errors.py::test_no_guest_is_met_by_native_code": 4,
+    "tests/plugins/v8/test_hostile.py::": 3,
+    "tests/repo/test_imports.py::": 3,
+    "tests/repo/test_tree.py::": 3,
+}
+
+#: How ids begin, of how many cases one is drawn, and what a version of Python may break there.
+VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
+    "tests/conformance/": (6, "engines are compiled for each version"),
+    "tests/core/": (1, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
+    "tests/integration/test_bytes.py": (1, "buffers"),
+    "tests/integration/test_cancellation.py": (1, "asyncio's cancellation"),
+    "tests/integration/test_first_use.py": (1, "imports, and what they block"),
+    "tests/libs/": (2, "compiled packages, the source of tests, Python's own parser"),
+    "tests/plugins/accounts/": (1, "values that are pickled"),
+    "tests/plugins/cli/test_repl.py": (2, "signals, and asyncio's runner"),
+    "tests/plugins/durable/": (2, "tasks and their context, values that are pickled"),
+    "tests/plugins/langchain/": (4, "the adapter's main paths, and its dependencies"),
+    "tests/plugins/monty/test_cells.py": (1, "errors and values of Python's own"),
+    "tests/plugins/persistence/": (2, "values that are pickled and compressed"),
+    "tests/plugins/process/test_messages.py": (1, "numbers and texts on the wire"),
+    "tests/plugins/ptc/": (2, "annotations, and signatures made of them"),
+    "tests/plugins/pytest/": (1, "fixtures"),
+    "tests/plugins/quickjs/test_engine.py": (1, "compiled packages"),
+    "tests/plugins/v8/test_realm.py": (2, "compiled packages, threads"),
+    "tests/stored/": (1, "forms that another version has stored"),
+}
+
+_SUITES: Final = ("sampled", "versions", "whole")
+_SUITE, _SEED = "INTERPSTACK_SUITE", "INTERPSTACK_SEED"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle suite and seed in the environment, where the workers of a run find them."""
+    if hasattr(config, "workerinput"):
+        return
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        os.environ[_SUITE] = "whole"  # somebody chose
+    suite = os.environ.setdefault(_SUITE, "sampled")
+    if suite not in _SUITES:
+        raise pytest.UsageError(f"{_SUITE} takes one of {', '.join(_SUITES)}; got {suite!r}")
+    os.environ.setdefault(_SEED, str(secrets.randbelow(10**6)))
+
+
+def pytest_report_header() -> str:
+    return _told()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say it again at the end, which is what is left of a long log."""
+    terminalreporter.write_line(_told())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    suite, seed = os.environ[_SUITE], os.environ[_SEED]
+    if suite == "whole":
+        return
+    chosen = set(drawn([item.nodeid for item in items], suite, seed))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
+
+
+def drawn(ids: Sequence[str], suite: str, seed: str) -> list[str]:
+    """The tests of a suite, in their order.
+
+    Raises:
+        pytest.UsageError: A table names what is not there.
+    """
+    rates = FAMILIES if suite == "sampled" else {key: rate for key, (rate, _) in VERSIONS.items()}
+    families: dict[str, list[str]] = {prefix: [] for prefix in rates}
+    chosen: set[str] = set()
+    for each in ids:
+        prefix = next((prefix for prefix in rates if each.startswith(prefix)), None)
+        if prefix is not None:
+            families[prefix].append(each)
+        elif suite == "sampled":
+            chosen.add(each)
+    for prefix, cases in families.items():
+        if not cases:
+            raise pytest.UsageError(f"tests/support/suites.py names {prefix!r}; nothing is there")
+        few = -(-len(cases) // rates[prefix])
+        chosen.update(random.Random(f"{seed} {prefix}").sample(cases, few))
+    return [each for each in ids if each in chosen]
+
+
+def _told() -> str:
+    suite = os.environ[_SUITE]
+    seed = "" if suite == "whole" else f", drawn with {_SEED}={os.environ[_SEED]}"
+    return f"suite: {suite}{seed}"
