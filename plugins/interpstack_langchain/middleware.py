@@ -23,12 +23,11 @@ from interpstack import (
     ConfigurationError,
     Engine,
     InterpreterStack,
-    Persistence,
     call_blocking,
     run_sync,
 )
 from interpstack_accounts.api import Budget
-from interpstack_agents import LiveSessions, Preset
+from interpstack_agents import LiveSessions, Persistence, Preset
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallQueue

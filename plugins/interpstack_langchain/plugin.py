@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from interpstack import HostOffer, InterpreterStack, hookimpl
 from interpstack_langchain.prompt import InterpreterShown, interpreter_section
+from interpstack_persistence.api import hookspecs
+
+
+@hookimpl
+def interpstack_add_hookspecs() -> ModuleType:
+    return hookspecs  # the middleware asks for modes, whoever registers them
 
 
 @hookimpl

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from interpstack import Persistence, hookimpl
+from types import ModuleType
+
+from interpstack import hookimpl
+from interpstack_agents import Persistence
+
+
+@hookimpl
+def interpstack_add_hookspecs() -> ModuleType:
+    from interpstack_persistence import hookspecs
+
+    return hookspecs
 
 
 @hookimpl

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from interpstack import Image, Persistence, SessionState
+from interpstack import Image, SessionState
+from interpstack_agents import Persistence
 from interpstack_persistence.records import pack_record, unpack_record
 
 __all__ = ["CallMode", "ThreadMode", "TurnMode"]

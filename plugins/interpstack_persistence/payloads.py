@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import zstandard
 
-from interpstack import Image, RecordRejected, SessionState
+from interpstack import Image, SessionState
+from interpstack_agents import RecordRejected
 
 __all__ = ["MAX_BEFORE", "compress", "decompress", "pack_payload", "unpack_payload"]
 

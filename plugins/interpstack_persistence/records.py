@@ -17,7 +17,8 @@ import hmac
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack import RecordRejected, SessionState
+from interpstack import SessionState
+from interpstack_agents import RecordRejected
 from interpstack_persistence.payloads import (
     MAX_BEFORE,
     compress,

@@ -33,7 +33,6 @@ from interpstack.languages import EditorRules, GuestLanguage, PromptWords
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
-from interpstack.persistence import Persistence, RecordRejected
 from interpstack.place import Place
 from interpstack.plugins import (
     PluginInfo,
@@ -102,7 +101,6 @@ __all__ = [
     "MapValue",
     "ModuleBundle",
     "Outcome",
-    "Persistence",
     "Place",
     "PluginInfo",
     "PluginLoadError",
@@ -111,7 +109,6 @@ __all__ = [
     "PromptWords",
     "ProtocolError",
     "Realm",
-    "RecordRejected",
     "ReplayDivergence",
     "Request",
     "RunRecord",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from types import ModuleType
 
     from interpstack.bridges import BridgeRegistry
     from interpstack.cells.extensions import CellExtension
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from interpstack.languages import GuestLanguage
     from interpstack.modules import ModuleLoader
     from interpstack.offer import HostOffer
-    from interpstack.persistence import Persistence
     from interpstack.protocol import Cell
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
@@ -65,13 +64,15 @@ def interpstack_register_language() -> GuestLanguage:
 
 
 @hookspec
-def interpstack_register_persistence() -> Sequence[type[Persistence]]:
-    """Return the persistence modes a stack may ask for by their `name`.
+def interpstack_add_hookspecs() -> ModuleType:
+    """Return a module with hooks that this plugin brings and others may implement.
 
-    Called once, when an adapter looks a mode up.
+    Called whenever a plugin is added to a stack; of a module that is there already, nothing more
+    is done. Callers of such a hook find it as an attribute of `stack.hook`.
 
     Returns:
-        Concrete subclasses of `Persistence`. `None` means that the plugin has none to offer.
+        A module of functions marked with `pluggy.HookspecMarker("interpstack")`. `None` brings
+        nothing.
     """
 
 

@@ -105,12 +105,14 @@ class PluginManager:
         self._manager = pluggy.PluginManager("interpstack")
         self._manager.add_hookspecs(hookspecs)
         self._entries: dict[str, EntryPoint] = {}
+        self._specs: list[Any] = []
         if os.environ.get("INTERPSTACK_TRACE") == "1":
             self._manager.trace.root.setwriter(sys.stderr.write)
             self._manager.enable_tracing()
         # pluggy calls the plugin registered last first.
         for plugin in reversed(list(plugins)):
-            self.add(plugin)
+            self._register(plugin)
+        self._check_hooks()
 
     @property
     def hook(self) -> Any:
@@ -123,6 +125,10 @@ class PluginManager:
         Raises:
             ConfigurationError: It has no hooks, unknown hooks, or is there already.
         """
+        self._register(plugin)
+        self._check_hooks()
+
+    def _register(self, plugin: Any) -> None:
         if isinstance(plugin, str):
             name, target = plugin, load(plugin)
             self._entries[name] = installed()[name]
@@ -132,13 +138,24 @@ class PluginManager:
             raise ConfigurationError(f"plugin {name!r} is listed twice; list it once")
         try:
             self._manager.register(target, name)
-            self._manager.check_pending()
+            for module in self.hook.interpstack_add_hookspecs():
+                if module not in self._specs:
+                    self._specs.append(module)
+                    self._manager.add_hookspecs(module)
         except (ValueError, pluggy.PluginValidationError) as error:
             raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
         if not self._manager.get_hookcallers(target):
             raise ConfigurationError(
                 f"plugin {name!r} implements no hook; mark its functions with @hookimpl"
             )
+
+    def _check_hooks(self) -> None:
+        """Refuse hooks that neither the core nor a plugin of the stack specifies."""
+        try:
+            self._manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            name = self._manager.get_name(error.plugin)
+            raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
 
     def names(self) -> tuple[str, ...]:
         """Plugin names in the order in which they are called."""

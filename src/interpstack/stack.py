@@ -13,7 +13,6 @@ from interpstack.errors import ConfigurationError
 from interpstack.languages import GuestLanguage
 from interpstack.limits import Limits
 from interpstack.offer import HostOffer
-from interpstack.persistence import Persistence
 from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
@@ -125,21 +124,6 @@ class InterpreterStack:
         bridges = registry.freeze()
         self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
-
-    def persistence(self, name: str) -> type[Persistence]:
-        """The persistence mode of this name, from this stack's plugins.
-
-        Raises:
-            ConfigurationError: None of them registers it.
-        """
-        modes: dict[str, type[Persistence]] = {}
-        for classes in self.hook.interpstack_register_persistence():
-            for cls in classes:
-                modes.setdefault(cls.name, cls)
-        if name not in modes:
-            known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"
-            raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
-        return modes[name]
 
     def prompt(self, offer: HostOffer | None = None) -> str:
         """The plugins' sections for the system prompt, joined by blank lines."""

@@ -6,6 +6,7 @@ from interpstack_agents.eval_queue import EvalQueue, QueuePosition
 from interpstack_agents.journals import JournalBase
 from interpstack_agents.live_sessions import LiveSession, LiveSessions, SavedState
 from interpstack_agents.offers import OfferBuilder
+from interpstack_agents.persistence import Persistence, RecordRejected, persistence_mode
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
@@ -16,11 +17,14 @@ __all__ = [
     "LiveSession",
     "LiveSessions",
     "OfferBuilder",
+    "Persistence",
     "Preset",
     "Progress",
     "QueuePosition",
     "Record",
+    "RecordRejected",
     "SavedState",
     "are_records",
     "joined",
+    "persistence_mode",
 ]

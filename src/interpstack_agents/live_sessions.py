@@ -24,8 +24,6 @@ from interpstack import (
     ImageError,
     InterpreterStack,
     Outcome,
-    Persistence,
-    RecordRejected,
     Session,
     SessionState,
     Slots,
@@ -33,6 +31,7 @@ from interpstack import (
     call_blocking,
 )
 from interpstack_agents.eval_queue import QueuePosition
+from interpstack_agents.persistence import Persistence, RecordRejected
 from interpstack_agents.records import Record, are_records, joined, token_of
 
 __all__ = ["LiveSession", "LiveSessions", "SavedState"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import types
 from typing import Any, ClassVar
 
+import pluggy
 import pytest
 
 from interpstack import (
@@ -14,7 +16,6 @@ from interpstack import (
     GuestLanguage,
     InterpreterStack,
     ModuleBundle,
-    Persistence,
     PluginLoadError,
     UnknownEngine,
     hookimpl,
@@ -52,11 +53,6 @@ class ImportingEngine(FakeEngine):
         return ImportingRealm(limits, bridges)
 
 
-class Mode(Persistence):
-    name = "mode"
-    scope = "turn"
-
-
 class Recorder:
     """Implements every hook and notes each call."""
 
@@ -76,9 +72,8 @@ class Recorder:
         return GuestLanguage(name="python", title="Test Python")
 
     @hookimpl
-    def interpstack_register_persistence(self) -> Any:
-        self.note("interpstack_register_persistence")
-        return [Mode]
+    def interpstack_add_hookspecs(self) -> None:
+        self.note("interpstack_add_hookspecs")
 
     @hookimpl
     def interpstack_register_bridges(self, register: Any, stack: Any, offer: Any) -> None:
@@ -125,7 +120,6 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
     log: list[tuple[str, str]] = []
     plugins = [Recorder(name, log) for name in ("one", "two", "three")]
     with InterpreterStack("importing", plugins=[*plugins, Importing()]) as stack:
-        stack.persistence("mode")
         assert stack.language.title == "Test Python"
         assert stack.prompt() == "one\n\ntwo\n\nthree"
         session = stack.session("k")
@@ -265,3 +259,47 @@ def test_an_engine_whose_package_is_missing_is_named_with_its_plugin() -> None:
         manager.engines()
     with pytest.raises(PluginLoadError, match="plugin 'needy'"):
         InterpreterStack("quickjs", [NeedsMore()])
+
+
+# -- hooks of a plugin's own -----------------------------------------------------------------
+
+_BROUGHT = types.ModuleType("brought")
+
+
+@pluggy.HookspecMarker("interpstack")
+def interpstack_greet(name: str) -> str:
+    """Return a greeting."""
+    raise NotImplementedError
+
+
+_BROUGHT.interpstack_greet = interpstack_greet  # type: ignore[attr-defined]
+
+
+class Brings:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @hookimpl
+    def interpstack_add_hookspecs(self) -> Any:
+        return _BROUGHT
+
+
+class Greets:
+    name = "greets"
+
+    @hookimpl
+    def interpstack_greet(self, name: str) -> str:
+        return f"hello {name}"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_plugin_brings_hooks_for_others(before: bool) -> None:
+    brings = [Brings("one"), Brings("two")]
+    plugins = [*brings, Greets()] if before else [Greets(), *brings]
+    with InterpreterStack(FakeEngine(), plugins) as stack:
+        assert stack.hook.interpstack_greet(name="Ann") == ["hello Ann"]
+
+
+def test_a_hook_that_nobody_brings_is_refused_by_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"plugin 'greets' cannot.*interpstack_greet"):
+        InterpreterStack(FakeEngine(), [Greets()])

@@ -15,7 +15,6 @@ from interpstack import (
     HostOffer,
     InterpreterStack,
     InterpstackError,
-    Persistence,
     PluginLoadError,
     UnknownEngine,
     UnknownPlugin,
@@ -254,24 +253,6 @@ def test_prompt_joins_the_sections_in_order() -> None:
     with InterpreterStack(FakeEngine(), plugins=sections) as stack:
         assert stack.prompt(HostOffer(code_tool="me")) == "# A for python me\n\n# D for python me"
         assert stack.prompt() == "# A for python eval\n\n# D for python eval"
-
-
-class _Modes:
-    name = "modes"
-
-    @hookimpl
-    def interpstack_register_persistence(self) -> Any:
-        return [type("Turnwise", (Persistence,), {"name": "turnwise", "scope": "turn"})]
-
-
-def test_persistence_modes_are_found_by_name() -> None:
-    with InterpreterStack(FakeEngine(), plugins=[_Modes()]) as stack:
-        assert stack.persistence("turnwise").scope == "turn"
-        with pytest.raises(ConfigurationError, match="mode 'thread'; known: turnwise"):
-            stack.persistence("thread")
-    bare = InterpreterStack(FakeEngine())
-    with bare, pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
-        bare.persistence("thread")
 
 
 def test_plugins_are_asked_once_for_an_offer() -> None:

@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from interpstack import InterpreterStack, Persistence, RecordRejected, SessionState
+from interpstack import InterpreterStack, SessionState
+from interpstack_agents import Persistence, RecordRejected
 from interpstack_testing import PersistenceConformance
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "persist-state.md"

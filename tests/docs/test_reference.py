@@ -12,6 +12,7 @@ import pytest
 
 import interpstack
 from interpstack import Limits, hookspecs
+from interpstack_persistence.api import hookspecs as persistence_hookspecs
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,7 +79,7 @@ def test_hooks_page_documents_every_hook_with_its_arguments() -> None:
     }
     hooks = {
         name: function
-        for name, function in vars(hookspecs).items()
+        for name, function in {**vars(hookspecs), **vars(persistence_hookspecs)}.items()
         if name.startswith("interpstack_") and inspect.isfunction(function)
     }
     assert documented.keys() == hooks.keys()

@@ -46,6 +46,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_langchain": (
         "interpstack_accounts",
         "interpstack_durable",
+        "interpstack_persistence",
         "interpstack_skills",
         "interpstack_subagents",
     ),

@@ -15,11 +15,10 @@ from interpstack import (
     InterpreterStack,
     InterpstackError,
     Outcome,
-    Persistence,
     UnreadableLedger,
     render,
 )
-from interpstack_agents import LiveSessions, QueuePosition
+from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.call_names import unique_names

@@ -20,14 +20,13 @@ from interpstack import (
     InterpstackError,
     Limits,
     Outcome,
-    Persistence,
-    RecordRejected,
     ReplayDivergence,
     Request,
     Session,
     SessionState,
     installed,
 )
+from interpstack_agents import Persistence, RecordRejected
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack import ConfigurationError, InterpreterStack, Persistence, SessionState
+from interpstack import ConfigurationError, InterpreterStack, SessionState
+from interpstack_agents import Persistence, persistence_mode
 
 __all__ = ["mode_of"]
 
@@ -38,7 +39,7 @@ def mode_of(stack: InterpreterStack, name: str) -> type[Persistence]:
         ConfigurationError: No plugin of the stack offers it.
     """
     if any("interpstack_register_persistence" in info.hooks for info in stack.describe()):
-        return stack.persistence(name)
+        return persistence_mode(stack, name)
     if name == "call":
         return _EachCall
     raise ConfigurationError(

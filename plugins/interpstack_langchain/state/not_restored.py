@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import RecordRejected
+from interpstack_agents import RecordRejected
 
 __all__ = ["StateNotRestored"]
 

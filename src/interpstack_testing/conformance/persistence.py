@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from interpstack.errors import ImageError
 from interpstack.offer import HostOffer
-from interpstack.persistence import Persistence, RecordRejected
 from interpstack.protocol import Image
 from interpstack.stack import InterpreterStack
 from interpstack.states import SessionState
 from interpstack.threads import run_sync
+from interpstack_agents import Persistence, RecordRejected
 from interpstack_testing.conformance import rules
 from interpstack_testing.fake import FakeEngine
 

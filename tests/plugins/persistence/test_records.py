@@ -18,10 +18,9 @@ from interpstack import (
     ConfigurationError,
     Image,
     InterpreterStack,
-    Persistence,
-    RecordRejected,
     SessionState,
 )
+from interpstack_agents import Persistence, RecordRejected, persistence_mode
 from interpstack_persistence.payloads import unpack_payload
 from interpstack_persistence.records import _covered
 from interpstack_testing import PersistenceConformance
@@ -32,7 +31,7 @@ STATE = SessionState(image=Image("quickjs", "base-1", b"\x00image\xff"), values=
 
 
 def mode(name: str = "thread", **options: Any) -> Persistence:
-    return STACK.persistence(name)(**options)
+    return persistence_mode(STACK, name)(**options)
 
 
 def stored(state: SessionState = STATE, **options: Any) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def test_modes(name: str, stores: bool) -> None:
 
 def test_unknown_modes_list_the_known() -> None:
     with pytest.raises(ConfigurationError, match="'ever'; known: call, thread, turn"):
-        STACK.persistence("ever")
+        persistence_mode(STACK, "ever")
 
 
 # -- the kit -------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from interpstack_example.progress import Progress
 from interpstack_example.records import ReadableMode
 from interpstack_example.text import MAX_CHARS
 
-from interpstack import Cell, InterpreterStack, Persistence
+from interpstack import Cell, InterpreterStack
+from interpstack_agents import Persistence, persistence_mode
 from interpstack_testing import BridgeConformance, BridgeUse, PersistenceConformance
 
 KEY = b"sixteen bytes or more"
@@ -69,8 +70,8 @@ def test_prompt_section_is_for_javascript() -> None:
 @pytest.mark.parametrize("engine", ["quickjs", "postfix"])
 async def test_state_survives_in_a_record(engine: str) -> None:
     store = "var total = 42" if engine == "quickjs" else '42 "total" set'
-    with InterpreterStack(engine, ["example"]) as stack:
-        mode = stack.persistence("readable")(signing_key=KEY)
+    with InterpreterStack(engine, ["persistence", "example"]) as stack:
+        mode = persistence_mode(stack, "readable")(signing_key=KEY)
         first, second = stack.session("first"), stack.session("second")
         _, kept = await first.eval_with_state(Cell(source=store))
         record, notice = mode.dump(kept, "thread-1", 1)

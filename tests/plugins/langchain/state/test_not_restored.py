@@ -13,7 +13,7 @@ from langgraph.types import Command
 from scripted import answers
 from stored_forms import Account, agent, turn
 
-from interpstack import RecordRejected
+from interpstack_agents import RecordRejected
 
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "first"}}
 OLD, NEW = "the key that it was signed with", "another key of sixteen bytes"

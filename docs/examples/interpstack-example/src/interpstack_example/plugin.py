@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from interpstack import BridgeRegistry, InterpreterStack, Persistence, hookimpl
+from interpstack import BridgeRegistry, InterpreterStack, hookimpl
+from interpstack_agents import Persistence
 
 
 @hookimpl
@@ -14,7 +15,7 @@ def interpstack_register_bridges(register: BridgeRegistry) -> None:
     register.source(progress.source())
 
 
-@hookimpl
+@hookimpl(optionalhook=True)  # the plugin `persistence` brings this hook
 def interpstack_register_persistence() -> list[type[Persistence]]:
     from interpstack_example.records import ReadableMode
 

@@ -12,7 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack import Persistence, RecordRejected, SessionState
+from interpstack import SessionState
+from interpstack_agents import Persistence, RecordRejected
 
 __all__ = ["ReadableMode"]
 

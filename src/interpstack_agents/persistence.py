@@ -11,11 +11,9 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack.errors import ConfigurationError
-from interpstack.protocol import Image
-from interpstack.states import SessionState
+from interpstack import ConfigurationError, Image, InterpreterStack, SessionState
 
-__all__ = ["Persistence", "RecordRejected"]
+__all__ = ["Persistence", "RecordRejected", "persistence_mode"]
 
 
 class RecordRejected(ConfigurationError):
@@ -85,3 +83,20 @@ class Persistence(abc.ABC):
         Raises:
             RecordRejected: It cannot be trusted or read, or one that it builds on is missing.
         """
+
+
+def persistence_mode(stack: InterpreterStack, name: str) -> type[Persistence]:
+    """The persistence mode of this name, from a stack's plugins; of two, the first.
+
+    Raises:
+        ConfigurationError: None of them registers it.
+    """
+    register = getattr(stack.hook, "interpstack_register_persistence", None)
+    modes: dict[str, type[Persistence]] = {}
+    for classes in () if register is None else register():
+        for cls in classes:
+            modes.setdefault(cls.name, cls)
+    if name not in modes:
+        known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"
+        raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
+    return modes[name]
