@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import attrs
 
-from interpstack import CellRun, Request, Step
+from interpstack import CellRun, Request, Step, run_guest
+from interpstack_durable.journal import Suspension
 
 __all__ = ["HeldRequests"]
 
@@ -88,3 +89,23 @@ class HeldRequests:
         waiting = Counter(r.bridge for r in self.untold.values() if r.bridge not in _BUILT_IN)
         counts = self.run.requests.counts
         return {name: count - waiting[name] for name, count in counts.items()}
+
+    async def suspension(self, steps: int, asked: tuple[Request, ...]) -> Suspension | None:
+        """The run as it stands; `None` if it has answered, or attached what cannot be kept.
+
+        Args:
+            steps: Steps that the guest was told.
+            asked: Requests that the guest made since the last of them.
+        """
+        console = self.run.context.console
+        if console is None or self.run.answered:
+            return None
+        return Suspension(
+            image=await run_guest(self.run.realm.image, lambda: None),
+            steps=steps,
+            asked=asked,
+            open=tuple(self.untold.values()),
+            made=self.made,
+            console=console,
+            cpu_seconds=self.run.clock.cpu_seconds,
+        )

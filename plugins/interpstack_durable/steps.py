@@ -20,12 +20,12 @@ from interpstack import (
     Settlement,
     Step,
     StepSource,
-    run_guest,
     to_end,
 )
 from interpstack_durable.flights import Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, Suspension
+from interpstack_durable.pauses import quiesce
 
 __all__ = ["JournalSteps", "journal_of"]
 
@@ -33,8 +33,6 @@ __all__ = ["JournalSteps", "journal_of"]
 _KEEP_SECONDS: Final = 0.05
 #: Seconds that a journal gets to keep what has happened once the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
-#: The bridge of timers, which do no work.
-_TIMER: Final = "timer"
 
 
 def journal_of(context: CellContext) -> Journal | None:
@@ -266,7 +264,7 @@ class JournalSteps(StepSource):
         The guest is told nothing meanwhile, so it can start nothing more. Calls that take longer
         than the pause waits are left alone.
         """
-        await self._quiesce()
+        await quiesce(self.run, self.journal.pause_grace, lambda: self._keep(self._asked))
         requests = self.run.requests
         if not requests.paused:  # an earlier run was about to pause, this one need not
             wall = self.run.clock.wall_left()
@@ -275,44 +273,9 @@ class JournalSteps(StepSource):
             self._pausing = False
             return await self._record()
         running = self.flights.leave_running(self.run)
-        suspension = await self._suspended() if self._suspends else None
+        suspension = None
+        if self._suspends:
+            suspension = await self._held.suspension(self._told, tuple(self._asked))
         if suspension is not None:
             await self.journal.suspend(suspension)
         raise await self.journal.pause(self._asked, self._new_step(), requests.paused, running)
-
-    async def _quiesce(self) -> None:
-        """Wait until no call is at work, for as long as the journal and the limits allow.
-
-        Answers that come meanwhile are kept at once: the last may take long.
-        """
-        until = time.monotonic() + self.journal.pause_grace
-        while at_work := self._at_work():
-            if await self._keep(self._asked):
-                continue
-            wall, left = self.run.clock.wall_left(), until - time.monotonic()
-            left = left if wall is None else min(wall, left)
-            if left <= 0:
-                return
-            done, _ = await asyncio.wait(at_work, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                return
-
-    def _at_work(self) -> Sequence[asyncio.Task[None]]:
-        requests = self.run.requests.open.values()
-        tasks = [task for request, task in requests if request.bridge != _TIMER]
-        return [task for task in tasks if not task.done()]
-
-    async def _suspended(self) -> Suspension | None:
-        """The run as it stands; `None` if it has answered, or attached what cannot be kept."""
-        console = self.run.context.console
-        if console is None or self.run.answered:
-            return None
-        return Suspension(
-            image=await run_guest(self.run.realm.image, lambda: None),
-            steps=self._told,
-            asked=tuple(self._asked),
-            open=tuple(self._held.untold.values()),
-            made=self._held.made,
-            console=console,
-            cpu_seconds=self.run.clock.cpu_seconds,
-        )

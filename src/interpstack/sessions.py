@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from interpstack.bridges import BridgeSet
-from interpstack.cells.extensions import sorted_out
-from interpstack.cells.guards import Guards
+from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.requests import GuestException
-from interpstack.cells.steps import StepSource
 from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
@@ -155,16 +153,17 @@ class Session:
     async def _eval_for_host(self, cell: Cell, listener: Listener | None) -> Outcome:
         self._cells += 1
         opened = self._stack.hook.interpstack_open_cell(session=self, cell=cell)
-        steps, guards = sorted_out(opened)
+        extensions = Extensions.of(opened)
+        steps = extensions.steps
         if cell.seed is None:
             seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
             cell = attrs.evolve(cell, seed=seed)
         try:
             realm, bridges = await self._ready()
-            if steps.repeats:
-                outcome = await self._run_again(realm, cell, bridges, steps, guards, listener)
-            else:
-                outcome = await self._run(realm, cell, bridges, steps, guards, Start(), listener)
+            context = CellContext(self.key, cell, record=steps, listener=listener, host=self._host)
+            start = Start(realm=realm, bridges=bridges)
+            run = self._run_again if steps.repeats else self._run
+            outcome = await run(start, context, extensions)
         except EngineFailure as error:
             outcome = self._failed(error)
         notices, self._notices = self._notices, []
@@ -489,27 +488,21 @@ class Session:
         return realm
 
     async def _run_again(
-        self,
-        realm: Realm,
-        cell: Cell,
-        bridges: BridgeSet,
-        steps: StepSource,
-        guards: Guards,
-        listener: Listener | None,
+        self, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it is left early."""
-        capabilities = self._stack.engine.capabilities
-        middle = await self._opened_in_the_middle(await steps.open(capabilities), bridges)
-        if middle is None and Capability.UNDO in capabilities:
-            start = Start(undo=True)
-            return await self._run(realm, cell, bridges, steps, guards, start, listener)
-        before, start = await _off_loop(partial(take_state, realm, self._stack.engine)), Start()
+        engine, bridges = self._stack.engine, start.bridges
+        image = await extensions.steps.open(engine.capabilities)
+        middle = await self._opened_in_the_middle(image, bridges)
+        if middle is None and Capability.UNDO in engine.capabilities:
+            return await self._run(attrs.evolve(start, undo=True), context, extensions)
+        before = await _off_loop(partial(take_state, start.realm, engine))
         if middle is not None:
             await self._drop_realm()
-            realm, start = middle, Start(resumed=True, before=before.image)
-            self._realm, self._bound = realm, bridges
+            start = Start(realm=middle, bridges=bridges, resumed=True, before=before.image)
+            self._realm, self._bound = middle, bridges
         try:
-            return await self._run(realm, cell, bridges, steps, guards, start, listener)
+            return await self._run(start, context, extensions)
         except EngineFailure:
             raise
         except GeneratorExit:
@@ -527,38 +520,25 @@ class Session:
         except ImageError:
             return None  # of another build: the cell is run again instead
 
-    async def _run(
-        self,
-        realm: Realm,
-        cell: Cell,
-        bridges: BridgeSet,
-        steps: StepSource,
-        guards: Guards,
-        start: Start,
-        listener: Listener | None,
-    ) -> Outcome:
+    async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
+        stack, guards = self._stack, extensions.guards
         try:
-            guards.begin(cell, steps, resumed=start.resumed)
+            guards.begin(context.cell, extensions.steps, resumed=start.resumed)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
-        context = CellContext(self.key, cell, record=steps, listener=listener, host=self._host)
         token = _running.set((*_running.get(), self))
         try:
             with guards.running():
                 outcome = await run_cell(
-                    realm,
-                    cell,
-                    bridges,
-                    self._stack.limits,
-                    context,
-                    self._stack.unawaited,
-                    self._resolve_module,
-                    steps,
-                    guards,
                     start,
+                    context,
+                    extensions,
+                    stack.limits,
+                    stack.unawaited,
+                    self._resolve_module,
                     self._note,
                 )
-            return guards.finish(outcome, self._stack.limits)
+            return guards.finish(outcome, stack.limits)
         except EngineFailure:
             await self._drop_realm()
             raise

@@ -19,7 +19,6 @@ _KNOWN: dict[str, int] = {
     "class CodeInterpreterMiddleware in interpstack_langchain/middleware.py": 360,
     "class Guest in interpstack_quickjs/guest.py": 330,
     "class Isolate in interpstack_v8/isolate.py": 260,
-    "class JournalSteps in interpstack_durable/steps.py": 280,
     "class MontyExecution in interpstack_monty/execution.py": 340,
     "class ProcessRealm in interpstack_process/realm.py": 260,
     "class Requests in interpstack/cells/requests.py": 300,
@@ -30,14 +29,12 @@ _KNOWN: dict[str, int] = {
     "function ProcessEngine.__init__ in interpstack_process/engine.py": 50,
     "function _noting_class in interpstack_langchain/tools/tool_twins.py": 50,
     "function bridge in interpstack/bridges.py": 50,
-    "function run_cell in interpstack/cells/loop.py": 50,
     "function run_tool in interpstack_langchain/tools/tool_calls.py": 50,
     "modules in interpstack": 26,
     "modules in interpstack_monty": 18,
     "modules in interpstack_process": 14,
     "modules in interpstack_testing/conformance": 26,
     "modules in interpstack_testing/guests/javascript": 13,
-    "parameters of run_cell in interpstack/cells/loop.py": 11,
 }
 
 

@@ -19,7 +19,7 @@ import attrs
 
 from interpstack.bridges import TIMER, BridgeSet
 from interpstack.cells.clock import CellClock
-from interpstack.cells.guards import Guards
+from interpstack.cells.extensions import Extensions
 from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import Requests
 from interpstack.cells.step import Step
@@ -34,7 +34,6 @@ from interpstack.values import check
 
 __all__ = ["Start", "run_cell"]
 
-_NO_GUARDS: Final = Guards()
 #: Characters around the output in the call that hands it out.
 _CONSOLE_CHARS: Final = 100
 #: Seconds that a guest gets to end by itself when the wall time of its cell is up.
@@ -46,54 +45,52 @@ class Start:
     """Where a run starts.
 
     Attributes:
+        realm: Runs the cell; nobody else may use it meanwhile.
+        bridges: What the realm is bound to.
         resumed: The realm is in the middle of the cell, and the run goes on from there.
         before: What the realm held before the cell, where the run is resumed.
         undo: Take back what the cell did to the realm if the run is left early.
     """
 
+    realm: Realm
+    bridges: BridgeSet
     resumed: bool = False
     before: Image | None = None
     undo: bool = False
 
-
-_START: Final = Start()
+    def execution(self, cell: Cell) -> Execution:
+        """The execution of the cell; to prepare one may take long."""
+        return self.realm.resume(self.before) if self.resumed else self.realm.start(cell)
 
 
 async def run_cell(
-    realm: Realm,
-    cell: Cell,
-    bridges: BridgeSet,
-    limits: Limits,
+    start: Start,
     context: CellContext,
+    extensions: Extensions,
+    limits: Limits,
     unawaited: str = "finish",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
-    steps: StepSource | None = None,
-    guards: Guards = _NO_GUARDS,
-    start: Start = _START,
     began: Callable[[Execution], None] = lambda execution: None,
 ) -> Outcome:
-    """Run `cell` in `realm` to its end.
+    """Run a cell to its end.
 
     Args:
-        realm: Nobody else may use it meanwhile.
-        cell: What to run.
-        bridges: What the realm is bound to.
+        start: Where the run starts.
+        context: Names the cell, and collects what bridges add to the outcome.
+        extensions: What plugins add to the run.
         limits: See `Limits`.
-        context: Collects what bridges add to the outcome.
         unawaited: What happens to requests still open when the cell has ended: `finish`
             or `cancel`.
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
-        steps: Says what the guest is told next; by default everything is computed anew.
-        guards: Bound what the cell may use, and count it.
-        start: Where the run starts, and what is undone if it is left early.
         began: Called with the execution before any code runs.
     """
-    steps = StepSource() if steps is None else steps
+    steps, guards, cell = extensions.steps, extensions.guards, context.cell
+    bridges = start.bridges
     requests = Requests(cell, bridges, limits, context, resolve_module, guards, steps.earlier)
-    execution = await _begin(realm, cell, start)
+    execution = await _begin(start, cell)
     began(execution)
     clock = CellClock(limits, guards)
-    cell_run = CellRun(realm, requests, context, clock, resumed=start.resumed)
+    cell_run = CellRun(start.realm, requests, context, clock, resumed=start.resumed)
     first = Step(steps.begin(cell_run))
     run = _Loop(cell_run, execution, steps, limits, unawaited, start.undo, first)
     try:
@@ -108,7 +105,7 @@ async def run_cell(
     return outcome
 
 
-async def _begin(realm: Realm, cell: Cell, start: Start) -> Execution:
+async def _begin(start: Start, cell: Cell) -> Execution:
     """The execution of a cell, or of one that is in the middle of its run.
 
     To prepare a cell may copy the guest's memory, or wait for a process.
@@ -116,7 +113,7 @@ async def _begin(realm: Realm, cell: Cell, start: Start) -> Execution:
     begun: list[Execution] = []
 
     def begin() -> None:
-        begun.append(realm.resume(start.before) if start.resumed else realm.start(cell))
+        begun.append(start.execution(cell))
 
     try:
         await run_guest(begin, lambda: None)

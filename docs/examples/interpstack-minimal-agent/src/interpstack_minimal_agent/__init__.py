@@ -12,7 +12,15 @@ from typing import Any
 import attrs
 
 from interpstack import CellContext, GuestException, HostTool, InterpreterStack
-from interpstack_agents import JournalBase, LiveSessions, OfferBuilder, Preset, SavedState, joined
+from interpstack_agents import (
+    JournalBase,
+    LiveSessions,
+    OfferBuilder,
+    Preset,
+    SavedState,
+    joined,
+    persistence_mode,
+)
 from interpstack_durable.api import Journals
 
 __all__ = ["PRESET", "ApprovalNeeded", "MinimalAgent", "Tool"]
@@ -117,7 +125,7 @@ class MinimalAgent:
     def __init__(self, model: Model, tools: Sequence[Tool], folder: Path, preset: Preset = PRESET):
         self.model, self.tools, self.folder = model, tools, folder
         self.stack = InterpreterStack("quickjs", preset.plugins)
-        self.sessions = LiveSessions(self.stack, self.stack.persistence("thread")())
+        self.sessions = LiveSessions(self.stack, persistence_mode(self.stack, "thread")())
         journals = Journals(lambda run: run.journal)
         self.offers = OfferBuilder(convert=host_tool, parts=[journals])
 
