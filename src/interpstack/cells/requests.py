@@ -233,7 +233,7 @@ class Requests:
             settlement = await self._settlement(request)
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 - the driver raises it
+        except BaseException as error:  # noqa: BLE001 - the loop raises it
             if request.id in self._detached:
                 self._detached[request.id].fail(error)
                 return
