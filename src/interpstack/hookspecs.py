@@ -67,8 +67,8 @@ def interpstack_register_language() -> GuestLanguage:
 def interpstack_add_hookspecs() -> ModuleType:
     """Return a module with hooks that this plugin brings and others may implement.
 
-    Called whenever a plugin is added to a stack; of a module that is there already, nothing more
-    is done. Callers of such a hook find it as an attribute of `stack.hook`.
+    Called when the plugins of a stack have been registered, and again whenever one more is; a
+    module that is there already is not added again. Callers of such a hook find it as an attribute of `stack.hook`.
 
     Returns:
         A module of functions marked with `pluggy.HookspecMarker("interpstack")`. `None` brings

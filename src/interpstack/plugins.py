@@ -138,10 +138,6 @@ class PluginManager:
             raise ConfigurationError(f"plugin {name!r} is listed twice; list it once")
         try:
             self._manager.register(target, name)
-            for module in self.hook.interpstack_add_hookspecs():
-                if module not in self._specs:
-                    self._specs.append(module)
-                    self._manager.add_hookspecs(module)
         except (ValueError, pluggy.PluginValidationError) as error:
             raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
         if not self._manager.get_hookcallers(target):
@@ -150,8 +146,12 @@ class PluginManager:
             )
 
     def _check_hooks(self) -> None:
-        """Refuse hooks that neither the core nor a plugin of the stack specifies."""
+        """Take the hooks that plugins bring, and refuse those that nobody specifies."""
         try:
+            for module in self.hook.interpstack_add_hookspecs():
+                if module not in self._specs:
+                    self._specs.append(module)
+                    self._manager.add_hookspecs(module)
             self._manager.check_pending()
         except pluggy.PluginValidationError as error:
             name = self._manager.get_name(error.plugin)

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -25,17 +25,16 @@ from interpstack.listening import Listener
 from interpstack.modules import ModuleLoader
 from interpstack.offer import HostOffer
 from interpstack.protocol import Cell, GuestError, Image
+from interpstack.realm_slot import RealmSlot, off_loop
 from interpstack.render import render
 from interpstack.slots import Slots, WaitGraph
 from interpstack.states import (
     SessionState,
     check_portable,
-    expanded,
     notice_of_values,
-    squeezed,
     take_state,
 )
-from interpstack.threads import run_guest, run_sync, to_end
+from interpstack.threads import run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-_T = TypeVar("_T")
 #: Sessions whose cells the current code runs in; bridge handlers inherit it.
 _running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
 #: Sessions whose cells wait for other sessions.
@@ -63,14 +61,12 @@ class Session:
         self._stack = pool.stack
         self._anonymous = anonymous
         self._queue = Slots(1)
-        self._realm: Realm | None = None
-        self._image: Image | None = None  # compressed
-        self._bound: BridgeSet | None = None
         self._offer = HostOffer()
         self._host: Any = None
         self._users = 0
         self._closed = False
         self._notices: list[str] = []
+        self._state = RealmSlot(self._stack.engine, lambda: self._stack.limits, self.notify)
         self._cells = 0
         self._entered = False
         self._execution: Execution | None = None
@@ -138,7 +134,7 @@ class Session:
             try:
                 realm, _ = await self._ready()
                 take = partial(take_state, realm, self._stack.engine, wants_values)
-                return outcome, await _off_loop(take)
+                return outcome, await off_loop(take)
             except EngineFailure as error:
                 why = f"Variables could not be kept: {error}."
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
@@ -235,7 +231,7 @@ class Session:
     @property
     def live(self) -> bool:
         """Whether the session holds a realm; if not, it costs only its image."""
-        return self._realm is not None
+        return self._state.realm is not None
 
     async def image(self) -> Image | None:
         """The session's whole state; `None` if no cell has run yet.
@@ -244,9 +240,7 @@ class Session:
             NotImplementedError: The engine has no images.
         """
         async with self._exclusive():
-            if self._realm is None:
-                return None if self._image is None else expanded(self._image)
-            return await _off_loop(self._realm.image)
+            return await self._state.whole_image()
 
     async def restore(self, image: Image) -> None:
         """Replace the state by an image's.
@@ -288,64 +282,31 @@ class Session:
                     return ()
             if state.values is None:
                 raise ImageError("nothing of the state was stored")
-            await _off_loop(partial(check_portable, state.values))
+            await off_loop(partial(check_portable, state.values))
             await self._replace(None, state.values)
         return (notice_of_values(state.values),)
 
     async def _replace(self, image: Image | None, values: Mapping[str, Any] | None) -> None:
-        """Go on in another realm; in the old one if the new one cannot be made.
-
-        Args:
-            image: What it is opened from; `None` for a new one.
-            values: What is defined in it; `None` for nothing.
-        """
-        bridges = self._stack.bridge_set(self._offer)
-        realm = await self._opened(bridges, image, values)
-        old, self._realm, self._image, self._bound = self._realm, realm, None, bridges
+        await self._state.replace(self._stack.bridge_set(self._offer), image, values)
         self._pool.touch(self)
-        if old is not None:
-            await _off_loop(old.close)
-
-    async def _opened(
-        self,
-        bridges: BridgeSet,
-        image: Image | None = None,
-        values: Mapping[str, Any] | None = None,
-    ) -> Realm:
-        """A realm; it is closed again if it cannot be used."""
-        engine, limits = self._stack.engine, self._stack.limits
-        opened: list[Realm] = []
-
-        def open_realm() -> None:
-            opened.append(engine.open(limits, bridges, image))
-            if values is not None:
-                opened[0].load(values)
-
-        try:
-            await _off_loop(open_realm)
-        except BaseException:
-            if opened:
-                await to_end(_off_loop(opened[0].close))
-            raise
-        return opened[0]
 
     async def names(self) -> Sequence[str]:
         """Names of the globals that cells have defined."""
         async with self._exclusive():
             realm, _ = await self._ready()
-            return await _off_loop(realm.names)
+            return await off_loop(realm.names)
 
     async def members(self, path: Sequence[str]) -> Sequence[str]:
         """Names that may follow a dotted path in code; see `Realm.members`."""
         async with self._exclusive():
             realm, _ = await self._ready()
-            return await _off_loop(partial(realm.members, path))
+            return await off_loop(partial(realm.members, path))
 
     async def values(self) -> Mapping[str, Any]:
         """Portable values of the guest's globals; see `Realm.values`."""
         async with self._exclusive():
             realm, _ = await self._ready()
-            return await _off_loop(realm.values)
+            return await off_loop(realm.values)
 
     async def load(self, values: Mapping[str, Any]) -> None:
         """Define globals from portable values; see `Realm.load`.
@@ -354,24 +315,22 @@ class Session:
             ConfigurationError: It is no mapping of names to values.
             UnsupportedValue: One of them is not portable.
         """
-        await _off_loop(partial(check_portable, values))
+        await off_loop(partial(check_portable, values))
         async with self._exclusive():
             realm, _ = await self._ready()
-            await _off_loop(lambda: realm.load(values))
+            await off_loop(lambda: realm.load(values))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""
         async with self._exclusive():
-            await self._drop_realm()
-            self._image = None
+            await self._state.clear()
 
     async def aclose(self) -> None:
         """Close for good, after the cells that are waiting. Closing twice is allowed."""
         async with self._slot():
             self._abandon()
             self._closed = True
-            await self._drop_realm()
-            self._image = None
+            await self._state.clear()
         self._pool.forget(self)
 
     def close(self) -> None:
@@ -422,14 +381,12 @@ class Session:
         """Turn the realm into an image. False if the session is in use or the engine cannot."""
         if Capability.IMAGES not in self._stack.engine.capabilities:
             return False
-        if self.in_use or self._realm is None:
+        if self.in_use or not self.live:
             return False
         async with self._queue.slot():
-            realm = self._realm
-            if realm is None or self._users:
+            if not self.live or self._users:
                 return False
-            self._image = await _off_loop(lambda: squeezed(realm.image()))
-            await self._drop_realm()
+            await self._state.hibernate()
             return True
 
     # -- inside ----------------------------------------------------------------------------
@@ -455,37 +412,9 @@ class Session:
 
     async def _ready(self) -> tuple[Realm, BridgeSet]:
         bridges = self._stack.bridge_set(self._offer)
-        if self._realm is None:
-            self._realm = await self._open(bridges)
-        elif self._bound is not bridges:
-            realm = self._realm
-            await _off_loop(lambda: realm.bind(bridges))
-        self._bound = bridges
+        realm = await self._state.ready(bridges)
         self._pool.touch(self)
-        return self._realm, bridges
-
-    async def _put_back(self, state: SessionState) -> None:
-        """Hold a state again; its realm is opened when it is needed."""
-        await self._drop_realm()
-        if state == SessionState():
-            self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
-        if state.image is not None:
-            self._image = squeezed(state.image)
-        elif state.values is not None:
-            realm, _ = await self._ready()
-            await _off_loop(partial(realm.load, state.values))
-
-    async def _open(self, bridges: BridgeSet) -> Realm:
-        image = None if self._image is None else expanded(self._image)
-        try:
-            realm = await self._opened(bridges, image)
-        except (ImageError, EngineFailure) as error:
-            if image is None:
-                raise
-            self._notices.append(f"The state of earlier cells could not be restored: {error}")
-            realm = await self._opened(bridges)
-        self._image = None
-        return realm
+        return realm, bridges
 
     async def _run_again(
         self, start: Start, context: CellContext, extensions: Extensions
@@ -493,14 +422,14 @@ class Session:
         """Run a cell that will be run again, from the same state, if it is left early."""
         engine, bridges = self._stack.engine, start.bridges
         image = await extensions.steps.open(engine.capabilities)
-        middle = await self._opened_in_the_middle(image, bridges)
+        middle = await self._state.open_in_the_middle(image, bridges)
         if middle is None and Capability.UNDO in engine.capabilities:
             return await self._run(attrs.evolve(start, undo=True), context, extensions)
-        before = await _off_loop(partial(take_state, start.realm, engine))
+        before = await off_loop(partial(take_state, start.realm, engine))
         if middle is not None:
-            await self._drop_realm()
+            await self._state.drop()
             start = Start(realm=middle, bridges=bridges, resumed=True, before=before.image)
-            self._realm, self._bound = middle, bridges
+            self._state.realm, self._state.bound = middle, bridges
         try:
             return await self._run(start, context, extensions)
         except EngineFailure:
@@ -508,17 +437,8 @@ class Session:
         except GeneratorExit:
             raise  # there is no loop any more
         except BaseException:
-            await to_end(self._put_back(before))
+            await to_end(self._state.put_back(before, self._stack.bridge_set(self._offer)))
             raise
-
-    async def _opened_in_the_middle(self, image: Image | None, bridges: BridgeSet) -> Realm | None:
-        """A realm in the middle of the cell, if one was kept and can be opened."""
-        if image is None:
-            return None
-        try:
-            return await self._opened(bridges, image)
-        except ImageError:
-            return None  # of another build: the cell is run again instead
 
     async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
         stack, guards = self._stack, extensions.guards
@@ -540,7 +460,7 @@ class Session:
                 )
             return guards.finish(outcome, stack.limits)
         except EngineFailure:
-            await self._drop_realm()
+            await self._state.drop()
             raise
         finally:
             with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
@@ -555,11 +475,6 @@ class Session:
         loss = "the session starts anew: all variables of earlier cells are lost"
         broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
         return Outcome(error=broke, stopped=True, state="lost", loss=loss)
-
-    async def _drop_realm(self) -> None:
-        realm, self._realm, self._bound = self._realm, None, None
-        if realm is not None:
-            await _off_loop(realm.close)
 
     def _slot(self) -> AbstractAsyncContextManager[None]:
         running = _running.get()
@@ -594,8 +509,7 @@ class Session:
             return
         if self._execution is not None:
             self._execution.interrupt()  # it may still compute; its thread ends by itself
-        if self._realm is not None:
-            self._realm = self._bound = None
+        if self._state.abandon():
             self.notify(
                 "Variables of earlier cells are lost: the event loop of a cell was closed, or its "
                 "process was forked, while it ran."
@@ -607,7 +521,3 @@ class Session:
 
     def _note(self, execution: Execution | None) -> None:
         self._execution = execution
-
-
-async def _off_loop(function: Callable[[], _T]) -> _T:
-    return await run_guest(function, lambda: None)

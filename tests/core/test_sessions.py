@@ -523,7 +523,7 @@ async def test_bridges_and_plugins_find_the_callers_object(make_stack: Make) -> 
         name = "watching"
 
         @hookimpl
-        def interpstack_open_ledger(self, session: Session) -> None:
+        def interpstack_open_cell(self, session: Session) -> None:
             seen.append(session.host)
 
     stack = make_stack(look, plugins=[Watching()])

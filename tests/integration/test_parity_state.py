@@ -167,7 +167,7 @@ async def test_row_19_idle_conversations(converse: Talk) -> None:
     sessions = agent.middleware.stack._pool._sessions.values()
     assert len(sessions) == threads + 1
     assert sum(session.live for session in sessions) <= 16
-    images = [session._image.data for session in sessions if not session.live]
+    images = [session._state.image.data for session in sessions if not session.live]
     assert max(map(len, images)) <= 16 * 1024
     # One that sleeps wakes up where it was.
     assert await agent.one("mine", thread="thread 0") == result("0")

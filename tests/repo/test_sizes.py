@@ -22,7 +22,7 @@ _KNOWN: dict[str, int] = {
     "class MontyExecution in interpstack_monty/execution.py": 340,
     "class ProcessRealm in interpstack_process/realm.py": 260,
     "class Requests in interpstack/cells/requests.py": 300,
-    "class Session in interpstack/sessions.py": 580,
+    "class Session in interpstack/sessions.py": 480,
     "class V8Realm in interpstack_v8/realm.py": 280,
     "function CodeInterpreterMiddleware.__init__ in interpstack_langchain/middleware.py": 110,
     "function LiveSession.eval in interpstack_agents/live_sessions.py": 50,

@@ -98,7 +98,7 @@ def pid_of() -> Callable[[Session], int]:
     """The worker that a session lives in."""
 
     def find(session: Session) -> int:
-        realm: Any = session._realm
+        realm: Any = session._state.realm
         assert realm.worker is not None
         return int(realm.worker.pid)
 

@@ -54,7 +54,7 @@ def test_realms_that_nobody_holds_leave_their_worker(make: Make) -> None:
     stack = make(options={"workers": 1})
     session = stack.session("one")
     session.eval_sync("1")
-    session._realm = None
+    session._state.realm = None
     gc.collect()
     (worker,) = stack.engine.pool.workers  # type: ignore[attr-defined]
     assert worker.realms == set()
