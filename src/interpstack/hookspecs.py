@@ -68,7 +68,8 @@ def interpstack_add_hookspecs() -> ModuleType:
     """Return a module with hooks that this plugin brings and others may implement.
 
     Called when the plugins of a stack have been registered, and again whenever one more is; a
-    module that is there already is not added again. Callers of such a hook find it as an attribute of `stack.hook`.
+    module that is there already is not added again. Callers of such a hook find it as an attribute
+    of `stack.hook`.
 
     Returns:
         A module of functions marked with `pluggy.HookspecMarker("interpstack")`. `None` brings
