@@ -100,7 +100,7 @@ class Outbox:
         most_requests = self._limits.requests
         if most_requests is not None and self._made > most_requests + _SPARE_REQUESTS:
             message = f"the cell may make {most_requests} calls; this was one more"
-            return _refused("PTCCallBudgetExceeded", message)
+            return _refused(self._bridges.error_name("CallBudgetExceeded"), message)
         self._request(call_id, name, wire)
         return {"future": ...}
 

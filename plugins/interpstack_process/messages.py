@@ -60,6 +60,7 @@ def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
     return {
         "bridges": [to_json(bridge, GuestBridge) for bridge in bridges],
         "sources": [to_json(source) for source in bridges.sources],
+        "error_names": dict(bridges.error_names),
     }
 
 
@@ -71,7 +72,7 @@ def read_bridges(told: Mapping[str, Any]) -> BridgeSet:
         registry.bridge(Bridge(handler=_in_the_host, raw=True, **known))
     for item in told["sources"]:
         registry.source(from_json(GuestSource, item))
-    return registry.freeze()
+    return registry.freeze(told["error_names"])
 
 
 def _in_the_host(given: Any) -> None:

@@ -114,4 +114,4 @@ def skills_section(language: GuestLanguage) -> str:
 
 
 def _unavailable(message: str) -> GuestException:
-    return GuestException(message, name="SkillNotAvailable")
+    return GuestException(message, name="ModuleNotFound")

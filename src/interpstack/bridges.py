@@ -242,16 +242,22 @@ class BridgeSet:
     Attributes:
         bridges: By dotted name, in order of registration.
         sources: Guest sources, in order of registration.
+        error_names: See `HostOffer.error_names`.
     """
 
     bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=_read_only)
     sources: tuple[GuestSource, ...] = ()
+    error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def __iter__(self) -> Iterator[Bridge]:
         return iter(self.bridges.values())
 
     def get(self, name: str) -> Bridge | None:
         return self.bridges.get(name)
+
+    def error_name(self, name: str) -> str:
+        """The name under which code sees an error that the host or the engine names so."""
+        return self.error_names.get(name, name)
 
     def sources_for(self, language: str) -> tuple[GuestSource, ...]:
         """The guest sources in one language."""
@@ -299,6 +305,10 @@ class BridgeRegistry:
             raise BridgeNameClash(item.name, item.name, (self._sources[key].owner, item.owner))
         self._sources[key] = item
 
-    def freeze(self) -> BridgeSet:
-        """What was registered so far, fixed."""
-        return BridgeSet(dict(self._bridges), tuple(self._sources.values()))
+    def freeze(self, error_names: Mapping[str, str] | None = None) -> BridgeSet:
+        """What was registered so far, fixed.
+
+        Args:
+            error_names: See `HostOffer.error_names`.
+        """
+        return BridgeSet(dict(self._bridges), tuple(self._sources.values()), error_names or {})

@@ -135,7 +135,7 @@ def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader
     Returns:
         `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
         leaves the specifier to the next plugin; without any answer the import fails with
-        `SkillNotAvailable`.
+        `ModuleNotFound`.
     """
 
 

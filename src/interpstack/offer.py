@@ -82,11 +82,14 @@ class HostOffer:
         code_tool: Name of the tool to which the model passes code, for prompt sections.
         parts: Objects for single plugins, at most one of each class. A plugin declares the class
             of its part in its module `api`, and reads the part with `part`.
+        error_names: Other names under which code sees errors of the host, by the usual name, as
+            `{"ModuleNotFound": "SkillNotAvailable"}`.
     """
 
     tools: tuple[HostTool, ...] = attrs.field(default=(), converter=_as_tools)
     code_tool: str = attrs.field(default="eval", validator=attrs.validators.instance_of(str))
     parts: tuple[object, ...] = attrs.field(default=(), converter=_as_parts)
+    error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def part(self, kind: type[_P]) -> _P | None:
         """The part of this class; `None` if the host passed none."""

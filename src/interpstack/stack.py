@@ -121,7 +121,7 @@ class InterpreterStack:
             return cached[1]
         registry = BridgeRegistry(self._bridges)
         self.hook.interpstack_register_bridges(register=registry, stack=self, offer=offer)
-        bridges = registry.freeze()
+        bridges = registry.freeze(offer.error_names)
         self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
 

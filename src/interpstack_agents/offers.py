@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 import attrs
@@ -38,11 +38,13 @@ class OfferBuilder(Generic[_T]):
         convert: Makes a tool of the agent framework into a `HostTool`.
         parts: Parts of every offer, for single plugins.
         code_tool: Name of the tool to which the model passes code.
+        error_names: See `HostOffer.error_names`.
     """
 
     convert: Callable[[_T], HostTool]
     parts: Sequence[object] = ()
     code_tool: str = "eval"
+    error_names: Mapping[str, str] = attrs.field(factory=dict)
     _made: OrderedDict[tuple[int, ...], _Made[_T]] = attrs.field(factory=OrderedDict, init=False)
 
     def offer(
@@ -66,6 +68,7 @@ class OfferBuilder(Generic[_T]):
                 tools=[self._converted(tool) for tool in tools],
                 code_tool=self.code_tool,
                 parts=[*self.parts, *make_parts()],
+                error_names=self.error_names,
             )
             known = _Made(offer, tuple(tools), extra)
         made[key] = known

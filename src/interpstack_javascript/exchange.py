@@ -35,6 +35,8 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
         "renderChars": max(8192, 2 * limits.result_chars),
         "timers": limits.timers,
         "requests": limits.requests,
+        "tooMany": bridges.error_name("CallBudgetExceeded"),
+        "noModule": bridges.error_name("ModuleNotFound"),
     }
     return [offered, given]
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError, HostOffer, HostTool
+from interpstack import ConfigurationError, HostOffer, HostTool, InterpreterStack, Limits, bridge
+from interpstack_testing import FakeEngine
 
 
 async def _call(fields: dict[str, Any], context: Any) -> None: ...
@@ -54,3 +55,32 @@ def test_wrong_parts_are_refused(parts: Any, said: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         HostOffer(parts=parts)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "seen"),
+    [
+        ({}, ["CallBudgetExceeded", "ToolError"]),
+        ({"CallBudgetExceeded": "TooMany"}, ["TooMany", "ToolError"]),
+        ({"ToolError": "Broken"}, ["CallBudgetExceeded", "Broken"]),
+    ],
+)
+def test_an_offer_names_errors_as_its_host_does(names: dict[str, str], seen: list[str]) -> None:
+    @bridge
+    def fail() -> None:
+        raise OSError("no")
+
+    code = """
+async def name():
+    try:
+        await fail()
+    except Exception as error:
+        return type(error).__name__
+[await name(), await name()][::-1]
+"""
+    limits = Limits(requests=1)
+    with InterpreterStack(FakeEngine(), bridges=[fail], limits=limits) as stack:
+        session = stack.session("k")
+        session.bind(HostOffer(error_names=names))
+        outcome = session.eval_sync(code)
+    assert (outcome.error, outcome.text) == (None, repr(seen))

@@ -128,7 +128,7 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
         error = session.eval_sync("await load('four')").error
         assert error is not None
         assert (error.name, error.message) == (
-            "SkillNotAvailable",
+            "ModuleNotFound",
             "there is no module 'four' to import",
         )
         names = [plugin.name for plugin in stack.describe()]
@@ -163,7 +163,7 @@ def test_a_module_that_fails_to_load_is_an_error_in_the_guest() -> None:
     with InterpreterStack(ImportingEngine(), plugins=[BadLoader()]) as stack:
         error = stack.session("k").eval_sync("await load('x')").error
     assert error is not None
-    assert (error.name, error.message) == ("SkillNotAvailable", "the disk is gone")
+    assert (error.name, error.message) == ("ModuleNotFound", "the disk is gone")
 
 
 def test_each_stack_has_its_own_plugins() -> None:

@@ -22,6 +22,7 @@ from interpstack import (
     hookimpl,
 )
 from interpstack_durable.api import Journal, Journals, JournalSteps
+from interpstack_langchain.error_names import ERROR_NAMES
 
 __all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
 
@@ -106,7 +107,7 @@ class Rerun:
 
     def offer(self) -> HostOffer:
         """What the session is bound to."""
-        return HostOffer(parts=[Journals(lambda host: self.store), self])
+        return HostOffer(parts=[Journals(lambda host: self.store), self], error_names=ERROR_NAMES)
 
 
 class NothingIsCalled:

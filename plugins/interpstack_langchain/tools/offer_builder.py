@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
 from interpstack_durable.api import Journals
+from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import InterpreterShown
 from interpstack_langchain.tools.backend_skills import BackendSkills
@@ -46,7 +47,9 @@ class AgentOffers:
         parts: list[object] = [InterpreterShown(options, scope), Journals(_store_for)]
         if skills is not None:
             parts.append(Skills(skills))
-        self._builder = OfferBuilder(convert=host_tool, parts=parts, code_tool=options.tool_name)
+        self._builder = OfferBuilder(
+            convert=host_tool, parts=parts, code_tool=options.tool_name, error_names=ERROR_NAMES
+        )
         _check_names(stack, options)
 
     def offer(self, tools: Iterable[BaseTool]) -> HostOffer:

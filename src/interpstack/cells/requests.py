@@ -250,7 +250,13 @@ class Requests:
 
     async def _settlement(self, request: Request) -> Settlement:
         settlement = await self.earlier(request)
-        return await self._made(request) if settlement is None else settlement
+        if settlement is None:
+            settlement = await self._made(request)
+        error = settlement.error
+        if error is None or error.name not in self.bridges.error_names:
+            return settlement
+        error = attrs.evolve(error, name=self.bridges.error_name(error.name))
+        return attrs.evolve(settlement, error=error)
 
     async def _made(self, request: Request) -> Settlement:
         if request.bridge == TIMER:
@@ -285,7 +291,7 @@ class Requests:
             load = self.resolve_module(specifier)
             if load is None:
                 message = f"there is no module {specifier!r} to import"
-                return Settlement(request.id, error=GuestError("SkillNotAvailable", message))
+                return Settlement(request.id, error=GuestError("ModuleNotFound", message))
             async with self._slots:
                 bundle = await load()
         except GuestException as error:
@@ -293,7 +299,7 @@ class Requests:
         except BaseException as error:
             if _leaves(error):
                 raise
-            told = attrs.evolve(describe_error(error, "import"), name="SkillNotAvailable")
+            told = attrs.evolve(describe_error(error, "import"), name="ModuleNotFound")
             return Settlement(request.id, error=told)
         return Settlement(request.id, json.dumps(bundle.entry), modules=bundle.files)
 
@@ -323,13 +329,13 @@ class Requests:
         tool = {"tool": request.bridge}
         if self.limits.requests is not None and number > self.limits.requests:
             message = f"the cell may make {self.limits.requests} calls; this was one more"
-            return GuestError("PTCCallBudgetExceeded", message, data=tool)
+            return GuestError("CallBudgetExceeded", message, data=tool)
         if bridge is None or not bridge.awaited:
             message = f"{request.bridge} is not offered in this session, or not any more"
             return GuestError("ToolError", message, data=tool)
         if bridge.budget is not None and of_bridge > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
-            return GuestError("PTCCallBudgetExceeded", message, data=tool)
+            return GuestError("CallBudgetExceeded", message, data=tool)
         return self.guards.admit(bridge, request)
 
     def number(self, request: Request) -> None:

@@ -23,7 +23,7 @@
     let at = indexOf(message, "Error resolving module ");
     if (at < 0) at = indexOf(message, "Error loading module ");
     const absent = at === 0 && name === "ReferenceError" || at > 0 && name === "TypeError"; // QuickJS, V8
-    return absent ? makeError(new ErrorClass(), "SkillNotAvailable", slice(message, at), table()) : error;
+    return absent ? makeError(new ErrorClass(), limits.noModule, slice(message, at), table()) : error;
   }
   function missingExport(specifier, wanted, module) {
     const names = ownKeys(module), known = list();

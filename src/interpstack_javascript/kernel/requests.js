@@ -11,7 +11,7 @@
       // The host counts and refuses; what is far beyond the limit need not trouble it.
       if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
       if (counts && limits.requests !== null && ++requested > limits.requests + 64)
-        throw makeError(new ErrorClass(), "PTCCallBudgetExceeded", "the cell may make " + limits.requests
+        throw makeError(new ErrorClass(), limits.tooMany, "the cell may make " + limits.requests
           + " calls; this was one more", { __proto__: null, tool: name });
       const text = encodeValue(input);
       const site = new ErrorClass();

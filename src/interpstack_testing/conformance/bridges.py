@@ -181,7 +181,7 @@ class BridgeConformance(abc.ABC):
         with self._session(limits=Limits(requests=None)) as session:
             results = _call(session, *[(use.name, use.input)] * (budget + 1))
         refused = [result["error"]["name"] for result in results if "error" in result]
-        assert refused == ["PTCCallBudgetExceeded"]
+        assert refused == ["CallBudgetExceeded"]
 
     def test_uses_side_by_side(self, use: BridgeUse) -> None:
         count = min(8, self._bridge(use).budget or 8)

@@ -28,7 +28,7 @@ class LimitTests(EngineKit, area=Area.LIMITS):
 
     def test_request_budget_trips(self) -> None:
         with self.session(limits=Limits(requests=3)) as session:
-            assert self.eval(session, self.guest.sequence) == "3 PTCCallBudgetExceeded"
+            assert self.eval(session, self.guest.sequence) == "3 CallBudgetExceeded"
             assert self.eval(session, self.guest.request) == "42"
 
     def test_bridges_that_are_not_counted_draw_on_no_budget(self) -> None:

@@ -46,7 +46,7 @@ class ModuleTests(EngineKit, area=Area.MODULES):
         with self.session(plugins=[self._modules()]) as session:
             session.eval_sync(self.guest.store)
             source = self.sample("miss_module")
-            self.fails(session, source, "SkillNotAvailable", "kit/absent")
+            self.fails(session, source, "ModuleNotFound", "kit/absent")
             self.assert_usable(session)
 
     def test_modules_with_errors_are_an_error(self) -> None:

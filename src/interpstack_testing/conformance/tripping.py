@@ -89,7 +89,7 @@ def _memory(kit: Kit) -> bool:
 
 def _requests(kit: Kit) -> bool:
     with kit.session(limits=Limits(requests=2)) as session:
-        return session.eval_sync(kit.guest.sequence).text == "2 PTCCallBudgetExceeded"
+        return session.eval_sync(kit.guest.sequence).text == "2 CallBudgetExceeded"
 
 
 def _value_bytes(kit: Kit) -> bool:

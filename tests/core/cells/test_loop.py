@@ -101,8 +101,8 @@ for name in ["few"] * 3 + ["many"] * 3:
 """
     outcome = await session.eval(source)
     assert outcome.text.splitlines() == [
-        "PTCCallBudgetExceeded kit.few: the cell may call kit.few 2 times; this was one more",
-        "PTCCallBudgetExceeded kit.many: the cell may make 5 calls; this was one more",
+        "CallBudgetExceeded kit.few: the cell may call kit.few 2 times; this was one more",
+        "CallBudgetExceeded kit.many: the cell may make 5 calls; this was one more",
     ]
     assert (few.total, many.total, outcome.usage.requests) == (2, 2, 6)
     assert (await session.eval("await kit.few()")).ok, "a budget is one cell's"

@@ -43,6 +43,14 @@ def test_bind_offers_what_guests_may_see():
     assert (given["requests"], given["timers"]) == (7, 3)
 
 
+def test_bind_names_errors_as_the_host_offers_them():
+    registry = BridgeRegistry()
+    _, given = bind_arguments(registry.freeze(), Limits())
+    assert (given["tooMany"], given["noModule"]) == ("CallBudgetExceeded", "ModuleNotFound")
+    _, given = bind_arguments(registry.freeze({"ModuleNotFound": "Gone"}), Limits())
+    assert (given["tooMany"], given["noModule"]) == ("CallBudgetExceeded", "Gone")
+
+
 @pytest.mark.parametrize(("shown", "told"), [(100, 8192), (5000, 10_000)])
 def test_bind_renders_more_than_is_shown(shown, told):
     _, given = bind_arguments(BridgeRegistry().freeze(), Limits(result_chars=shown))

@@ -48,7 +48,7 @@ async def test_endless_work_ends(session: Session, source: str) -> None:
 
 async def test_endless_requests_end(session: Session) -> None:
     outcome = await session.eval("while True: kit.echo(1)")
-    assert outcome.error.name in ("Timeout", "RuntimeError", "PTCCallBudgetExceeded")
+    assert outcome.error.name in ("Timeout", "RuntimeError", "CallBudgetExceeded")
 
 
 @pytest.mark.parametrize(

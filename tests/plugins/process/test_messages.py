@@ -63,9 +63,12 @@ def test_settlements_and_bridges_cross() -> None:
     bridge = Bridge(name="a.b", handler=print, raw=True, awaited=False, hidden=True)
     source = GuestSource("javascript", "name", "text", "owner")
     read = messages.read_bridges(
-        crossed(messages.pack_bridges(BridgeSet({"a.b": bridge}, (source,))))
+        crossed(
+            messages.pack_bridges(BridgeSet({"a.b": bridge}, (source,), {"ModuleNotFound": "Gone"}))
+        )
     )
     assert read.sources == (source,)
+    assert read.error_name("ModuleNotFound") == "Gone"
     assert [(b.name, b.awaited, b.hidden) for b in read] == [("a.b", False, True)]
 
 

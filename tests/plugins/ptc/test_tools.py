@@ -147,7 +147,7 @@ async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Mak
     offer = HostOffer(tools=[make_tool("once", budget=1), make_tool("often")])
     code = "await tools.once(); await tools.often(); await tools.often(); await tools.once()"
     told = await run(stack, offer, code)
-    assert '<error type="PTCCallBudgetExceeded">' in told
+    assert '<error type="CallBudgetExceeded">' in told
     assert "tools.once 1 times" in told
 
 

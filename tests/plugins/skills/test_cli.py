@@ -36,7 +36,7 @@ def test_the_repl_imports_skills(skill: Any, skills: Path) -> None:
 def test_without_the_option_there_are_none(skills: Path) -> None:
     result = run("run", "-e", CODE)
     assert result.exit_code == 1
-    assert result.stderr.startswith("SkillNotAvailable: there is no module")
+    assert result.stderr.startswith("ModuleNotFound: there is no module")
 
 
 def test_what_is_no_directory(tmp_path: Path) -> None:

@@ -168,8 +168,8 @@ async def test_typescript_keeps_imports_for_later_cells(session: Session) -> Non
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        ("import()", "SkillNotAvailable"),
-        ("import(undefined)", "SkillNotAvailable"),
+        ("import()", "ModuleNotFound"),
+        ("import(undefined)", "ModuleNotFound"),
         ("import({toString() { throw new RangeError('mine') }})", "RangeError"),
         ("import(Symbol('x'))", "TypeError"),
     ],
@@ -185,4 +185,4 @@ async def test_a_failed_import_can_be_caught(session: Session) -> None:
     outcome = await session.eval(
         'try { await import("@/skills/nope") }catch (e) { [e instanceof Error, e.name, e.message] }'
     )
-    assert outcome.text == '[true, "SkillNotAvailable", "there is no skill \'nope\'"]'
+    assert outcome.text == '[true, "ModuleNotFound", "there is no skill \'nope\'"]'

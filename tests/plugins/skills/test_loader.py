@@ -85,7 +85,7 @@ async def test_skills_that_cannot_be_had(
     skill("other", {"index.js": "export const x = 1"})
     skill("m", files, front=front)
     name, message = await error(session)
-    assert name == "SkillNotAvailable"
+    assert name == "ModuleNotFound"
     assert told in message
     assert len(message) < 600
     assert (await session.eval('(await import("@/skills/other")).x')).text == "1"
@@ -113,7 +113,7 @@ async def test_ten_thousand_files(session: Session, skill: Any) -> None:
     for number in range(10_000):
         (code / f"{number}.js").touch()
     assert await error(session, "@/skills/code") == (
-        "SkillNotAvailable",
+        "ModuleNotFound",
         "skill 'code' cannot be loaded: it has more than 256 code files",
     )
 
@@ -174,7 +174,7 @@ async def test_no_other_specifier_reaches_a_skill(
     spelt = "".join(f"\\u{ord(char):04x}" for char in specifier)
     outcome = await session.eval(f'await import("{spelt}")')
     assert outcome.error is not None
-    assert outcome.error.name == "SkillNotAvailable"
+    assert outcome.error.name == "ModuleNotFound"
     assert len(outcome.error.message) < 2200
 
 
@@ -187,7 +187,7 @@ async def test_links_are_not_followed(
     (outside / "index.js").write_text("export const x = 'secret'")
     (skills / "linked").symlink_to(outside)
     assert await error(session, "@/skills/linked") == (
-        "SkillNotAvailable", "there is no skill 'linked'",
+        "ModuleNotFound", "there is no skill 'linked'",
     )  # fmt: skip
     skill("a", {"index.js": "export {x} from './far.js'"})
     (skills / "a" / "far.js").symlink_to(outside / "index.js")
@@ -202,7 +202,7 @@ async def test_links_are_not_followed(
     (skills / "e" / "loop").symlink_to(skills / "e")
     for name in "abcd":
         kind, message = await error(session, f"@/skills/{name}")
-        assert kind == "SkillNotAvailable"
+        assert kind == "ModuleNotFound"
         assert "secret" not in message
     assert (await session.eval('(await import("@/skills/e")).x')).text == "1"
 
@@ -222,7 +222,7 @@ async def test_the_hosts_paths_stay_with_the_host(
     monkeypatch.setattr(Path, "open", refuse)
     name, message = await error(session)
     assert message == "skill 'm' cannot be loaded: Permission denied"
-    assert name == "SkillNotAvailable"
+    assert name == "ModuleNotFound"
 
 
 class Source:
@@ -254,7 +254,7 @@ async def test_a_source_that_is_down(
     async with stack.session() as session:
         session.bind(HostOffer(parts=[Skills(source)]))
         assert await error(session) == (
-            "SkillNotAvailable", f"skill 'm' cannot be loaded: {told}",
+            "ModuleNotFound", f"skill 'm' cannot be loaded: {told}",
         )  # fmt: skip
         source.failure = None
         assert (await session.eval('(await import("@/skills/m")).x')).text == "m"
@@ -272,7 +272,7 @@ async def test_nothing_is_asked_for_before_it_is_imported(stack: InterpreterStac
 
 async def test_without_skills_there_is_nothing_to_import(stack: InterpreterStack) -> None:
     async with stack.session() as session:
-        assert (await error(session))[0] == "SkillNotAvailable"
+        assert (await error(session))[0] == "ModuleNotFound"
         assert "@/skills" not in stack.prompt()
 
 
@@ -297,7 +297,7 @@ async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
             session.bind(HostOffer(parts=[Skills("/no/such/directory")]))
             outcome = await session.eval('await import("@/skills/a")')
     assert outcome.error is not None
-    assert outcome.error.name == "SkillNotAvailable"
+    assert outcome.error.name == "ModuleNotFound"
     assert "skill 'a' cannot be loaded: No such file or directory" in outcome.error.message
     assert "/no/such" not in outcome.error.message
 

@@ -136,7 +136,7 @@ async def test_a_skill_reaches_its_own_files_only(
     await session.eval('import "@/skills/other"')  # that it is loaded opens no way to it
     outcome = await session.eval('await import("@/skills/m")')
     assert outcome.error is not None
-    assert outcome.error.name == "SkillNotAvailable"
+    assert outcome.error.name == "ModuleNotFound"
     assert why in outcome.error.message
     assert (await session.eval('(await import("@/skills/other")).x')).text == "1"
 
@@ -152,7 +152,7 @@ async def test_a_skill_reaches_its_own_files_only(
          "SyntaxError", "", "@/skills/m/b.js:1:"),
         ({"index.js": "import {x} from './b.js'", "b.js": "export const y = 1"},
          "SyntaxError", "'x' in module '@/skills/m/b.js'", ""),
-        ({"index.ts": "export const x: = 1"}, "SkillNotAvailable", "@/skills/m/index.ts", ""),
+        ({"index.ts": "export const x: = 1"}, "ModuleNotFound", "@/skills/m/index.ts", ""),
         ({"index.js": "await Promise.reject(new RangeError('late'))"}, "RangeError", "late", ""),
         ({"index.js": "throw 'text'"}, "Error", "text", ""),
         ({"index.js": "await new Promise(() => {})"}, "Deadlock", "", ""),

@@ -77,7 +77,7 @@ async def test_modules_go_with_an_image(stack: InterpreterStack, session: Sessio
                     '[3, 26, "deep"]')  # fmt: skip
         outcome = await copy.eval('await import("@/skills/m")')
         assert outcome.error is not None
-        assert outcome.error.name == "SkillNotAvailable"
+        assert outcome.error.name == "ModuleNotFound"
         again, _ = await copy.eval_with_state("inc()")
         assert again.text == "4"
     await check(session, "inc()", "3")
@@ -146,5 +146,5 @@ async def test_skills_may_be_withdrawn(session: Session) -> None:
     session.bind(HostOffer())
     outcome = await session.eval('await import("@/skills/m")')
     assert outcome.error is not None
-    assert outcome.error.name == "SkillNotAvailable"
+    assert outcome.error.name == "ModuleNotFound"
     await check(session, "inc()", "2")  # what it has, it has

@@ -111,7 +111,7 @@ async def test_the_dispatch_budget(stack: InterpreterStack, counter: Counter) ->
         outcome = await session.eval(
             f"const r = {code}; [...new Set(r.map(one => one.reason?.name + one.reason?.message))]"
         )
-        assert "PTCCallBudgetExceeded" in outcome.text
+        assert "CallBudgetExceeded" in outcome.text
         assert "task 4 times" in outcome.text
         assert counter.all == 4
         await session.eval(ALL)

@@ -60,7 +60,7 @@ async def test_cells(session: Session, cells: list[str], text: str) -> None:
         ("tools = 1; host = 2", "TypeError", "reserved", "cell:1:"),
         ("$interpstack('', 'say', '[\"names\"]')", "TypeError", "reserved", "cell:1:1"),
         ("$interpstack = 1; 'use strict'; delete globalThis.$interpstack || null.x", "TypeError", "null", ""),
-        ("await import('nothing')", "SkillNotAvailable", "nothing", ""),
+        ("await import('nothing')", "ModuleNotFound", "nothing", ""),
         ("eval('import(\"nothing\")')", "TypeError", "nothing", ""),
     ],
 )  # fmt: skip

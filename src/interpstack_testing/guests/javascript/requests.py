@@ -121,7 +121,7 @@ _OPEN = """
 
 def _storms() -> dict[str, Attack]:
     found = {v: Attack(v, shows="sent", limits=_LIMITS) for v in _STORMS}
-    text = '[256, "PTCCallBudgetExceededhost.echothe cell may make 256 calls; this was one more"]'
+    text = '[256, "CallBudgetExceededhost.echothe cell may make 256 calls; this was one more"]'
     found["budget"] = Attack(_BUDGET, shows=text, limits=_LIMITS)
     every = "for (let i = 0; i < 200; i++) await host.echo(i); 'done'"
     found["each cell has its own budget"] = Attack(
