@@ -130,7 +130,9 @@ def test_contributing_page_has_every_tox_env() -> None:
     documented = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
     config = (ROOT / "tox.ini").read_text("utf-8")
     named = set(re.findall(r"^\[testenv:(\w+)\]", config, re.MULTILINE))
-    assert documented == named | {"py311", "py312", "py313"}
+    factors = set(re.findall(r"^    (\w+): INTERPSTACK_SUITE", config, re.MULTILINE))
+    documented -= {f"py313-{factor}" for factor in factors}
+    assert documented == named | factors | {"py311", "py312", "py313"}
 
 
 def test_result_page_has_every_error_the_core_makes() -> None:
@@ -144,9 +146,16 @@ def test_result_page_has_every_error_the_core_makes() -> None:
     assert made <= set(listed)
 
 
-@pytest.mark.parametrize("path", sorted(FRAGMENTS.glob("+*.md")), ids=lambda path: path.name)
-def test_fragments_can_be_collected(path: Path) -> None:
-    assert re.fullmatch(r"\+?[\w-]+\.(added|changed|deprecated|fixed|removed)\.md", path.name)
-    text = path.read_text("utf-8").strip()
-    assert text.endswith((".", "`"))
-    assert "\n\n" not in text
+def test_fragments_can_be_collected() -> None:
+    """Right after a release there are none."""
+    for path in sorted(FRAGMENTS.glob("+*.md")):
+        assert re.fullmatch(r"\+?[\w-]+\.(added|changed|deprecated|fixed|removed)\.md", path.name)
+        text = path.read_text("utf-8").strip()
+        assert text.endswith((".", "`")), path.name
+        assert "\n\n" not in text, path.name
+
+
+def test_the_changelog_tells_of_the_version_that_is_installed() -> None:
+    released = re.findall(r"^## (\S+) \(\d{4}-\d{2}-\d{2}\)$", page("changelog.md"), re.MULTILINE)
+    assert released
+    assert interpstack.__version__.startswith(released[0]) or "dev" in interpstack.__version__
