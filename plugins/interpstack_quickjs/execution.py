@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from interpstack import (
     Call,
     Cell,
-    Completion,
     EngineFailure,
-    Execution,
     GuestError,
     Progress,
-    Settlement,
 )
 from interpstack_javascript.cells import TypeScriptError, load, prepare
-from interpstack_javascript.drained import read_drained
-from interpstack_javascript.exchange import (
-    answer_text,
-    drained_progress,
-    resume_text,
-    seed_words,
-    value_completion,
-)
+from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.positions import faulty
 from interpstack_quickjs.faults import find_fault
 from interpstack_quickjs.guest import (
@@ -62,25 +52,22 @@ _OUT_OF_MEMORY: Final = (
 _SCRIPT: Final = "eval_script"
 
 
-class QuickJSExecution(Execution):
+class QuickJSExecution(KernelExecution):
     """The run of one cell."""
 
     def __init__(
         self, realm: QuickJSRealm, cell: Cell, before: Heap, started: bool = False
     ) -> None:
+        super().__init__(cell, realm.modules, _SCRIPT)
         self._realm = realm
-        self._cell = cell
         self._before = before
         self._started = started
         self._source = ""
-        self._mistyped = False
         self._fault: int | None = None
         self._ended = False
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
-        self._importing = False
         self._undone = False
-        self._answers: list[str] = []
         self._ear: Ear | None = None
 
     # -- the protocol ----------------------------------------------------------------------
@@ -121,11 +108,6 @@ class QuickJSExecution(Execution):
                 return self._overfull(spent)
             except Trapped as trap:
                 return self._recover(trap, spent)
-
-    def settle(self, settlements: Sequence[Settlement]) -> None:
-        for settlement in settlements:
-            self._realm.modules.add(settlement.modules)
-            self._answers.append(answer_text(settlement))
 
     def abort(self, reason: str) -> Progress:
         realm = self._realm
@@ -174,24 +156,18 @@ class QuickJSExecution(Execution):
             self._realm.running = self._cell.name
             self._begin(now_ms)
         else:
-            answers, self._answers = self._answers, []
-            self._resume(now_ms, answers)
+            self._resume(now_ms)
         self._realm.guest.run_jobs()
 
     def _prepared(self) -> str:
         try:
             return prepare(self._cell.source, self._cell.language, self._realm.guest)
         except TypeScriptError as error:
-            self._mistyped = True
-            return f"throw new SyntaxError({json.dumps(str(error))})"
+            return self._refusal(error)
 
     def _begin(self, now_ms: float) -> None:
         guest, base = self._realm.guest, self._realm.base
-        words = seed_words(self._cell.seed)
-        live = self._ear is not None
-        told = {"now": now_ms, "script": _SCRIPT, "label": self._cell.name, "live": live}
-        told["valueName"] = self._cell.value_name
-        self._realm.dispatch("begin", words, told)
+        self._realm.dispatch("begin", *self._begin_arguments(now_ms, live=self._ear is not None))
         status, handle = guest.evaluate(self._source, "eval_async")
         if status == STATUS_JS_ERROR:
             self._fault = find_fault(guest, self._source, handle)
@@ -200,9 +176,9 @@ class QuickJSExecution(Execution):
         guest.free(ignored)
         guest.free(handle)
 
-    def _resume(self, now_ms: float, answers: list[str]) -> None:
+    def _resume(self, now_ms: float) -> None:
         guest = self._realm.guest
-        argument = guest.new_string(resume_text(now_ms, answers))
+        argument = guest.new_string(self._resume_command(now_ms))
         status, handle = guest.invoke(self._realm.base.dispatch, argument)
         guest.free(handle)
         guest.free(argument)
@@ -216,8 +192,7 @@ class QuickJSExecution(Execution):
         return progress
 
     def _progress(self, text: str, spent: float) -> Progress:
-        drained = read_drained(text)
-        self._importing = bool(drained["importing"])
+        drained = self._drained(text)
         self._idle = drained["idle"]
         completion = self._completion(drained["completion"])
         if completion is not None:
@@ -226,14 +201,7 @@ class QuickJSExecution(Execution):
         progress = drained_progress(drained, completion, spent)
         return attrs.evolve(progress, state="undone") if self._undone else progress
 
-    def _completion(self, told: Any) -> Completion | None:
-        if told is None:
-            return None
-        if "error" in told:
-            return Completion(error=self._error(told["error"]))
-        return value_completion(told)
-
-    def _error(self, told: Mapping[str, str]) -> GuestError:
+    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         name, message = told["name"], told["message"]
         if (name, message) in _OUT_OF_MEMORY or self._has_no_room_for_error(told):
             return self._out_of_memory()

@@ -11,22 +11,13 @@ import attrs
 from interpstack import (
     Call,
     Cell,
-    Completion,
     EngineFailure,
-    Execution,
     GuestError,
     Progress,
-    Settlement,
 )
 from interpstack_javascript.cells import TypeScriptError, load
-from interpstack_javascript.drained import read_drained
-from interpstack_javascript.exchange import (
-    answer_text,
-    drained_progress,
-    resume_text,
-    seed_words,
-    value_completion,
-)
+from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
@@ -59,19 +50,17 @@ _GARBAGE_BYTES: Final = 64 * 2**20
 _LEFT_BYTES: Final = 16 * 2**20
 
 
-class V8Execution(Execution):
+class V8Execution(KernelExecution):
     """The run of one cell."""
 
     def __init__(self, realm: V8Realm, cell: Cell) -> None:
+        super().__init__(cell, realm.modules, SCRIPT)
         self._realm = realm
-        self._cell = cell
         self._isolate: Isolate | None = None
-        self._prepared: str | TypeScriptError = ""
+        self._source = ""
         self._interrupted = self._polling = False
         self._gone = False  # its heap was given up, and all that it did is undone
         self._completed = False
-        self._importing = False
-        self._answers: list[str] = []
         self._hear: Callable[[str], None] | None = None
         self._room = realm.limits.console_chars  # for what is heard
 
@@ -100,11 +89,6 @@ class V8Execution(Execution):
             return progress  # nobody reads it; the next cell tells what was lost
         spent = progress.cpu_seconds + prepared
         return attrs.evolve(progress, notices=self._realm.take_notices(), cpu_seconds=spent)
-
-    def settle(self, settlements: Sequence[Settlement]) -> None:
-        for settlement in settlements:
-            self._realm.modules.add(settlement.modules)
-            self._answers.append(answer_text(settlement))
 
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
@@ -218,9 +202,8 @@ class V8Execution(Execution):
             return self._lost(isolate, error)
 
     def _resume(self, now_ms: float) -> list[Any]:
-        answers, self._answers = self._answers, []
         self._realm.changes()
-        command: list[Any] = ["resume", resume_text(now_ms, answers)]
+        command: list[Any] = ["resume", self._resume_command(now_ms)]
         if self._hear is not None and self._isolate is not None:
             self._isolate.recorded.clear()  # delivered
             command.append(True)
@@ -235,38 +218,27 @@ class V8Execution(Execution):
         self._hear(kept if len(self._isolate.recorded) == 1 else f"\n{kept}")
 
     def _begin(self, now_ms: float, clock: CellClock) -> list[Any]:
-        words = seed_words(self._cell.seed)
-        live = self._hear is not None
-        told = {"now": now_ms, "script": SCRIPT, "label": self._cell.name, "live": live}
-        told["valueName"] = self._cell.value_name
+        words, about = self._begin_arguments(now_ms, live=self._hear is not None)
         try:
             script = prepare(self._cell.source, self._cell.language, clock)
-            self._prepared = script.source
         except TypeScriptError as error:
-            self._prepared = error
-            script = Script(f"throw new SyntaxError({json.dumps(str(error))})")
-        begin = json.dumps(["begin", words, told])
+            script = Script(self._refusal(error))
+        self._source = script.source
+        begin = json.dumps(["begin", words, about])
         return ["begin", begin, script.source, script.awaits]
 
     def _progress(self, text: str) -> Progress:
-        drained = read_drained(text)
-        self._importing = bool(drained["importing"])
+        drained = self._drained(text)
         return drained_progress(drained, self._completion(drained["completion"]))
 
-    def _completion(self, told: Any) -> Completion | None:
-        if told is None:
-            return None
-        if "error" not in told:
-            return value_completion(told)
-        return Completion(error=self._error(told["error"], told.get("place")))
-
     def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        name, message, prepared = told["name"], told["message"], self._prepared
-        if isinstance(prepared, TypeScriptError):
+        name, message = told["name"], told["message"]
+        if self._mistyped:
             return GuestError(name, message)  # the stack is that of our own `throw`
         if place is None:
             return GuestError(name, message, told["stack"])
-        return faulty(self._cell, prepared, offset_of(prepared, *place), name, message)
+        offset = offset_of(self._source, *place)
+        return faulty(self._cell, self._source, offset, name, message)
 
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests

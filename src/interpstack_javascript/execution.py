@@ -1,0 +1,98 @@
+"""The run of one cell, as far as it is the same in every engine that uses the kernel."""
+
+from __future__ import annotations
+
+import abc
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interpstack.engine import Execution
+from interpstack.protocol import Cell, Completion, GuestError, Settlement
+from interpstack_javascript.drained import read_drained
+from interpstack_javascript.errors import TypeScriptError
+from interpstack_javascript.exchange import (
+    answer_text,
+    resume_text,
+    seed_words,
+    value_completion,
+)
+from interpstack_javascript.modules import ModuleTable
+
+__all__ = ["KernelExecution"]
+
+
+class KernelExecution(Execution):
+    """An execution whose guest runs the kernel: it puts commands together and reads answers.
+
+    Args:
+        cell: What is run.
+        modules: Sources that the guest may import; answers add to them.
+        script: The name that the engine gives to the cell's script in stack traces.
+    """
+
+    def __init__(self, cell: Cell, modules: ModuleTable, script: str) -> None:
+        self._cell = cell
+        self._modules = modules
+        self._script = script
+        self._mistyped = False
+        self._importing = False
+        self._answers: list[str] = []
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        for settlement in settlements:
+            self._modules.add(settlement.modules)
+            self._answers.append(answer_text(settlement))
+
+    @abc.abstractmethod
+    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+        """The error that a cell ended with.
+
+        Args:
+            told: Name, message and stack, as the kernel describes the error.
+            place: Line and column of a syntax error, where the engine told the kernel of them.
+        """
+
+    def _begin_arguments(self, now_ms: float, *, live: bool) -> tuple[list[int], dict[str, Any]]:
+        """What the kernel's command `begin` takes: the seed, and all else about the cell.
+
+        Args:
+            now_ms: The guest's clock, in milliseconds since 1970.
+            live: Whether somebody reads the console output while the cell runs.
+        """
+        about = {
+            "now": now_ms,
+            "script": self._script,
+            "label": self._cell.name,
+            "live": live,
+            "valueName": self._cell.value_name,
+        }
+        return seed_words(self._cell.seed), about
+
+    def _resume_command(self, now_ms: float) -> str:
+        """The kernel's command `resume`, with the answers that have arrived since the last one."""
+        answers, self._answers = self._answers, []
+        return resume_text(now_ms, answers)
+
+    def _refusal(self, error: TypeScriptError) -> str:
+        """A source that throws what is wrong with one that is not TypeScript."""
+        self._mistyped = True
+        return f"throw new SyntaxError({json.dumps(str(error))})"
+
+    def _drained(self, text: str) -> dict[str, Any]:
+        """The kernel's answer to `drain` or `end`.
+
+        Raises:
+            EngineFailure: The answer has another form: the guest's memory is damaged.
+        """
+        drained = read_drained(text)
+        self._importing = bool(drained["importing"])
+        return drained
+
+    def _completion(self, told: Any) -> Completion | None:
+        """How the cell ended, from what the kernel says of it; `None` if it goes on."""
+        if told is None:
+            return None
+        if "error" not in told:
+            return value_completion(told)
+        return Completion(error=self._error(told["error"], told.get("place")))
