@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 import wasmtime
@@ -19,10 +19,20 @@ from interpstack_javascript.guest_files import guest_path
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import Ticker, WasmHost, wasm_host
 
-if TYPE_CHECKING:
-    from interpstack_quickjs.guest import Guest
-
 __all__ = ["GuestRuntime", "current", "guest_runtime"]
+
+
+class _Importer(Protocol):
+    """The guest that imports a module, as these functions see it."""
+
+    resolve_module: Callable[[str, str], str | None]
+    load_module: Callable[[str], str | None]
+
+    def text(self, address: int, length: int) -> str:
+        """A text in the guest's memory."""
+
+    def hand_over(self, text: str | None, size: int) -> int:
+        """Copy a text into the guest's memory; `None` for none."""
 
 
 @attrs.frozen
@@ -99,13 +109,13 @@ def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
 
 
 def _resolve_module(base: int, base_size: int, name: int, name_size: int, size: int) -> int:
-    guest: Guest = current.guest
+    guest: _Importer = current.guest
     text = guest.resolve_module(guest.text(base, base_size), guest.text(name, name_size))
     return guest.hand_over(text, size)
 
 
 def _load_module(name: int, name_size: int, size: int) -> int:
-    guest: Guest = current.guest
+    guest: _Importer = current.guest
     return guest.hand_over(guest.load_module(guest.text(name, name_size)), size)
 
 

@@ -20,12 +20,6 @@ _KNOWN = {
     ("interpstack_process.engine", "interpstack_process.execution", "interpstack_process.realm"),
     ("interpstack_process.patience", "interpstack_process.workers"),
     ("interpstack_quickjs.engine", "interpstack_quickjs.execution"),
-    (
-        "interpstack_quickjs.guest",
-        "interpstack_quickjs.instance",
-        "interpstack_quickjs.runtime",
-        "interpstack_quickjs.ticks",
-    ),
     ("interpstack_v8.execution", "interpstack_v8.realm", "interpstack_v8.residents"),
 }
 
