@@ -1,4 +1,5 @@
-// Bounds the memory of array buffers, which V8 keeps outside its heap and its heap limit.
+// Bounds the memory of array buffers, which V8 keeps outside its heap and its heap limit, and what
+// would end the process.
 //
 // Runs before everything else in a fresh context. Takes V8's own report of its memory; returns a
 // function that sets the limit in bytes. `ArrayBuffer` and the typed arrays become wrappers
@@ -10,6 +11,8 @@
   const RangeErrorClass = RangeError;
   const globals = globalThis;
   const { isArray } = Array;
+  const StringFunction = String;
+  const MOST_PARTS = 2 ** 27 - 16; // of V8's arrays, with some to spare
   const STEP = 1048576; // bytes after which V8 is asked again
   const typed = getPrototypeOf(Uint8Array.prototype);
   const byteLength = uncurry(getOwnPropertyDescriptor(typed, "byteLength").get);
@@ -60,6 +63,14 @@
   }
   const count = (value, fallback) => typeof value === "number" ? value : fallback;
   const ownSize = (value) => { try { return byteLength(value); } catch { return 0; } };
+
+  // V8 ends the process where a string has more parts than an array can have.
+  const split = String.prototype.split;
+  defineProperty(String.prototype, "split", { value: { split(separator, limit) {
+    const text = this === undefined || this === null || typeof this === "string" ? this : StringFunction(this);
+    if (typeof text === "string" && text.length > MOST_PARTS) throw new RangeErrorClass("Invalid array length");
+    return apply(split, text, [separator, limit]);
+  } }.split });
 
   wrap("ArrayBuffer", (bytes) => bytes);
   const arrays = ["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array",

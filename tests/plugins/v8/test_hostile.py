@@ -152,3 +152,35 @@ async def test_replaced_builtins_change_nothing_for_the_host(session: Session, s
     failed = await session.eval("null.x")
     assert failed.error is not None
     assert failed.error.name in ("TypeError", "Error")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "'a'.repeat(2 ** 28).split('')",
+        "'a,'.repeat(2 ** 27).split(',')",
+        "String.prototype.split.call({toString() { return 'a'.repeat(2 ** 28) }}, '')",
+        "'a'.repeat(2 ** 28).split({toString() { return '' }}, 2 ** 32 - 1)",
+    ],
+)
+async def test_more_parts_than_an_array_can_have_do_not_end_the_process(
+    session: Session, source: str
+) -> None:
+    outcome = await _attack(session, f"try {{ {source} }} catch (e) {{ e.name }}")
+    assert outcome.text == "RangeError"
+
+
+async def test_strings_are_split_as_ever(session: Session) -> None:
+    source = """
+    const own = {[Symbol.split](text, limit) { return [text, limit] }};
+    JSON.stringify([
+      'a,b'.split(','), 'abc'.split(''), 'a1b2'.split(/\\d/), 'a,b,c'.split(',', 2), ''.split(),
+      'x'.split(own, 3), String.prototype.split.call(12, ''), [1, 2].join().split(),
+      String.prototype.split.name, String.prototype.split.length,
+      (() => { try { String.prototype.split.call(null) } catch (e) { return e.name } })(),
+    ])"""
+    expected = (
+        '[["a","b"],["a","b","c"],["a","b",""],["a","b"],[""],["x",3],["1","2"],["1,2"],'
+        '"split",2,"TypeError"]'
+    )
+    assert (await session.eval(source)).text == expected
