@@ -185,6 +185,15 @@ class MontyRealm(Realm):
 
     # -- for executions --------------------------------------------------------------------
 
+    def ended(self, execution: MontyExecution) -> None:
+        """Note that an execution has ended."""
+        if self.running is execution:
+            self.running = None
+
+    def go_back(self, saved: Saved) -> None:
+        """Take up an earlier state."""
+        self.saved = saved
+
     def open_worker(self) -> Worker:
         """A worker with the state in it, and the bridges bound.
 

@@ -154,10 +154,10 @@ class MontyExecution(Execution):
         return self._end(Progress(failure=undone, state="kept" if undone is None else "undone"))
 
     def undo(self) -> None:
-        self._realm.saved = self._before
+        self._realm.go_back(self._before)
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        self._outbox.hear = hear
+        self._outbox.listen(hear)
 
     def interrupt(self) -> None:
         self._stopped = True
@@ -301,8 +301,7 @@ class MontyExecution(Execution):
     def _end(self, progress: Progress) -> Progress:
         self.close()
         self._at = None
-        if self._realm.running is self:
-            self._realm.running = None
+        self._realm.ended(self)
         return self._outbox.drained(progress, ended=True)
 
     def _exhausted(self, spent: float) -> Progress:

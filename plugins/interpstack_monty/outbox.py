@@ -39,12 +39,11 @@ class Outbox:
 
     Attributes:
         open: Monty's ids of calls that are not answered, by the ids of their requests.
-        hear: Takes output as it comes; set by who listens.
     """
 
     def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
         self.open: dict[int, int] = {}
-        self.hear: Callable[[str], None] | None = None
+        self._hear: Callable[[str], None] | None = None
         self._limits = limits
         self._bridges = bridges
         self._calls: list[Call] = []
@@ -57,6 +56,10 @@ class Outbox:
         self._room = limits.console_chars
         self._omitted = 0
 
+    def listen(self, hear: Callable[[str], None]) -> None:
+        """Pass output on to `hear` as it comes."""
+        self._hear = hear
+
     # -- from the guest --------------------------------------------------------------------
 
     def print(self, stream: str, text: str) -> None:
@@ -66,8 +69,8 @@ class Outbox:
         self._omitted += len(text) - len(kept)
         if kept:
             self._text.append(kept)
-            if self.hear is not None:
-                self.hear(kept)
+            if self._hear is not None:
+                self._hear(kept)
 
     def note(self, line: str) -> None:
         """Add a line of the engine's own to the output."""

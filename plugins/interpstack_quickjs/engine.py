@@ -225,6 +225,10 @@ class QuickJSRealm(Realm):
         else:
             spares.give(instance)
 
+    def runs(self, cell: str | None) -> None:
+        """Note the name of the cell that runs; `None` once it has ended."""
+        self.running = cell
+
     def restore(self, heap: Heap) -> None:
         """Go on in a new instance with an earlier state."""
         self.guest.close()

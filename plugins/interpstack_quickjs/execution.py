@@ -111,7 +111,7 @@ class QuickJSExecution(KernelExecution):
 
     def abort(self, reason: str) -> Progress:
         realm = self._realm
-        realm.running = None
+        realm.runs(None)
         self._ended = True
         guest = realm.guest
         progress = Progress()
@@ -153,7 +153,7 @@ class QuickJSExecution(KernelExecution):
         if not self._started:
             self._source = self._prepared()
             self._started = True
-            self._realm.running = self._cell.name
+            self._realm.runs(self._cell.name)
             self._begin(now_ms)
         else:
             self._resume(now_ms)
@@ -197,7 +197,7 @@ class QuickJSExecution(KernelExecution):
         completion = self._completion(drained["completion"])
         if completion is not None:
             self._ended = True
-            self._realm.running = None
+            self._realm.runs(None)
         progress = drained_progress(drained, completion, spent)
         return attrs.evolve(progress, state="undone") if self._undone else progress
 

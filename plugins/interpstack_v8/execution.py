@@ -93,7 +93,7 @@ class V8Execution(KernelExecution):
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
         if isolate is None or self._gone:
-            self._realm.running = False
+            self._realm.never_ran()
             return Progress()  # it never began, or has nothing left to end
         progress = Progress()
         self._realm.changes()

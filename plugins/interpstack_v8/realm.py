@@ -139,6 +139,10 @@ class V8Realm(Realm):
         with self._lock:
             return self._awake()
 
+    def never_ran(self) -> None:
+        """Note that a cell has ended whose heap is gone, or that never began."""
+        self.running = False
+
     def replace(self) -> Isolate:
         """A new heap for the running cell, as the old one is lost, or full by earlier cells."""
         with self._lock:

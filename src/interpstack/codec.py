@@ -102,7 +102,7 @@ def _new_form(hint: Any) -> _Form:
         (kind,) = (one for one in inner if one is not NoneType)
         return _optional(_form(kind))
     if origin is Literal:
-        return _one_of(inner)
+        return _exactly(str, f"one of {', '.join(inner)}", inner)
     if origin is tuple and inner[-1] is not ...:
         return _row([_form(one) for one in inner])
     if origin in (tuple, Sequence):
@@ -114,22 +114,10 @@ def _new_form(hint: Any) -> _Form:
     raise TypeError(f"a field of type {hint!r} has no JSON form")
 
 
-# -- single values -------------------------------------------------------------------------
-
-
-def _exactly(kind: type, accepted: str) -> _Form:
+def _exactly(kind: type, accepted: str, among: Sequence[Any] = ()) -> _Form:
     def read(data: Any) -> Any:
-        if type(data) is not kind:
+        if type(data) is not kind or (among and data not in among):
             raise _other(accepted, data)
-        return data
-
-    return _Form(read)
-
-
-def _one_of(words: tuple[str, ...]) -> _Form:
-    def read(data: Any) -> Any:
-        if type(data) is not str or data not in words:
-            raise _other(f"one of {', '.join(words)}", data)
         return data
 
     return _Form(read)
@@ -173,9 +161,6 @@ _forms: Final[dict[Any, _Form]] = {
     float: _Form(_read_number),
     bytes: _Form(_read_bytes, lambda value: base64.b64encode(value).decode()),
 }
-
-
-# -- containers ----------------------------------------------------------------------------
 
 
 def _array(data: Any) -> Sequence[Any]:

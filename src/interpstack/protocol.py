@@ -23,16 +23,14 @@ __all__ = [
     "StateAfter",
 ]
 
-#: What became of a guest's variables: they are as the cell left them, as they were before the
-#: cell, or gone together with those of earlier cells.
+#: What became of a guest's variables; see `Outcome.state`.
 StateAfter = Literal["kept", "undone", "lost"]
+_NONE = type(None)
 
 
-def _is(accepted: str, kind: type, *, optional: bool = False) -> Any:
+def _is(accepted: str, *kinds: type) -> Any:
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value is None and optional:
-            return
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kinds) or isinstance(value, bool):
             raise ConfigurationError(f"cell: {attribute.name} takes {accepted}; got {value!r:.80}")
 
     return validate
@@ -53,12 +51,8 @@ class Cell:
 
     source: str = attrs.field(validator=_is("a string", str))
     name: str = attrs.field(default="cell", validator=_is("a string", str))
-    language: str | None = attrs.field(
-        default=None, validator=_is("a string or None", str, optional=True)
-    )
-    seed: int | None = attrs.field(
-        default=None, validator=_is("an integer or None", int, optional=True)
-    )
+    language: str | None = attrs.field(default=None, validator=_is("a string or None", str, _NONE))
+    seed: int | None = attrs.field(default=None, validator=_is("an integer or None", int, _NONE))
     value_name: str = attrs.field(default="", validator=_is("a string", str))
 
     @value_name.validator

@@ -1,0 +1,134 @@
+"""Objects change their own attributes only; others ask them to, by a method."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_OWN = frozenset({"self", "cls"})
+
+#: Assignments to other objects' attributes that are still there, by module. The numbers may only
+#: fall: one that is higher or lower than what is there fails the test.
+_KNOWN: dict[str, int] = {
+    "interpstack/cells/loop.py": 1,
+    "interpstack/sessions.py": 2,
+    "interpstack_accounts/accounts.py": 1,
+    "interpstack_agents/live_sessions.py": 8,
+    "interpstack_cli/commands.py": 1,
+    "interpstack_cli/repl/editor.py": 3,
+    "interpstack_cli/repl/folding.py": 1,
+    "interpstack_durable/held.py": 1,
+    "interpstack_durable/steps.py": 1,
+    "interpstack_langchain/demo/command.py": 5,
+    "interpstack_langchain/demo/files.py": 3,
+    "interpstack_langchain/durability/checkpoint_stores.py": 1,
+    "interpstack_langchain/evals/eval_runner.py": 4,
+    "interpstack_langchain/replay/serializers.py": 1,
+    "interpstack_langchain/replay/timeline.py": 5,
+    "interpstack_langchain/state/state_updates.py": 3,
+    "interpstack_langchain/tools/tool_calls.py": 1,
+    "interpstack_langchain/tools/tool_twins.py": 2,
+    "interpstack_monty/execution.py": 1,
+    "interpstack_process/execution.py": 5,
+    "interpstack_process/realm.py": 1,
+    "interpstack_process/workers.py": 1,
+    "interpstack_quickjs/engine.py": 1,
+    "interpstack_quickjs/execution.py": 2,
+    "interpstack_quickjs/machine.py": 2,
+    "interpstack_testing/conformance/kit.py": 3,
+    "interpstack_testing/conformance/rules.py": 3,
+    "interpstack_testing/scheduler.py": 1,
+    "interpstack_v8/execution.py": 1,
+}
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def assignments(root: Path) -> Iterator[tuple[str, int, str]]:
+    """Assignments to attributes of other objects: module, line and target."""
+    for folder in ("src", "plugins"):
+        base = root / folder
+        for path in sorted(base.rglob("*.py")):
+            place = path.relative_to(base).as_posix()
+            for line, target in _foreign(ast.parse(path.read_text("utf-8")), frozenset()):
+                yield place, line, target
+
+
+def _foreign(scope: ast.AST, outer: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Assignments in a scope, but for those to what it has just made."""
+    made = outer | _made(scope)
+    for node in _inside(scope):
+        if isinstance(node, _Function | ast.ClassDef | ast.Lambda):
+            yield from _foreign(node, made)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            owner = node.value
+            if not isinstance(owner, ast.Name) or owner.id not in _OWN | made:
+                yield node.lineno, ast.unparse(node)
+
+
+def _inside(scope: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a scope, inner scopes as one node each."""
+    for node in ast.iter_child_nodes(scope):
+        yield node
+        if not isinstance(node, _Function | ast.ClassDef | ast.Lambda):
+            yield from _inside(node)
+
+
+def _made(scope: ast.AST) -> frozenset[str]:
+    """Names that a scope gives to what a call has just returned, or to a class or a function."""
+    names = set()
+    for node in _inside(scope):
+        if isinstance(node, _Function | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return frozenset(names)
+
+
+def violations(root: Path) -> list[str]:
+    """Modules that assign to others' attributes more, or less, often than is known."""
+    found = list(assignments(root))
+    counts = Counter(place for place, _, _ in found)
+    wrong = [f"{place}:{line}: {target}" for place, line, target in found if place not in _KNOWN]
+    for place, known in _KNOWN.items():
+        if counts[place] != known:
+            wrong.append(f"{place}: {counts[place]} assignments, not {known}")
+    return wrong
+
+
+def test_objects_change_their_own_attributes_only(root: Path) -> None:
+    assert violations(root) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "noticed"),
+    [
+        ("class A:\n    def f(self):\n        self.x = 1", False),
+        ("class A:\n    def f(self):\n        self.other.x = 1", True),
+        ("class A:\n    def f(self):\n        self.other.x += 1", True),
+        ("class A:\n    def f(self):\n        del self.other.x", True),
+        ("def f(other):\n    other.x = 1", True),
+        ("def f(other):\n    a, other.x = 1, 2", True),
+        ("def f(others):\n    for others.x in others:\n        pass", True),
+        ("def f():\n    new = A()\n    new.x = 1", False),
+        ("def f(new):\n    with new as new.x:\n        pass", True),
+        ("def f():\n    def g(other):\n        other.x = 1", True),
+        ("def f():\n    def g():\n        pass\n    g.x = 1", False),
+    ],
+)
+def test_assignments_to_others_are_noticed(tmp_path: Path, code: str, noticed: bool) -> None:
+    module = tmp_path / "src" / "interpstack" / "odd.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(code)
+    assert bool(list(assignments(tmp_path))) == noticed
+
+
+def test_an_exception_that_is_no_longer_needed_is_noticed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_KNOWN, "interpstack/gone.py", 1)
+    assert violations(root) == ["interpstack/gone.py: 0 assignments, not 1"]
