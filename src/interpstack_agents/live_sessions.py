@@ -145,17 +145,23 @@ class LiveSession:
             if kept is None or outcome.state == "lost":
                 self.spoiled = True
                 return _undone(outcome), None
-            # To dump a state takes some milliseconds or more: it is compressed and signed.
-            records = self.records or ()
-            dump = partial(use.mode.dump, kept, use.owner, self.sequence + 1, records)
-            dumped, notice = await call_blocking(dump)
-            record = {**dumped, "id": secrets.token_hex(8)}
-            if not use.mode.stores:
-                record["turn"] = use.turn
-            self.advance(record, use.position)
-            if notice and not self.warned:
-                outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
-            self.warned = bool(notice)
+            return await self._recorded(outcome, kept, use)
+
+    async def _recorded(
+        self, outcome: Outcome, state: SessionState, use: _Use
+    ) -> tuple[Outcome, Record]:
+        """An outcome, and the record of the state after it."""
+        # To dump a state takes some milliseconds or more: it is compressed and signed.
+        records = self.records or ()
+        dump = partial(use.mode.dump, state, use.owner, self.sequence + 1, records)
+        dumped, notice = await call_blocking(dump)
+        record = {**dumped, "id": secrets.token_hex(8)}
+        if not use.mode.stores:
+            record["turn"] = use.turn
+        self.advance(record, use.position)
+        if notice and not self.warned:
+            outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+        self.warned = bool(notice)
         return outcome, record
 
     def fits(self, token: str, position: QueuePosition | None) -> bool:

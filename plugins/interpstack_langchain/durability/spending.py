@@ -26,8 +26,8 @@ from langchain_core.runnables.config import var_child_runnable_config
 from interpstack import ConfigurationError
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain.durability.spending_records import Recorded
+from interpstack_langchain.evals.eval_call import running_eval
 from interpstack_langchain.state.graph_state import drawn_of, turn_of
-from interpstack_langchain.tools.tool_calls import running_eval
 
 __all__ = ["CostOf", "Spending"]
 

@@ -22,6 +22,7 @@ from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.call_names import unique_names
+from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
@@ -30,7 +31,6 @@ from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
-from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 from interpstack_langchain.tools.tool_errors import shown
 
 __all__ = ["Evals"]

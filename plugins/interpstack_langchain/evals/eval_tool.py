@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from interpstack import GuestLanguage, run_sync
+from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.prompt import code_description
-from interpstack_langchain.tools.tool_calls import EvalCall, running_eval
 
 __all__ = ["EvalSchema", "EvalTool"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command, Send
 
+from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.langgraph_internals.task_writes import Reducer, TaskWrites
-from interpstack_langchain.tools.tool_calls import EvalCall
 
 __all__ = ["commit", "joined_updates", "pairs"]
 

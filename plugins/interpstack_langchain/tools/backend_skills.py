@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from interpstack_langchain.tools.tool_calls import running_eval
+from interpstack_langchain.evals.eval_call import running_eval
 
 if TYPE_CHECKING:
     from deepagents.backends.protocol import BackendProtocol

@@ -12,11 +12,12 @@ from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
 from interpstack_durable.api import Journals
 from interpstack_langchain.error_names import ERROR_NAMES
+from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import InterpreterShown
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.subagents import dispatcher
-from interpstack_langchain.tools.tool_calls import PASSES, EvalCall, host_tool
+from interpstack_langchain.tools.tool_calls import host_tool
 from interpstack_skills.api import Skills
 from interpstack_subagents.api import Subagents
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
 from interpstack import CellContext, GuestException
+from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
-from interpstack_langchain.tools.tool_calls import PASSES, EvalCall, run_tool
+from interpstack_langchain.tools.tool_calls import run_tool
 from interpstack_langchain.tools.tool_schemas import visible_fields
 from interpstack_langchain.tools.tool_twins import native_tool
 from interpstack_subagents.api import Dispatch
@@ -48,18 +48,8 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         if isinstance(made, str):
             return made
         event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}
-        running.emit({**event, "phase": "start", **_described(wanted)})
-        begun = time.monotonic()
-        try:
-            answer = await _run(*made, wanted.response_schema, context)
-        except PASSES:
-            raise
-        except Exception as error:
-            told = {"duration_ms": _spent(begun), "error": str(error)[:_ERROR_CHARS]}
-            running.emit({**event, "phase": "error", **told})
-            raise
-        running.emit({**event, "phase": "complete", "duration_ms": _spent(begun)})
-        return answer
+        call = _run(*made, wanted.response_schema, context)
+        return await running.progress.around(event, _described(wanted), call)
 
     return dispatch
 
@@ -90,7 +80,3 @@ async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: Cell
         return json.loads(answer)
     except (TypeError, ValueError) as error:
         raise GuestException("the subagent's answer is no JSON", tool="task") from error
-
-
-def _spent(begun: float) -> int:
-    return round((time.monotonic() - begun) * 1000)

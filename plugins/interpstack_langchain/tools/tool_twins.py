@@ -172,6 +172,29 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         return noting.get().note(await cls._arun(self, *args, **kwargs))
 
+    def get_input_schema(self: BaseTool, config: RunnableConfig | None = None) -> Any:
+        # Without a schema of its own, it is read from `_run`, which only looks like the tool's.
+        return self.__dict__[_ORIGINAL].get_input_schema(config)
+
+    members = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        **_invoking(cls),
+        "get_input_schema": get_input_schema,
+    }
+    if hasattr(cls, "_filter_injected_args"):
+        members["_filter_injected_args"] = _filter_of(cls)
+    made = type(cls.__name__, (cls,), members)
+    # Not among the members: pydantic would take them for private attributes.
+    type.__setattr__(made, "_run", _Method(noted, cls._run))
+    if cls._arun is not BaseTool._arun:  # noqa: SLF001 - that one goes on to `_run`
+        type.__setattr__(made, "_arun", _Method(anoted, cls._arun))
+    return made
+
+
+def _invoking(cls: type[BaseTool]) -> dict[str, Any]:
+    """Methods that run a tool of this class, and note its answer."""
+
     def invoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Any:
@@ -194,25 +217,7 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
             _not_alone(token)
         return noting.get().note_answer(answer)
 
-    def get_input_schema(self: BaseTool, config: RunnableConfig | None = None) -> Any:
-        # Without a schema of its own, it is read from `_run`, which only looks like the tool's.
-        return self.__dict__[_ORIGINAL].get_input_schema(config)
-
-    members = {
-        "__module__": cls.__module__,
-        "__qualname__": cls.__qualname__,
-        "invoke": invoke,
-        "ainvoke": ainvoke,
-        "get_input_schema": get_input_schema,
-    }
-    if hasattr(cls, "_filter_injected_args"):
-        members["_filter_injected_args"] = _filter_of(cls)
-    made = type(cls.__name__, (cls,), members)
-    # Not among the members: pydantic would take them for private attributes.
-    type.__setattr__(made, "_run", _Method(noted, cls._run))
-    if cls._arun is not BaseTool._arun:  # noqa: SLF001 - that one goes on to `_run`
-        type.__setattr__(made, "_arun", _Method(anoted, cls._arun))
-    return made
+    return {"invoke": invoke, "ainvoke": ainvoke}
 
 
 def _filter_of(cls: type[BaseTool]) -> Callable[..., dict[str, Any]]:

@@ -138,7 +138,9 @@ def test_own_arguments_come_beside_the_peers() -> None:
 
 
 def test_snapshots_may_be_as_large_as_the_memory() -> None:
-    assert CodeInterpreterMiddleware(memory_limit=8 * 2**20)._mode.max_bytes == 8 * 2**20
+    assert (
+        CodeInterpreterMiddleware(memory_limit=8 * 2**20)._interpreter.mode.max_bytes == 8 * 2**20
+    )
 
 
 def test_the_first_name_still_works() -> None:

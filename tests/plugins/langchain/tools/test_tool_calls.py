@@ -805,7 +805,7 @@ async def test_progress_that_cannot_be_told_fails_no_call(
     code = "[await tools.book({seat: 1}), await tools.book({seat: 2})].join(', ')"
     assert await chat.run(code) == ["<result>booked 1, booked 2</result>"]
     assert done == [1, 2]
-    told = [r for r in caplog.records if r.name == "interpstack_langchain.tools.tool_calls"]
+    told = [r for r in caplog.records if r.name == "interpstack_agents.progress"]
     assert [r.levelname for r in told] == ["WARNING"]
     assert "the stream is gone" in str(told[0].exc_info)
 
