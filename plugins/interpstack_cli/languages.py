@@ -11,7 +11,7 @@ __all__ = ["language_named", "language_of_file"]
 
 
 def language_named(name: str, stack: InterpreterStack) -> str:
-    """The name of a language that was asked for, perhaps by an alias; any other name as it is."""
+    """The name of the language with this name or alias; an unknown name is returned unchanged."""
     if name in stack.engine.languages():
         return name
     known = _known(stack)
@@ -19,7 +19,7 @@ def language_named(name: str, stack: InterpreterStack) -> str:
 
 
 def language_of_file(path: Path, stack: InterpreterStack) -> str | tuple[str, ...]:
-    """The name of the language that a file's ending tells; else all endings that are known."""
+    """The name of the language of a file; all known endings if none of them is the file's."""
     seen: list[str] = []
     for language in _known(stack):
         if path.suffix.lower() in language.endings:
@@ -29,6 +29,6 @@ def language_of_file(path: Path, stack: InterpreterStack) -> str | tuple[str, ..
 
 
 def _known(stack: InterpreterStack) -> Iterator[GuestLanguage]:
-    """The languages of the engine, then those of installed plugins, which are loaded one by one."""
+    """The languages of the engine, then of installed plugins, each loaded when its turn comes."""
     yield from (stack.language, *stack.language.dialects)
     yield from installed_languages()

@@ -1,7 +1,7 @@
-"""What guests print: buffered there, delivered once a cell.
+"""Output that guests print, buffered in the guest and delivered once a cell.
 
-JavaScript gets a `console`; engines of other languages deliver what their own function prints
-to the same bridge.
+JavaScript gets a `console`; engines of other languages deliver the output of their own print
+function to the same bridge.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plugin offers: the guest source, and the bridge that takes the output."""
+"""The guest source of `console`, and the bridge that takes its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def _take(value: Any, context: CellContext) -> None:
     """Keep one delivery of the guest's console buffer: `{"text": str, "omitted": int}`.
 
     Raises:
-        ValueError: It has another shape; nothing of it is kept.
+        ValueError: The delivery has another shape; the whole delivery is dropped.
     """
     text, omitted = _checked(value)
     context.write_console(text, omitted)

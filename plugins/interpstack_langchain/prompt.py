@@ -1,4 +1,4 @@
-"""What the model reads of the interpreter itself."""
+"""Texts about the interpreter itself, for the model."""
 
 from __future__ import annotations
 

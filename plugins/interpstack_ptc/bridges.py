@@ -56,7 +56,7 @@ def _handler(language: GuestLanguage, name: str, tool: HostTool) -> Any:
 
 
 def _as_field(value: Any, tool: HostTool) -> Any:
-    """A text as the field of a tool that has no other; any other value as it is."""
+    """The input of a tool; a text becomes the field of a tool that has only one field."""
     fields = tool.input_schema.get("properties")
     if not isinstance(value, str) or not isinstance(fields, dict) or len(fields) != 1:
         return value

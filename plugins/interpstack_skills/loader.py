@@ -49,7 +49,7 @@ def skill_loader(
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without the host's paths."""
+    """The reason of an error, without the host's paths."""
     if isinstance(error, OSError) and error.filename is not None:
         return error.strerror or type(error).__name__
     return str(error) or type(error).__name__

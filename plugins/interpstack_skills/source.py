@@ -39,7 +39,7 @@ def as_source(given: Any, endings: tuple[str, ...]) -> SkillSource:
 
 
 class DirectorySkills:
-    """Skills in a plain directory, one subdirectory each. Nothing is read before it is asked for.
+    """Skills in a plain directory, one subdirectory each. Files are read when a skill is imported.
 
     Args:
         root: The directory.

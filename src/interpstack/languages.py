@@ -1,4 +1,4 @@
-"""Guest languages: what prompts, tool names, signatures and editors need to know of one.
+"""Descriptions of guest languages, for prompts, tool names, signatures and editors.
 
 An engine's plugin registers its language with `interpstack_register_language`. A language that no
 plugin registers gets the neutral texts below, never those of another language.
@@ -58,7 +58,7 @@ class PromptWords:
 
 @attrs.frozen(kw_only=True)
 class EditorRules:
-    """What an editor of single cells needs to know.
+    """Rules of a language for an editor of single cells.
 
     Attributes:
         follower: Makes an object that follows a chunk line by line: `feed(lines)` takes lines,

@@ -14,8 +14,8 @@ from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
-#: What goes for the sake of a capital: an underscore only before a small letter, so that
-#: `v_2` and `GET_ALL` stay what they are.
+#: Characters that camel case drops. An underscore is dropped only before a small letter, so that
+#: `v_2` and `GET_ALL` stay the same.
 _JOINT: Final = re.compile(r"_([a-z])|[-\s.]+_?(.?)", re.ASCII)
 _MODULES: Final = (".js", ".mjs", ".ts", ".mts")
 

@@ -25,7 +25,7 @@ _OPERATORS: Final = frozenset(
 class Nesting:
     """Follows brackets, strings, templates and comments, line by line.
 
-    It knows no grammar: what is wrong otherwise is for the engine to report.
+    No grammar is known here: the engine reports all other errors.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Nesting:
                 at = self._code(text, at)
 
     def ends_before(self, line: str) -> bool:
-        """Never: only what is in a line can end what is before it."""
+        """Never: only a line of the chunk itself can end the chunk."""
         return False
 
     def _code(self, text: str, at: int) -> int:

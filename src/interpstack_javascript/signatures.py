@@ -88,7 +88,7 @@ class _TypeScript(SchemaWalk):
             for key, value in schema["properties"].items()
         ]
         if isinstance(schema.get("additionalProperties"), Mapping):
-            members.append("[key: string]: unknown")  # what covers the named fields, too
+            members.append("[key: string]: unknown")  # an index type must fit the named fields, too
         return "{ " + "; ".join(members) + " }"
 
     def intersection(self, parts: list[str]) -> str:

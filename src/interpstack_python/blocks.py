@@ -30,7 +30,7 @@ class Blocks:
     """Follows brackets, strings, joined lines and blocks, line by line.
 
     A block ends with a blank line, as in Python's own prompt. Nothing is compiled: the engine's
-    Python may be newer than this one, and what is wrong otherwise is for the engine to report.
+    Python may be newer than the Python of this process, and the engine reports other errors.
     """
 
     def __init__(self) -> None:

@@ -114,7 +114,7 @@ class _Python(SchemaWalk):
         types = [self.render(item, depth + 1) for item in fixed]
         if isinstance(items, Mapping):
             types.append(self.render(items, depth + 1))
-        return f"list[{self.union(types)}]"  # what JSON brings is no tuple
+        return f"list[{self.union(types)}]"  # JSON has no tuples
 
     def mapping(self, value: str) -> str:
         return f"dict[str, {value}]"

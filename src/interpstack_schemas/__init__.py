@@ -1,4 +1,4 @@
-"""Types of a guest language from JSON Schemas: what signatures of tools are made of.
+"""Types of a guest language from JSON Schemas, for the signatures of tools.
 
 A language subclasses `SchemaWalk`, which knows the schemas, and says how its types are written.
 """

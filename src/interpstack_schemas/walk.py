@@ -1,7 +1,7 @@
 """Walks through JSON Schemas to render them as types of a language.
 
-Schemas come from tool authors and MCP servers, so anything may stand in them: what cannot be
-said in the language becomes its type for anything.
+Schemas come from tool authors and MCP servers, so they may hold anything: a schema that the
+language has no type for becomes its type for anything.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SchemaWalk(abc.ABC):
     #: Types without parts, by their name in a schema.
     scalars: ClassVar[Mapping[str, str]]
 
-    #: What an answer holds where its schema says `string` with the format `binary`.
+    #: Type of an answer whose schema says `string` with the format `binary`.
     binary: ClassVar[str]
 
     def __init__(self, root: Any, gives: bool = False) -> None:
@@ -71,7 +71,7 @@ class SchemaWalk(abc.ABC):
 
     @abc.abstractmethod
     def intersection(self, parts: list[str]) -> str:
-        """What is of all these types at once."""
+        """The type of values that are of all these types at once."""
 
     def target(self, schema: Any) -> Mapping[str, Any]:
         """The schema that a schema refers to, or itself; empty if there is none."""
@@ -82,7 +82,7 @@ class SchemaWalk(abc.ABC):
         return schema if isinstance(schema, Mapping) else {}
 
     def render(self, schema: Any, depth: int) -> str:
-        """A schema as a type; what lies too deep is anything."""
+        """A schema as a type; a schema that lies too deep becomes the type for anything."""
         self._nodes += 1
         if schema is False:
             return self.nothing
@@ -103,7 +103,7 @@ class SchemaWalk(abc.ABC):
         return self.intersection([own, *parts] if named else parts)
 
     def union(self, options: list[str]) -> str:
-        """What is of one of these types."""
+        """The type of values that are of one of these types."""
         unique = list(dict.fromkeys(options))
         if self.anything in unique:
             return self.anything
@@ -113,7 +113,7 @@ class SchemaWalk(abc.ABC):
         return Compound(" | ".join(map(str, some)))
 
     def _combined(self, schema: Mapping[str, Any], depth: int) -> list[str]:
-        """What `anyOf`, `oneOf` and `allOf` demand; all of it holds at once."""
+        """The types that `anyOf`, `oneOf` and `allOf` demand, all of which hold at once."""
         parts = [
             self.union([self.render(option, depth + 1) for option in schema[key]])
             for key in ("anyOf", "oneOf")
