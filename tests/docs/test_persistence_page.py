@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interpstack import InterpreterStack, SessionState
-from interpstack_agents import Persistence, RecordRejected
+from interpstack_agents import Persistence, RecordRejected, persistence_mode
 from interpstack_testing import PersistenceConformance
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "persist-state.md"
@@ -24,6 +24,7 @@ def mode_of_the_page() -> type[Persistence]:
         "InterpreterStack": InterpreterStack,
         "RecordRejected": RecordRejected,
         "SessionState": SessionState,
+        "persistence_mode": persistence_mode,
     }
     exec(compile(code, str(PAGE), "exec"), names)
     mode: type[Persistence] = names["ValuesOnly"]

@@ -12,15 +12,8 @@ from typing import Any
 import attrs
 
 from interpstack import CellContext, GuestException, HostTool, InterpreterStack
-from interpstack_agents import (
-    JournalBase,
-    LiveSessions,
-    OfferBuilder,
-    Preset,
-    SavedState,
-    joined,
-    persistence_mode,
-)
+from interpstack_agents import JournalBase, LiveSessions, OfferBuilder, Preset, SavedState, joined
+from interpstack_agents.persistence import persistence_mode
 from interpstack_durable.api import Journals
 
 __all__ = ["PRESET", "ApprovalNeeded", "MinimalAgent", "Tool"]
