@@ -30,7 +30,7 @@ _KNOWN: dict[str, int] = {
     "interpstack_langchain/replay/serializers.py": 1,
     "interpstack_langchain/replay/timeline.py": 5,
     "interpstack_langchain/state/state_updates.py": 3,
-    "interpstack_langchain/tools/tool_calls.py": 1,
+    "interpstack_langchain/evals/eval_call.py": 1,
     "interpstack_langchain/tools/tool_twins.py": 2,
     "interpstack_monty/execution.py": 1,
     "interpstack_process/execution.py": 5,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
-from interpstack_agents import LiveSessions, SavedState, joined
+from interpstack_agents import LiveSessions, SavedState, joined, persistence_mode
 
 OFFER = HostOffer()
 
@@ -21,7 +21,7 @@ def stack() -> Iterator[InterpreterStack]:
 
 @pytest.fixture
 def sessions(stack: InterpreterStack) -> LiveSessions:
-    return LiveSessions(stack, stack.persistence("thread")())
+    return LiveSessions(stack, persistence_mode(stack, "thread")())
 
 
 async def run(sessions: LiveSessions, records: list[Any], code: str) -> tuple[str, list[Any]]:

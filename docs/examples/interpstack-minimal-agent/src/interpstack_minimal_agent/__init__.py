@@ -11,14 +11,13 @@ from typing import Any
 
 import attrs
 
+import interpstack_agents as agents
 from interpstack import CellContext, GuestException, HostTool, InterpreterStack
-from interpstack_agents import JournalBase, LiveSessions, OfferBuilder, Preset, SavedState, joined
-from interpstack_agents.persistence import persistence_mode
 from interpstack_durable.api import Journals
 
 __all__ = ["PRESET", "ApprovalNeeded", "MinimalAgent", "Tool"]
 
-PRESET = Preset(["persistence", "durable", "console", "ptc"])
+PRESET = agents.Preset(["persistence", "durable", "console", "ptc"])
 #: Gets the prompt and the messages; returns `{"code": …}` to run, or `{"answer": …}`.
 Model = Callable[[str, Sequence[Mapping[str, str]]], Awaitable[Mapping[str, str]]]
 
@@ -57,7 +56,7 @@ def host_tool(tool: Tool) -> HostTool:
     return HostTool(name=tool.name, call=call, input_schema=tool.schema, passes=passes)
 
 
-class Journal(JournalBase):
+class Journal(agents.JournalBase):
     """The record of one eval: a line for each entry."""
 
     def __init__(self, path: Path) -> None:
@@ -115,12 +114,13 @@ class Run:
 class MinimalAgent:
     """Answers questions in threads that are stored in a folder."""
 
-    def __init__(self, model: Model, tools: Sequence[Tool], folder: Path, preset: Preset = PRESET):
+    def __init__(self, model: Model, tools: Sequence[Tool], folder: Path, preset: Any = PRESET):
         self.model, self.tools, self.folder = model, tools, folder
         self.stack = InterpreterStack("quickjs", preset.plugins)
-        self.sessions = LiveSessions(self.stack, persistence_mode(self.stack, "thread")())
+        mode = agents.persistence_mode(self.stack, "thread")
+        self.sessions = agents.LiveSessions(self.stack, mode())
         journals = Journals(lambda run: run.journal)
-        self.offers = OfferBuilder(convert=host_tool, parts=[journals])
+        self.offers = agents.OfferBuilder(convert=host_tool, parts=[journals])
 
     async def ask(self, thread: str, question: str = "", **decisions: bool) -> str:
         """Answer a question; without one, go on after `ApprovalNeeded` or a crash."""
@@ -140,10 +140,10 @@ class MinimalAgent:
     async def _eval(self, key: str, thread: Thread, code: str, decisions: Any) -> None:
         """Run the code to its end; what it leaves behind is stored in one step."""
         run = Run(Journal(thread.path.with_suffix(f".eval-{thread.evals}")), decisions)
-        offer, saved = self.offers.offer(self.tools), SavedState.of(thread.records)
+        offer, saved = self.offers.offer(self.tools), agents.SavedState.of(thread.records)
         async with self.sessions.enter(key, saved, offer) as live:
             outcome, record = await live.eval(code, host=run)
-        thread.records = joined(thread.records, [] if record is None else [[record]])
+        thread.records = agents.joined(thread.records, [] if record is None else [[record]])
         thread.messages.append({"result": live.session.render(outcome)})
         thread.code = None
         thread.save()
