@@ -323,6 +323,10 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
         raise TypeError(
             f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
         )
+    if not decisions:  # some releases of LangChain would ask nobody
+        raise ConfigurationError(
+            f"{where} needs 'allowed_decisions', a list of some of {', '.join(_KINDS)}"
+        )
     other = [decision for decision in decisions if decision not in _KINDS]
     if other:
         raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
