@@ -64,6 +64,8 @@ _HEAP_ROOM: Final = 448 * 2**20
 _BUFFER_ROOM: Final = 128 * 2**20
 #: Characters that may cross at once.
 _MAX_TEXT: Final = 256 * 2**20
+#: What jsrun says of code that it stopped.
+_STOPPED: Final = ("timed out", "Failed to get property")
 #: deno_core passes every promise that was rejected meanwhile to one call, as its arguments.
 _OVERFLOW: Final = "Maximum call stack size exceeded"
 
@@ -113,6 +115,22 @@ class OutOfHeap(IsolateLost):
 
 class _RejectionsOverflowed(EngineFailure):
     """A module rejected too many promises for one call; the guest is sound, and they are gone."""
+
+
+def _failure(error: Exception, late: bool) -> Exception:
+    """The exception that tells how a command failed, from what jsrun raised for it."""
+    told = str(error)
+    if isinstance(error, jsrun.RuntimeTerminated):
+        return OutOfHeap(told)
+    # Code that is stopped inside a module says so in its own way.
+    if late or (isinstance(error, RuntimeError) and any(one in told for one in _STOPPED)):
+        return OutOfTime()
+    if isinstance(error, jsrun.JavaScriptError):
+        if "execution terminated" in told:
+            return IsolateGone("it was stopped while it was idle")
+        if _OVERFLOW in told:
+            return _RejectionsOverflowed(told)
+    return EngineFailure(f"the guest could not be entered: {error}")
 
 
 @attrs.frozen
@@ -328,23 +346,12 @@ class Isolate:
             )
         try:
             return command.result()["answer"]
-        except jsrun.RuntimeTerminated as error:
-            await self._close()
-            raise OutOfHeap(str(error)) from None
-        except jsrun.JavaScriptError as error:
-            if timeout is not None and time.monotonic() - begun >= timeout:
-                raise OutOfTime from None  # stopped inside a module, it says so in its own way
-            if "execution terminated" in str(error):
-                await self._close()
-                raise IsolateGone("it was stopped while it was idle") from None
-            if _OVERFLOW in str(error):
-                raise _RejectionsOverflowed(str(error)) from None
-            raise EngineFailure(f"the guest could not be entered: {error}") from None
-        except RuntimeError as error:
+        except (RuntimeError, jsrun.JavaScriptError) as error:
             late = timeout is not None and time.monotonic() - begun >= timeout
-            if late or "timed out" in str(error) or "Failed to get property" in str(error):
-                raise OutOfTime from None
-            raise EngineFailure(f"the guest could not be entered: {error}") from None
+            failure = _failure(error, late)
+        if isinstance(failure, IsolateLost):
+            await self._close()
+        raise failure
 
     def _rest(self) -> None:
         """Have the thread park, behind the command that may still run."""
