@@ -65,7 +65,7 @@ async def _run(
     raise AssertionError("the run never ended")
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("engine", LANGUAGES, scope="module")
 def test_interrupted_and_uninterrupted_runs_end_the_same(
     engine: str, stack: InterpreterStack
