@@ -61,6 +61,8 @@ async def test_hooks_are_called_in_this_order() -> None:
         _noted.append("the cell has ended")
         assert stack.prompt(HostOffer()) == "section\n\nsection"
     assert _noted == [
+        "add_hookspecs of a",
+        "add_hookspecs of b",
         "register_engine of a",
         "register_engine of b",
         "the stack is made",
