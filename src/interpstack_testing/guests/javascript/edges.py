@@ -116,6 +116,13 @@ try {{ (() => {{ {source} }})(); }} catch (thrown) {{
   end = thrown === null || (typeof thrown === 'object' && thrown instanceof Error) ? 'error' : typeof thrown; }}
 end === 'value' || end === 'error' ? 'clear' : end"""
 
+#: More than an engine has room for in one list: promises left rejected, and parts of a string.
+_MANY = {
+    "rejections": "for (let i = 0; i < 1e5; i++) Promise.reject(i); 'clear'",
+    "rejections of jobs": "for (let i = 0; i < 1e5; i++) Promise.resolve().then(() => { throw i }); 'clear'",
+    "parts": _TRY.format(source="return 'a'.repeat(2 ** 28).split('').length"),
+}
+
 _NEEDS: Final = Capability.MEMORY_LIMIT
 _LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
 _ENDS: Final = (VALUE, "OutOfMemory", "Timeout", "RangeError")
@@ -170,6 +177,10 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     **group(
         "edges that are passed",
         {k: Attack(v, _PASSED_ENDS, limits=_LIMITS, needs=_NEEDS) for k, v in _PASSED.items()},
+    ),
+    **group(
+        "edges of many things",
+        {k: Attack(v, _ENDS, shows="clear") for k, v in _MANY.items()},
     ),
     **group(
         "edges that are shown",
