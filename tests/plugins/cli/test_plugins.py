@@ -63,7 +63,7 @@ def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
 @pytest.mark.parametrize(
     ("plugin", "told"),
     [
-        ("konsole", "unknown plugin 'konsole'; known: console, "),
+        ("konsole", "unknown plugin 'konsole'; known: accounts, console, "),
         ("nowhere:x", "--plugin nowhere:x: there is no module 'nowhere'"),
         ("cli_shout:gone", "--plugin cli_shout:gone: module 'cli_shout' has no 'gone'; it has: "),
         ("os:nothing", "has no 'nothing'; it has: "),

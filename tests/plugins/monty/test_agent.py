@@ -121,7 +121,7 @@ async def test_the_model_reads_of_python(agents: Callable[..., Any]) -> None:
     assert "Run Python in a sandbox" in described
     assert "The `eval` tool runs Python in a sandbox" in prompt
     assert "async def look_up(*, word: str, times: int = 1)" in prompt
-    assert "await task(description=…, subagent_type=…)" in prompt
+    assert "`await task(*, description, subagent_type, label=…, response_schema=…)`" in prompt
     assert "`yield`" in prompt
     assert "JavaScript" not in prompt + described
     assert "Promise" not in prompt

@@ -27,7 +27,8 @@ def test_options_add_up(interpstack_stack, interpstack_engine):
     assert interpstack_stack.engine is interpstack_engine
     assert interpstack_engine.name == {name!r}
     assert interpstack_stack.unawaited == "cancel"
-    assert "weather.today" in interpstack_stack.bridge_set(interpstack_stack.session().turn).bridges
+    offer = interpstack_stack.session().offer
+    assert "weather.today" in interpstack_stack.bridge_set(offer).bridges
 """
 
 
