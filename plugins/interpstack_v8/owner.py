@@ -9,22 +9,29 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from interpstack import EngineFailure
 from interpstack_v8.platform import ready_platform
 
-__all__ = ["Owner", "owner", "refuse_forked"]
+__all__ = ["Owner", "isolate_threads", "owner", "refuse_forked"]
 
 _T = TypeVar("_T")
 
-#: jsrun's threads that delivered the last results leave Python in this time; nothing tells when
-#: they have, and one that leaves while Python ends aborts the process.
+#: Threads of jsrun deliver the last results and end; one that does so while Python ends aborts the
+#: process. They get this time where the system does not tell which threads there are, ...
 _LEAVING_SECONDS: Final = 0.05
+#: ... and at most this time where it does: one that V8 cannot stop computes for ever.
+_MOST_LEAVING_SECONDS: Final = 2.0
+_THREADS: Final = Path("/proc/self/task")
+#: Name of an isolate's thread, cut as Linux does.
+_THREAD_NAME: Final = "jsrun-deno-runtime"[:15]
 
 
 class Owner:
@@ -79,7 +86,27 @@ class Owner:
             return
         for close in list(self._open):
             self.call(close())
+        _wait_for_threads()
+
+
+def _wait_for_threads() -> None:
+    """Let the threads of closed isolates end."""
+    if not _THREADS.exists():
         time.sleep(_LEAVING_SECONDS)
+        return
+    ends = time.monotonic() + _MOST_LEAVING_SECONDS
+    while isolate_threads() and time.monotonic() < ends:
+        time.sleep(0.002)
+
+
+def isolate_threads() -> int:
+    """How many threads run an isolate; asks Linux."""
+    count = 0
+    for thread in _THREADS.iterdir():
+        # A thread may end between its listing and its reading.
+        with contextlib.suppress(OSError):
+            count += (thread / "comm").read_text().strip() == _THREAD_NAME
+    return count
 
 
 def refuse_forked(pid: int) -> None:
