@@ -8,6 +8,7 @@ a dictionary (a list of pairs if its keys cannot be hashed), a Set a set (or a l
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 from typing import Any, Final
 
@@ -36,6 +37,8 @@ def clean(text: str) -> str:
     return text
 
 
+#: How the JSON of a set begins: sets stand where they would, sorted by their JSON.
+_SET_BEGINS: Final = '{"$": "set", "v": ['
 #: Containers inside containers that the codec takes.
 _DEPTH: Final = 200
 
@@ -49,11 +52,15 @@ class Room:
     Args:
         size: In bytes.
         item: Bytes that every item takes, beside those of texts and large numbers.
+
+    Attributes:
+        orders: Texts by which containers in sets are sorted, by the containers' identity.
     """
 
     def __init__(self, size: int, item: int = 2) -> None:
         self._left = size
         self._item = item
+        self.orders: dict[int, str] = {}
 
     def take(self, size: int = 0) -> None:
         """Count an item.
@@ -105,7 +112,9 @@ def _container(value: Any, depth: int, room: Room) -> Any:
         return [_plain(item, depth, room) for item in value]
     if isinstance(value, (set, frozenset)):
         # Python's own order differs from process to process, and a run must be repeatable.
-        return SetValue(sorted((_plain(item, depth, room) for item in value), key=_order))
+        items: list[Any] = [_plain(item, depth, room) for item in value]
+        items.sort(key=lambda item: _order(item, room.orders))
+        return SetValue(items)
     return value
 
 
@@ -117,8 +126,20 @@ def _moment(value: dt.datetime) -> dt.datetime:
         raise UnsupportedValue("it has a datetime outside the years 1 to 9999 in UTC") from error
 
 
-def _order(item: Any) -> str:
-    return json.dumps(encode(item))
+def _order(item: Any, known: dict[int, str]) -> str:
+    """Text by which the items of a set are sorted.
+
+    Args:
+        item: An item; what it holds is alive as long as `known`.
+        known: Texts of containers, by identity: each is made once, however deep sets are nested.
+    """
+    if not isinstance(item, (list, SetValue)):
+        return json.dumps(encode(item))
+    if id(item) not in known:
+        begins, held = ("[", item) if isinstance(item, list) else (_SET_BEGINS, item.items)
+        texts = "\n".join(_order(one, known) for one in held)
+        known[id(item)] = begins + hashlib.sha256(texts.encode()).hexdigest()
+    return known[id(item)]
 
 
 def answer(text: str) -> Any:

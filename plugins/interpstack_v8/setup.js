@@ -4,6 +4,8 @@
   prepare() {
     this.clock = Date.now; // the kernel gives guests another one
     delete globalThis.console;
+    // What a callback of its own throws fails the whole command; the web API's reports it.
+    delete globalThis.queueMicrotask;
     // Its callbacks would run outside of cells. The language lets them never run.
     globalThis.FinalizationRegistry = class FinalizationRegistry {
       constructor(callback) { if (typeof callback !== "function") throw new TypeError("FinalizationRegistry: a callback is needed"); }

@@ -69,10 +69,18 @@ class Life:
         return self.unrecorded() & self._recorded("before")
 
     def _recorded(self, when: str) -> set[str]:
-        """Keys of calls by what became of their record."""
-        records = [m for m in self.moments() if m.startswith(when) and " record " in m]
-        found = {number for m in records for number in m.rpartition(" ")[2].split(",")}
-        return {key for _, key, _ in self.effects() if key.rpartition(":")[2] in found}
+        """Keys of calls by what became of their record.
+
+        A record from before the effect is of a try that failed.
+        """
+        moments, found = self.moments(), set()
+        for n, key, _ in self.effects():
+            done = [at for at, moment in enumerate(moments) if moment == f"effected {n}"]
+            since = moments[done[-1] :] if done else []
+            records = [m for m in since if m.startswith(when) and " record " in m]
+            if any(key.rpartition(":")[2] in m.rpartition(" ")[2].split(",") for m in records):
+                found.add(key)
+        return found
 
     def _lines(self, name: str) -> list[str]:
         path = self.folder / name

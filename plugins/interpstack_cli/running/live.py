@@ -53,12 +53,13 @@ async def eval_live(session: Session, cell: Cell) -> Outcome:
     writer = _Writer(lambda: loop.call_soon_threadsafe(task.cancel))
     try:
         outcome = await interruptible(session.eval(cell, on_console=writer))
+        # What cannot be written cancels this task, even when the cell has ended.
+        await writer.finish(outcome.console)
     except BaseException:
         await writer.finish(None)
         if writer.error is not None:
             raise writer.error from None
         raise
-    await writer.finish(outcome.console)
     if writer.error is not None:
         raise writer.error
     return attrs.evolve(outcome, console="")

@@ -57,12 +57,13 @@ class ToolNames:
                     f"late_tools takes a list of tool names; got {name!r:.60} in it"
                 )
         items = tuple(ptc)
+        given = {item.name for item in items if isinstance(item, BaseTool)}
         made = cls(
-            frozenset(item for item in items if isinstance(item, str)),
+            frozenset(item for item in items if isinstance(item, str)) - given,
             frozenset(interrupt_on or ()),
             frozenset(late),
         )
-        made._others |= {item.name for item in items if isinstance(item, BaseTool)}
+        made._others |= given
         return made
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:

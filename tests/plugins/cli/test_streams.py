@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX s
 CLOSED_OUT = "Error: standard output is closed; send it to a terminal, a pipe or a file\n"
 CLOSED_IN = "Error: standard input is closed; give code through a pipe or a file\n"
 FULL = "Error: standard output cannot be written: No space left on device\n"
+LINES = "for (let i = 0; i < 1e5; i++) console.log(i)"
 BAD = "Error: standard input cannot be read: Bad file descriptor\n"
 
 
@@ -51,9 +52,14 @@ def test_a_closed_output_ends_the_repl():
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["run -e 1", "plugins", "demo"])
+@pytest.mark.parametrize("command", ["run -e 1", f"run -e '{LINES}'", "plugins", "demo"])
 def test_a_full_disk_is_told(command, unbuffered):
     assert _shell(f"{command} >/dev/full", PYTHONUNBUFFERED=unbuffered) == ("", FULL, 2)
+
+
+def test_a_reader_may_leave_before_all_is_written():
+    done = _shell(f"run -e '{LINES}' | head -1")
+    assert (done[0], done[1]) == ("0\n", "")
 
 
 @pytest.mark.parametrize(

@@ -292,3 +292,19 @@ async def test_a_javascript_thread_with_an_odd_state_goes_on() -> None:
             await other.load(await one.values())
             assert (await other.eval("ok + 1")).text == "2"
             assert "1 to 9999" in (await other.eval("d")).error.message
+
+
+def test_sets_in_sets_are_ordered_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is nested, an item is encoded for its own set, and for the set around that."""
+    encoded: list[Any] = []
+
+    def counted(item: Any) -> Any:
+        encoded.append(item)
+        return encode(item)
+
+    monkeypatch.setattr("interpstack_monty.values.encode", counted)
+    nested: frozenset[Any] = frozenset(range(100))
+    for level in range(50):
+        nested = frozenset([nested, f"level {level}"])
+    from_guest(nested, Room(10**6))
+    assert len(encoded) <= 2 * 150 + 1

@@ -63,3 +63,13 @@ async def test_getters_may_leave_any_number_of_rejections(session: Session) -> N
     await session.eval(f"let keep = {{ get it() {{ {_AT_ONCE} return 7; }} }}")
     assert set(await session.values()) == {"keep"}
     assert (await session.eval("keep.it")).text == "7"
+
+
+@pytest.mark.parametrize("thrown", ["new Error('x')", "1", "Object.create(null)"])
+@pytest.mark.parametrize("after", ["", "await 1; "])
+async def test_errors_in_microtasks_cost_no_variables(
+    session: Session, thrown: str, after: str
+) -> None:
+    await _keeps_its_variables(
+        session, f"queueMicrotask(() => {{ throw {thrown} }}); {after}7", "7"
+    )

@@ -118,6 +118,7 @@ end === 'value' || end === 'error' ? 'clear' : end"""
 
 #: More than an engine has room for in one list: promises left rejected, and parts of a string.
 _MANY = {
+    "errors in microtasks": "for (let i = 0; i < 3; i++) globalThis.queueMicrotask?.(() => { throw new Error(i) }); 'clear'",
     "rejections": "for (let i = 0; i < 1e5; i++) Promise.reject(i); 'clear'",
     "rejections of jobs": "for (let i = 0; i < 1e5; i++) Promise.resolve().then(() => { throw i }); 'clear'",
     "parts": _TRY.format(source="return 'a'.repeat(2 ** 28).split('').length"),

@@ -158,3 +158,10 @@ def test_tools_of_the_provider_cannot_be_called_from_code() -> None:
 def test_late_tools_is_a_list(late: Any) -> None:
     with pytest.raises(ConfigurationError, match="late_tools takes a list of tool names"):
         CodeInterpreterMiddleware(late_tools=late)
+
+
+def test_a_tool_that_is_given_may_be_named_as_well() -> None:
+    names = ToolNames.of([pay, "pay", "read_price"], None, ())
+    names.check([read_price])
+    with pytest.raises(ConfigurationError, match="ptc names 'read_price'"):
+        ToolNames.of([pay, "pay", "read_price"], None, ()).check([])
