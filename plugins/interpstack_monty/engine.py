@@ -25,12 +25,12 @@ from interpstack import (
     Realm,
     UnsupportedValue,
 )
-from interpstack_monty.errors import is_memory_limit, is_time_limit
+from interpstack_monty.crossing.errors import is_memory_limit, is_time_limit
+from interpstack_monty.crossing.export_values import export, globals_in, lost, why
+from interpstack_monty.crossing.values import to_guest
 from interpstack_monty.execution import MontyExecution
-from interpstack_monty.exports import export, globals_in, lost, why
 from interpstack_monty.images import Saved, pack, unpack
 from interpstack_monty.offer import offered, roots, tree
-from interpstack_monty.values import to_guest
 from interpstack_monty.workers import (
     EMIT,
     RESERVED,

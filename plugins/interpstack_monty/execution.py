@@ -20,9 +20,8 @@ from interpstack import (
     Progress,
     Settlement,
 )
-from interpstack_monty.cells import RefusedSource, prepare
-from interpstack_monty.checking import check
-from interpstack_monty.errors import (
+from interpstack_monty.cancel import wind_down
+from interpstack_monty.crossing.errors import (
     describe,
     fault,
     is_memory_limit,
@@ -30,12 +29,13 @@ from interpstack_monty.errors import (
     syntax_error,
     thrown,
 )
-from interpstack_monty.outbox import Outbox
-from interpstack_monty.patience import OutOfTime, Patience
-from interpstack_monty.results import UNDONE, completion_of, out_of_memory, shown_chars
-from interpstack_monty.stopping import wind_down
+from interpstack_monty.crossing.results import UNDONE, completion_of, out_of_memory, shown_chars
+from interpstack_monty.crossing.values import answer, clean
+from interpstack_monty.emitted import Outbox
+from interpstack_monty.preparation.cells import RefusedSource, prepare
+from interpstack_monty.preparation.checking import check
+from interpstack_monty.preparation.timeouts import OutOfTime, Patience
 from interpstack_monty.system import answer_system_call
-from interpstack_monty.values import answer, clean
 from interpstack_monty.workers import EMIT, RESERVED, KernelReplaced, Worker
 
 if TYPE_CHECKING:

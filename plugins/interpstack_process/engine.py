@@ -25,8 +25,8 @@ from interpstack import (
 )
 from interpstack_process.confine import WorkerLimits
 from interpstack_process.kept import Kept
-from interpstack_process.launch import WorkerConfig, default_python
-from interpstack_process.pool import WorkerPool
+from interpstack_process.processes.launch import WorkerConfig, default_python
+from interpstack_process.processes.pool import WorkerPool
 from interpstack_process.realm import ProcessRealm
 
 __all__ = ["ProcessEngine"]

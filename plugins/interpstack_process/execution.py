@@ -16,9 +16,9 @@ from interpstack import (
     Settlement,
     to_json,
 )
+from interpstack_process.connection.messages import pack_settlements, read_progress
 from interpstack_process.kept import StateLost
-from interpstack_process.messages import pack_settlements, read_progress
-from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
 
 if TYPE_CHECKING:
     from interpstack_process.realm import ProcessRealm

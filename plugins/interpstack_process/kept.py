@@ -8,8 +8,8 @@ from typing import Any, Final
 import attrs
 
 from interpstack import EngineFailure, Image
-from interpstack_process.frames import Malformed
-from interpstack_process.messages import read_image, read_text, read_values
+from interpstack_process.connection.frames import Malformed
+from interpstack_process.connection.messages import read_image, read_text, read_values
 
 __all__ = ["Kept", "StateLost", "read_kept"]
 

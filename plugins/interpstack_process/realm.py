@@ -22,15 +22,20 @@ from interpstack import (
     Realm,
     to_json,
 )
+from interpstack_process.connection.frames import Malformed
+from interpstack_process.connection.messages import (
+    pack_bridges,
+    read_image,
+    read_names,
+    read_values,
+)
 from interpstack_process.execution import ProcessExecution
-from interpstack_process.frames import Malformed
 from interpstack_process.kept import Kept, StateLost, read_kept
-from interpstack_process.messages import pack_bridges, read_image, read_names, read_values
-from interpstack_process.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
 
 if TYPE_CHECKING:
     from interpstack_process.engine import ProcessEngine
-    from interpstack_process.pool import WorkerPool
+    from interpstack_process.processes.pool import WorkerPool
 
 __all__ = ["ProcessRealm"]
 

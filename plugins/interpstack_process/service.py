@@ -22,7 +22,7 @@ from interpstack import (
     from_json,
     to_json,
 )
-from interpstack_process.messages import (
+from interpstack_process.connection.messages import (
     PRINTED_CHARS,
     read_bridges,
     read_settlements,

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from interpstack_process.confine import confine
-from interpstack_process.frames import Channel, Closed
+from interpstack_process.connection.frames import Channel, Closed
 from interpstack_process.service import Service
 
 __all__ = ["INTERRUPT", "OUT_OF_MEMORY", "main"]

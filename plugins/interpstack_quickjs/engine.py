@@ -30,11 +30,11 @@ from interpstack_javascript.exchange import (
     read_answer,
 )
 from interpstack_javascript.modules import ModuleTable
-from interpstack_quickjs.base import Base, base_heaps
 from interpstack_quickjs.execution import MAX_MEMORY, QuickJSExecution
 from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
-from interpstack_quickjs.instance import spares
-from interpstack_quickjs.machine import Trapped
+from interpstack_quickjs.heap.base import Base, base_heaps
+from interpstack_quickjs.webassembly.instance import spares
+from interpstack_quickjs.webassembly.machine import Trapped
 
 __all__ = ["QuickJSEngine"]
 
@@ -145,7 +145,7 @@ class QuickJSRealm(Realm):
         return _state_of(image, self.base, self.limits).heap
 
     def image(self) -> Image:
-        from interpstack_quickjs.images import compared, pack
+        from interpstack_quickjs.heap.images import compared, pack
 
         extra = {"cell": self.running, "modules": self.modules.dump(), "bound": self._bound}
         extra = {key: value for key, value in extra.items() if value}
@@ -310,7 +310,7 @@ def _state_of(image: Image, base: Base, limits: Limits) -> _State:
         raise ImageError(f"the image is of engine {image.engine!r}, not {QuickJSEngine.name!r}")
     if image.base != base.id:
         raise ImageError("the image was made by another build of the engine or its plugins")
-    from interpstack_quickjs.images import unpack
+    from interpstack_quickjs.heap.images import unpack
 
     heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
     cell, bound = extra.get("cell"), str(extra.get("bound", ""))

@@ -26,8 +26,8 @@ from interpstack_quickjs.guest import (
     Heap,
     OutOfRoom,
 )
-from interpstack_quickjs.machine import OutOfTime, Trapped
-from interpstack_quickjs.printed import Ear, read_printed
+from interpstack_quickjs.heap.printed import Ear, read_printed
+from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
 
 if TYPE_CHECKING:
     from interpstack_quickjs.engine import QuickJSRealm

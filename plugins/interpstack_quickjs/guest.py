@@ -19,8 +19,8 @@ import attrs
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack_quickjs.instance import Instance
-from interpstack_quickjs.machine import Machine, address_of
+from interpstack_quickjs.webassembly.instance import Instance
+from interpstack_quickjs.webassembly.machine import Machine, address_of
 
 __all__ = ["Guest", "Heap", "OutOfRoom", "Workspace"]
 

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from interpstack_javascript import cells
 from interpstack_javascript.cells import TypeScriptError
-from interpstack_testing.guests.javascript import sources as javascript
+from interpstack_testing.guests.javascript.exhausting import sources as javascript
 from interpstack_testing.guests.python import sources as python
 
 __all__ = ["scaling_results", "scaling_table"]
@@ -64,7 +64,7 @@ def _v8(source: str) -> float:
 
 
 def _monty(source: str) -> float:
-    from interpstack_monty.cells import RefusedSource, prepare
+    from interpstack_monty.preparation.cells import RefusedSource, prepare
 
     def work() -> None:
         with contextlib.suppress(RefusedSource):

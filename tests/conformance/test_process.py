@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from interpstack_process.conformance import QuickJSConformance
-from interpstack_quickjs.images import SEAL_BYTES, sealed
+from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
 

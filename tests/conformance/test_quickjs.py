@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from interpstack import Engine
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.images import SEAL_BYTES, sealed
+from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
 from interpstack_testing import JAVASCRIPT, EngineConformance
 
 

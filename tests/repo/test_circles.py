@@ -16,9 +16,13 @@ _KNOWN = {
         "interpstack.sessions",
         "interpstack.stack",
     ),
-    ("interpstack_monty.checking", "interpstack_monty.engine", "interpstack_monty.execution"),
+    (
+        "interpstack_monty.engine",
+        "interpstack_monty.execution",
+        "interpstack_monty.preparation.checking",
+    ),
     ("interpstack_process.engine", "interpstack_process.execution", "interpstack_process.realm"),
-    ("interpstack_process.patience", "interpstack_process.workers"),
+    ("interpstack_process.processes.timeouts", "interpstack_process.processes.workers"),
     ("interpstack_quickjs.engine", "interpstack_quickjs.execution"),
     ("interpstack_v8.execution", "interpstack_v8.realm", "interpstack_v8.residents"),
 }

@@ -24,11 +24,6 @@ _KNOWN: dict[str, int] = {
     "function ProcessEngine.__init__ in interpstack_process/engine.py": 50,
     "function bridge in interpstack/bridges.py": 50,
     "modules in interpstack": 26,
-    "modules in interpstack_monty": 18,
-    "modules in interpstack_process": 14,
-    "modules in interpstack_quickjs": 13,
-    "modules in interpstack_testing/conformance": 26,
-    "modules in interpstack_testing/guests/javascript": 13,
 }
 
 

@@ -39,7 +39,7 @@ def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
 def test_tables_name_what_is_there(root: Path, prefix: str) -> None:
     path, _, test = prefix.partition("::")
     assert (root / path).exists(), "tests/support/suites.py names it; did it move?"
-    kit = (root / "src/interpstack_testing/conformance").glob("*.py")
+    kit = (root / "src/interpstack_testing/conformance").rglob("*.py")
     texts = [file.read_text("utf-8") for file in ([*kit, root / path] if test else [])]
     name = test.rpartition("::")[2]
     assert not test or any(f"def {name}" in text for text in texts)

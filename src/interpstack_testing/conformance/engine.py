@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from interpstack_testing.conformance.cells import CellTests
-from interpstack_testing.conformance.console import ConsoleTests
-from interpstack_testing.conformance.crossing import CrossingTests
-from interpstack_testing.conformance.determinism import DeterminismTests
-from interpstack_testing.conformance.ends import EndTests
-from interpstack_testing.conformance.errors import ErrorTests
-from interpstack_testing.conformance.hostile import HostileTests
-from interpstack_testing.conformance.images import ForeignImageTests, ImageTests, SuspensionTests
-from interpstack_testing.conformance.isolation import IsolationTests
-from interpstack_testing.conformance.life import LifeTests
-from interpstack_testing.conformance.limits import CpuLimitTests, LimitTests, MemoryLimitTests
-from interpstack_testing.conformance.modules import ModuleTests, TypeScriptTests
-from interpstack_testing.conformance.portable import PortableTests
-from interpstack_testing.conformance.requests import RequestTests
-from interpstack_testing.conformance.undo import UndoTests
+from interpstack_testing.conformance.bounds.hostile import HostileTests
+from interpstack_testing.conformance.bounds.isolation import IsolationTests
+from interpstack_testing.conformance.bounds.limits import (
+    CpuLimitTests,
+    LimitTests,
+    MemoryLimitTests,
+)
+from interpstack_testing.conformance.cell.console import ConsoleTests
+from interpstack_testing.conformance.cell.crossing import CrossingTests
+from interpstack_testing.conformance.cell.ends import EndTests
+from interpstack_testing.conformance.cell.errors import ErrorTests
+from interpstack_testing.conformance.cell.modules import ModuleTests, TypeScriptTests
+from interpstack_testing.conformance.cell.requests import RequestTests
+from interpstack_testing.conformance.cell.values import CellTests
+from interpstack_testing.conformance.state.determinism import DeterminismTests
+from interpstack_testing.conformance.state.images import (
+    ForeignImageTests,
+    ImageTests,
+    SuspensionTests,
+)
+from interpstack_testing.conformance.state.life import LifeTests
+from interpstack_testing.conformance.state.portable import PortableTests
+from interpstack_testing.conformance.state.undo import UndoTests
 
 __all__ = ["EngineConformance"]
 

@@ -276,8 +276,8 @@ def test_processes_that_start_at_once_on_a_cold_cache(tmp_path: Path) -> None:
 def test_a_damaged_base_heap_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from interpstack import BridgeSet, Cell, Limits
     from interpstack_quickjs import engine
-    from interpstack_quickjs.base import BaseHeaps
     from interpstack_quickjs.engine import QuickJSEngine
+    from interpstack_quickjs.heap.base import BaseHeaps
 
     def run() -> str:
         monkeypatch.setattr(engine, "base_heaps", BaseHeaps())  # as a new process has it

@@ -126,7 +126,7 @@ STOPS = {
 async def test_output_is_read_from_a_guest_that_cannot_tell_it(
     monkeypatch: pytest.MonkeyPatch, error: str
 ) -> None:
-    monkeypatch.setattr("interpstack_quickjs.machine._GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("interpstack_quickjs.webassembly.machine._GRACE_SECONDS", 0.1)
     limits = {"cpu_seconds": 0.3 if error == "Timeout" else 5.0, "memory_bytes": 8 * 2**20}
     async with _stack(100_000, **limits).session() as session:
         for name, code in PRINTED.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack import Cell, InterpreterStack, Session
-from interpstack_monty.cells import RefusedSource, prepare
+from interpstack_monty.preparation.cells import RefusedSource, prepare
 
 SHOWN = [
     ("1 + 1", "2"),

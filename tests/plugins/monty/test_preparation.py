@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interpstack import InterpreterStack, Limits
-from interpstack_monty.cells import RefusedSource, prepare
+from interpstack_monty.preparation.cells import RefusedSource, prepare
 
 #: Sources with their last expression marked; those without a mark have none.
 VALUES = [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from interpstack import BridgeSet, Cell, EngineFailure, InterpreterStack, Limits, Realm, Settlement
+from interpstack_monty.crossing.results import completion_of
 from interpstack_monty.engine import MontyEngine
-from interpstack_monty.results import completion_of
 
 Offer = Callable[..., BridgeSet]
 KERNEL = ("bind", "show", "globals", "export", "seed", "locals")

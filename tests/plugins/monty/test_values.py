@@ -25,7 +25,7 @@ from interpstack import (
     decode,
     encode,
 )
-from interpstack_monty.values import Room, from_guest, to_guest
+from interpstack_monty.crossing.values import Room, from_guest, to_guest
 
 FROM_HOST = [
     (UNDEFINED, "None"),
@@ -302,7 +302,7 @@ def test_sets_in_sets_are_ordered_in_one_pass(monkeypatch: pytest.MonkeyPatch) -
         encoded.append(item)
         return encode(item)
 
-    monkeypatch.setattr("interpstack_monty.values.encode", counted)
+    monkeypatch.setattr("interpstack_monty.crossing.values.encode", counted)
     nested: frozenset[Any] = frozenset(range(100))
     for level in range(50):
         nested = frozenset([nested, f"level {level}"])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpstack_process.frames import Channel, Closed, Malformed
+from interpstack_process.connection.frames import Channel, Closed, Malformed
 
 _MAX = 2**20
 

@@ -20,8 +20,8 @@ from interpstack import (
     Settlement,
     to_json,
 )
-from interpstack_process import messages
-from interpstack_process.frames import Malformed
+from interpstack_process.connection import messages
+from interpstack_process.connection.frames import Malformed
 from interpstack_process.kept import read_kept
 
 FAULTY = GuestError("SyntaxError", "wrong", place=Place(2, 5, "a = ", "= b"))

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from interpstack import BridgeSet, Cell, Limits
-from interpstack_quickjs.allocator import find_allocator, free_spans
 from interpstack_quickjs.engine import QuickJSEngine, QuickJSRealm
+from interpstack_quickjs.heap.allocator import find_allocator, free_spans
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from interpstack import (
 )
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.modules import ModuleTable
-from interpstack_quickjs.allocator import free_spans
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.images import SEAL_BYTES, sealed
+from interpstack_quickjs.heap.allocator import free_spans
+from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
 
 _LIMITS = Limits(cpu_seconds=0.5, wall_seconds=60)
 

@@ -236,7 +236,7 @@ def test_endless_code_does_not_break_the_export() -> None:
 
 
 def test_endless_builtins_do_not_break_the_export(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interpstack_quickjs.machine._GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("interpstack_quickjs.webassembly.machine._GRACE_SECONDS", 0.1)
     realm = _open()
     _run(
         realm,

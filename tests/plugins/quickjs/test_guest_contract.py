@@ -1,6 +1,6 @@
 """What this plugin relies on inside quickjs-rs and wasmtime; each test names what has changed.
 
-A failure here means: look at `interpstack_quickjs/guest.py` and `machine.py` before raising a version bound.
+A failure here means: look at `interpstack_quickjs/guest.py` and `webassembly/machine.py` before raising a version bound.
 """
 
 # ruff: noqa: E501 - guest code reads best unbroken
@@ -25,9 +25,9 @@ from interpstack_quickjs.guest import (
     STATUS_OK,
     Guest,
 )
-from interpstack_quickjs.machine import OutOfTime, Trapped
-from interpstack_quickjs.printed import find_printed, read_printed
-from interpstack_quickjs.runtime import guest_runtime
+from interpstack_quickjs.heap.printed import find_printed, read_printed
+from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
+from interpstack_quickjs.webassembly.runtime import guest_runtime
 
 #: Exported functions that are called, with the number of i32 parameters and results.
 _EXPORTS = {
@@ -311,7 +311,7 @@ def test_continuations_are_interrupted(guest: Guest) -> None:
 def test_builtins_that_do_not_poll_are_stopped(
     guest: Guest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interpstack_quickjs.machine._GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("interpstack_quickjs.webassembly.machine._GRACE_SECONDS", 0.1)
     guest.set_time(0.05)
     with pytest.raises(Trapped) as caught:
         guest.evaluate("Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)")

@@ -65,7 +65,7 @@ def shown(session: Session, source: str) -> str:
 class TestBuiltins:
     @pytest.fixture
     def limits(self, monkeypatch: pytest.MonkeyPatch) -> Limits:
-        monkeypatch.setattr("interpstack_quickjs.machine._GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("interpstack_quickjs.webassembly.machine._GRACE_SECONDS", 0.2)
         return Limits(cpu_seconds=0.3, wall_seconds=60, memory_bytes=16 * 2**20)
 
     @pytest.mark.parametrize("source", _BUILTINS.values(), ids=_BUILTINS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interpstack import BridgeSet, Cell, Image, ImageError, Limits
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import Heap, Workspace
-from interpstack_quickjs.images import SEAL_BYTES, pack, sealed, unpack
+from interpstack_quickjs.heap.images import SEAL_BYTES, pack, sealed, unpack
 
 _PAGE = 65536
 _SPACE = Workspace(0, 0)

@@ -10,8 +10,8 @@ from interpstack import BridgeSet, Cell, EngineFailure, Execution, Image, Limits
 from interpstack_javascript.guest_files import guest_path
 from interpstack_quickjs import engine as module
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.instance import Instance, Spares
-from interpstack_quickjs.runtime import guest_runtime
+from interpstack_quickjs.webassembly.instance import Instance, Spares
+from interpstack_quickjs.webassembly.runtime import guest_runtime
 
 _NOW = 1_700_000_000.0
 

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from interpstack import Capability, HostOffer, Image, ImageError, InterpreterStack, Session
-from interpstack_quickjs.images import SEAL_BYTES
+from interpstack_quickjs.heap.images import SEAL_BYTES
 
 COUNTER = """
 globalThis.runs = (globalThis.runs ?? 0) + 1;

@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 from interpstack_testing.guests.guest import Guest
-from interpstack_testing.guests.javascript import (
-    edges,
-    endless,
+from interpstack_testing.guests.javascript import edges, keys, text
+from interpstack_testing.guests.javascript.escaping import (
     escapes,
     intrinsics,
-    keys,
+    readings,
+    reserved,
+    throws,
+)
+from interpstack_testing.guests.javascript.exhausting import (
+    endless,
     memory,
     nesting,
-    readings,
     requests,
-    reserved,
     sources,
-    text,
-    throws,
 )
 
 __all__ = ["JAVASCRIPT"]

@@ -10,8 +10,8 @@ from interpstack.engine import Capability
 from interpstack.limits import Limits
 from interpstack.protocol import Cell
 from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.bounds.memory import open_files, resident_bytes, threads
 from interpstack_testing.conformance.kit import EngineKit, finish, poll
-from interpstack_testing.conformance.memory import open_files, resident_bytes, threads
 
 __all__ = ["LifeTests"]
 

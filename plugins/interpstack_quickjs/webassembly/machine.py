@@ -14,9 +14,9 @@ import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_javascript.cells import Clock
-from interpstack_quickjs.instance import Instance
-from interpstack_quickjs.runtime import current, guest_runtime
-from interpstack_quickjs.ticks import ASKS
+from interpstack_quickjs.webassembly.instance import Instance
+from interpstack_quickjs.webassembly.runtime import current, guest_runtime
+from interpstack_quickjs.webassembly.ticks import ASKS
 from interpstack_wasm.host import TICK_SECONDS
 
 __all__ = ["Machine", "OutOfTime", "Trapped", "address_of"]

@@ -24,7 +24,7 @@ from interpstack import (
     from_json,
     to_json,
 )
-from interpstack_process.frames import Malformed
+from interpstack_process.connection.frames import Malformed
 
 __all__ = [
     "PRINTED_CHARS",

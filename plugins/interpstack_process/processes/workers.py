@@ -15,10 +15,10 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, EngineFailure, Image, ImageError
-from interpstack_process.frames import Channel, Closed, Malformed
-from interpstack_process.launch import WorkerConfig, launch, told_end
-from interpstack_process.messages import PRINTED_CHARS, read_image, read_text
-from interpstack_process.patience import Patience
+from interpstack_process.connection.frames import Channel, Closed, Malformed
+from interpstack_process.connection.messages import PRINTED_CHARS, read_image, read_text
+from interpstack_process.processes.launch import WorkerConfig, launch, told_end
+from interpstack_process.processes.timeouts import Patience
 from interpstack_process.worker import INTERRUPT
 
 __all__ = ["Answer", "WorkerDied", "WorkerProcess"]

@@ -18,7 +18,6 @@ import attrs
 
 from interpstack import EngineFailure, GuestSource
 from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
-from interpstack_quickjs.allocator import find_allocator, free_spans
 from interpstack_quickjs.guest import (
     STATUS_OK,
     WORKSPACE_BYTES,
@@ -26,8 +25,9 @@ from interpstack_quickjs.guest import (
     Heap,
     Workspace,
 )
-from interpstack_quickjs.printed import find_printed
-from interpstack_quickjs.runtime import guest_runtime
+from interpstack_quickjs.heap.allocator import find_allocator, free_spans
+from interpstack_quickjs.heap.printed import find_printed
+from interpstack_quickjs.webassembly.runtime import guest_runtime
 from interpstack_wasm.compiled import read_cached, write_cached
 
 __all__ = ["Base", "base_heaps"]

@@ -16,9 +16,9 @@ from typing import Any
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack_quickjs.exports import raw_call
-from interpstack_quickjs.runtime import GuestRuntime
-from interpstack_quickjs.ticks import ask_each_tick
+from interpstack_quickjs.webassembly.raw_calls import raw_call
+from interpstack_quickjs.webassembly.runtime import GuestRuntime
+from interpstack_quickjs.webassembly.ticks import ask_each_tick
 
 __all__ = ["Instance", "Spares", "spares"]
 

@@ -17,8 +17,8 @@ from interpstack import (
     Request,
     UnsupportedValue,
 )
-from interpstack_monty.errors import thrown
-from interpstack_monty.values import Room, from_guest
+from interpstack_monty.crossing.errors import thrown
+from interpstack_monty.crossing.values import Room, from_guest
 
 __all__ = ["Outbox"]
 

@@ -15,7 +15,7 @@ from interpstack.limits import Limits
 from interpstack.protocol import Cell
 from interpstack.sessions import Session
 from interpstack_testing.conformance.areas import Area
-from interpstack_testing.conformance.idle import comes_to_rest
+from interpstack_testing.conformance.bounds.idle import comes_to_rest
 from interpstack_testing.conformance.kit import PATIENCE, EngineKit, patient
 from interpstack_testing.guests import ANY_ERROR, VALUE, Attack
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack_quickjs.runtime import current
+from interpstack_quickjs.webassembly.runtime import current
 
 try:
     from wasmtime import _bindings

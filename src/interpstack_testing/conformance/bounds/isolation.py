@@ -17,9 +17,9 @@ import pytest
 from interpstack.engine import Capability, Isolation
 from interpstack.limits import Limits
 from interpstack_testing.conformance.areas import Area
-from interpstack_testing.conformance.idle import comes_to_rest
+from interpstack_testing.conformance.bounds.idle import comes_to_rest
+from interpstack_testing.conformance.bounds.memory import resident_bytes
 from interpstack_testing.conformance.kit import EngineKit
-from interpstack_testing.conformance.memory import resident_bytes
 
 __all__ = ["IsolationTests"]
 

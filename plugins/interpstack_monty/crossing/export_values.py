@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import UnsupportedValue
-from interpstack_monty.values import Room, from_guest
+from interpstack_monty.crossing.values import Room, from_guest
 from interpstack_monty.workers import RESERVED, KernelReplaced, Worker
 
 __all__ = ["Globals", "export", "globals_in", "lost", "why"]

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from interpstack_process.frames import Closed
+from interpstack_process.connection.frames import Closed
 
 if TYPE_CHECKING:
-    from interpstack_process.workers import WorkerProcess
+    from interpstack_process.processes.workers import WorkerProcess
 
 __all__ = ["Patience"]
 

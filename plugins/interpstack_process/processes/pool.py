@@ -7,8 +7,8 @@ import threading
 import weakref
 
 from interpstack import EngineFailure
-from interpstack_process.launch import WorkerConfig
-from interpstack_process.workers import WorkerProcess
+from interpstack_process.processes.launch import WorkerConfig
+from interpstack_process.processes.workers import WorkerProcess
 
 __all__ = ["WorkerPool"]
 

@@ -23,7 +23,7 @@ from interpstack import (
     decode,
     encode,
 )
-from interpstack_monty.errors import exception_for
+from interpstack_monty.crossing.errors import exception_for
 
 __all__ = ["Room", "answer", "clean", "from_guest", "to_guest"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from interpstack_monty.scan import scan
+from interpstack_monty.preparation.scan import scan
 
 __all__ = ["RefusedSource", "prepare"]
 

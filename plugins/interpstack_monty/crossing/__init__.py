@@ -1,0 +1,1 @@
+"""Values, errors and results on their way between the guest and the wire."""

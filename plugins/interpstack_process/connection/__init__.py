@@ -1,0 +1,1 @@
+"""The connection of host and worker: frames, and the messages in them."""

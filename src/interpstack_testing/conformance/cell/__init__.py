@@ -1,0 +1,1 @@
+"""One cell: its value, output, errors, requests and imports, and how it ends."""

@@ -1,0 +1,1 @@
+"""Code that wants more time, memory, stack or requests than there are."""
