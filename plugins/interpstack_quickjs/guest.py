@@ -2,7 +2,7 @@
 
 quickjs-rs ships QuickJS compiled to WebAssembly. This module knows the functions it exports,
 `runtime.py` those it imports, `instance.py` makes them, and no other one knows either;
-`tests/plugins/quickjs/test_guest_contract.py` names what breaks if they change. Its own Python
+`tests/plugins/quickjs/test_guest.py` names what breaks if they change. Its own Python
 layer is not used: it marshals values one property at a time, shares its wasmtime engine with
 every other user in the process, and gives the guest a system interface.
 """

@@ -1,6 +1,6 @@
 """One V8 isolate, driven through jsrun.
 
-This module knows what jsrun does; no other one knows. `tests/plugins/v8/test_jsrun_contract.py`
+This module knows what jsrun does; no other one knows. `tests/plugins/v8/test_isolate.py`
 names what breaks if that changes:
 
 * `eval_async` with a timeout stops guest code wherever it runs, promise jobs included, and the

@@ -4,7 +4,7 @@ The kernel keeps it in a list named `printed` that never moves: a count of omitt
 count of characters that are elsewhere, then short texts. A JavaScript value takes eight bytes in
 this build of QuickJS: an integer or an address, then a tag. A text has a header: its length and
 whether it takes two bytes a character in the second word, what kind of text it is in the third.
-`tests/plugins/quickjs/test_guest_contract.py` names what breaks if that changes.
+`tests/plugins/quickjs/test_guest.py` names what breaks if that changes.
 """
 
 from __future__ import annotations

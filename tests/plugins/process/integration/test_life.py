@@ -113,7 +113,7 @@ def test_many_deaths_leave_nothing_behind(make: Make, workers: Any, until: Any) 
 @pytest.mark.parametrize("how", ["killed", "exit", "error", "end"])
 def test_workers_end_with_their_host(tmp_path: Path, until: Any, how: str) -> None:
     """Also one that hangs and holds the interpreter's lock, so that no Python runs in it."""
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     host = subprocess.run(
         [sys.executable, str(folder / "host.py"), how, str(folder)],
         capture_output=True,
