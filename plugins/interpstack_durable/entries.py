@@ -15,9 +15,10 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Cell, Request, Settlement, Step, from_json, to_json
+from interpstack import Cell, Request, Settlement, Step
 from interpstack_durable.forms import VERSION, release
 from interpstack_durable.journal import UndeliveredAnswers
+from interpstack_protocol import from_json, to_json
 
 __all__ = [
     "Asked",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from interpstack import from_json, to_json
 from interpstack_durable.forms import VERSION
 from interpstack_durable.journal import Suspension
+from interpstack_protocol import from_json, to_json
 
 __all__ = ["read_suspension", "suspension_text"]
 

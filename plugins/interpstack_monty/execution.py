@@ -10,16 +10,7 @@ import attrs
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-from interpstack import (
-    Cell,
-    Completion,
-    EngineFailure,
-    Execution,
-    GuestClock,
-    GuestError,
-    Progress,
-    Settlement,
-)
+from interpstack import Cell, Completion, EngineFailure, Execution, GuestError, Progress, Settlement
 from interpstack_monty.cancel import wind_down
 from interpstack_monty.crossing.errors import (
     describe,
@@ -37,6 +28,7 @@ from interpstack_monty.preparation.checking import check
 from interpstack_monty.preparation.timeouts import OutOfTime, Patience
 from interpstack_monty.system import answer_system_call
 from interpstack_monty.workers import EMIT, RESERVED, KernelReplaced, Worker
+from interpstack_protocol import GuestClock
 
 if TYPE_CHECKING:
     from interpstack_monty.engine import MontyRealm

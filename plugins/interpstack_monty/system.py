@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any, Final
 
-from interpstack import GuestClock
+from interpstack_protocol import GuestClock
 
 __all__ = ["answer_system_call"]
 

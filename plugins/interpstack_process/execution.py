@@ -6,19 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from interpstack import (
-    Cell,
-    EngineFailure,
-    Execution,
-    GuestError,
-    Image,
-    Progress,
-    Settlement,
-    to_json,
-)
+from interpstack import Cell, EngineFailure, Execution, GuestError, Image, Progress, Settlement
 from interpstack_process.connection.messages import pack_settlements, read_progress
 from interpstack_process.kept import StateLost
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_protocol import to_json
 
 if TYPE_CHECKING:
     from interpstack_process.realm import ProcessRealm

@@ -20,7 +20,6 @@ from interpstack import (
     ImageError,
     Limits,
     Realm,
-    to_json,
 )
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import (
@@ -32,6 +31,7 @@ from interpstack_process.connection.messages import (
 from interpstack_process.execution import ProcessExecution
 from interpstack_process.kept import Kept, StateLost, read_kept
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_protocol import to_json
 
 if TYPE_CHECKING:
     from interpstack_process.engine import ProcessEngine

@@ -19,14 +19,13 @@ from interpstack import (
     Limits,
     Progress,
     Realm,
-    from_json,
-    to_json,
 )
 from interpstack_process.connection.messages import (
     PRINTED_CHARS,
     read_bridges,
     read_settlements,
 )
+from interpstack_protocol import from_json, to_json
 
 __all__ = ["Reply", "Service"]
 

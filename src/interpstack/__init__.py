@@ -7,7 +7,6 @@ from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import GuestException
 from interpstack.cells.step import RunRecord, Step
 from interpstack.cells.steps import CellRun, StepSource
-from interpstack.codec import from_json, to_json
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import (
@@ -18,7 +17,6 @@ from interpstack.errors import (
     ImageError,
     InterpstackError,
     PluginLoadError,
-    ProtocolError,
     ReplayDivergence,
     SessionClosed,
     UnknownEngine,
@@ -27,13 +25,11 @@ from interpstack.errors import (
     UnsupportedValue,
     install_command,
 )
-from interpstack.guest_clock import GuestClock
 from interpstack.hookspecs import hookimpl
 from interpstack.languages import EditorRules, GuestLanguage, PromptWords
 from interpstack.limits import Limits
 from interpstack.modules import ModuleBundle
 from interpstack.offer import HostOffer, HostTool
-from interpstack.place import Place
 from interpstack.plugins import (
     PluginInfo,
     PluginManager,
@@ -48,6 +44,7 @@ from interpstack.protocol import (
     Completion,
     GuestError,
     Image,
+    Place,
     Progress,
     Request,
     Settlement,
@@ -85,7 +82,6 @@ __all__ = [
     "ErrorValue",
     "Execution",
     "GuestBridge",
-    "GuestClock",
     "GuestError",
     "GuestException",
     "GuestLanguage",
@@ -107,7 +103,6 @@ __all__ = [
     "PluginManager",
     "Progress",
     "PromptWords",
-    "ProtocolError",
     "Realm",
     "ReplayDivergence",
     "Request",
@@ -132,7 +127,6 @@ __all__ = [
     "encode",
     "find_engine",
     "find_language",
-    "from_json",
     "hookimpl",
     "install_command",
     "installed",
@@ -141,5 +135,4 @@ __all__ = [
     "run_guest",
     "run_sync",
     "to_end",
-    "to_json",
 ]

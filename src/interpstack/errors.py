@@ -12,7 +12,6 @@ InterpstackError
 ├── BridgeError                   a bridge cannot be offered
 │   └── BridgeNameClash
 ├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
-├── ProtocolError                 data are not the JSON form of a protocol value
 ├── EngineFailure                 an engine broke; the guest's state may be gone
 ├── ImageError                    an image cannot be opened by this engine
 ├── ReplayDivergence              a cell that is run again asks for something else
@@ -34,7 +33,6 @@ __all__ = [
     "ImageError",
     "InterpstackError",
     "PluginLoadError",
-    "ProtocolError",
     "ReplayDivergence",
     "SessionClosed",
     "UnknownEngine",
@@ -134,18 +132,6 @@ class UnsupportedValue(InterpstackError, TypeError):
     def __init__(self, message: str, path: str = "$") -> None:
         self.path = path
         super().__init__(f"{message} (at {path})")
-
-
-class ProtocolError(InterpstackError, ValueError):
-    """Data are not the JSON form of a protocol value.
-
-    Attributes:
-        field: The path of the field at fault, as in `Settlement.error.name`.
-    """
-
-    def __init__(self, field: str, problem: str) -> None:
-        self.field = field
-        super().__init__(f"{field} {problem}")
 
 
 class EngineFailure(InterpstackError, RuntimeError):

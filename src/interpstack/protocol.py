@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import attrs
 
-from interpstack.codec import LATER
 from interpstack.errors import ConfigurationError
-from interpstack.place import Place
 
 __all__ = [
     "Call",
@@ -17,6 +16,7 @@ __all__ = [
     "Completion",
     "GuestError",
     "Image",
+    "Place",
     "Progress",
     "Request",
     "Settlement",
@@ -26,6 +26,8 @@ __all__ = [
 #: What became of a guest's variables; see `Outcome.state`.
 StateAfter = Literal["kept", "undone", "lost"]
 _NONE = type(None)
+#: Metadata of a field that its class got when values of it were stored already.
+LATER: Final[Mapping[str, bool]] = {"later": True}
 
 
 def _is(accepted: str, *kinds: type) -> Any:
@@ -62,6 +64,41 @@ class Cell:
 
 
 @attrs.frozen
+class Place:
+    """A character of a cell's source, with what is shown of its line.
+
+    Attributes:
+        line: Number of the line, from 1.
+        column: Number of the character in its line, from 1.
+        before: The line up to that character, as it is shown: control characters and others that
+            cannot be seen are escapes, tabs are spaces, and a long line is cut.
+        after: The rest of the line, likewise.
+    """
+
+    line: int
+    column: int
+    before: str
+    after: str
+
+    def excerpt(self, escape: Callable[[str], str] = str) -> str:
+        """The line with its number, and below it a caret.
+
+        Args:
+            escape: What is done to text before it is shown.
+        """
+        before, number = escape(self.before), str(self.line)
+        caret = " " * (len(number) + 1) + "| " + " " * sum(map(_columns, before)) + "^"
+        return f"{number} | {before}{escape(self.after)}\n{caret}"
+
+
+def _columns(char: str) -> int:
+    """Columns that a character takes on a terminal."""
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+@attrs.frozen
 class GuestError:
     """An error as it crosses: raised by the guest, or thrown into it by a settlement.
 
@@ -71,7 +108,7 @@ class GuestError:
         stack: The guest's stack trace, without host paths; may be empty.
         data: Extra properties for the guest's error object; plain JSON values.
         place: Where the cell's source is at fault, if that is why it failed and the engine
-            knows; see `Place.at`.
+            knows.
     """
 
     name: str

@@ -10,8 +10,8 @@ import re
 from itertools import islice
 from typing import Final
 
-from interpstack.place import Place
 from interpstack.protocol import Cell, GuestError
+from interpstack_protocol import place_at
 
 __all__ = ["faulty", "offset_of", "original_offset"]
 
@@ -30,7 +30,7 @@ def faulty(cell: Cell, prepared: str, offset: int, name: str, message: str) -> G
         name: Of the error.
         message: Of the error.
     """
-    place = Place.at(cell.source, original_offset(cell.source, prepared, offset))
+    place = place_at(cell.source, original_offset(cell.source, prepared, offset))
     stack = f"    at {cell.name}:{place.line}:{place.column}"
     return GuestError(name, message, stack, place=place)
 

@@ -26,7 +26,6 @@ from interpstack.bridges import BridgeSet
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import ImageError, UnsupportedValue
-from interpstack.guest_clock import GuestClock
 from interpstack.limits import Limits
 from interpstack.protocol import (
     Call,
@@ -39,6 +38,7 @@ from interpstack.protocol import (
     Settlement,
 )
 from interpstack.values import decode
+from interpstack_protocol import GuestClock
 from interpstack_testing.scheduler import Promise, Scheduler, Stopped
 from interpstack_testing.script import Globals, describe, result_text, run_script
 

@@ -18,6 +18,7 @@ _CORE = {"attr", "attrs", "pluggy", "interpstack"}
 _LIBRARIES = {
     "interpstack_agents",
     "interpstack_javascript",
+    "interpstack_protocol",
     "interpstack_python",
     "interpstack_schemas",
     "interpstack_testing",
@@ -271,7 +272,8 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 def test_importing_the_core_loads_nothing_else() -> None:
     code = (
         "import sys, interpstack, interpstack_agents, interpstack_javascript, "
-        "interpstack_python, interpstack_schemas, interpstack_testing, interpstack_wasm\n"
+        "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_testing, "
+        "interpstack_wasm\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )

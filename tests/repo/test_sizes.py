@@ -23,7 +23,7 @@ _KNOWN: dict[str, int] = {
     "class V8Realm in interpstack_v8/realm.py": 280,
     "function ProcessEngine.__init__ in interpstack_process/engine.py": 50,
     "function bridge in interpstack/bridges.py": 50,
-    "modules in interpstack": 26,
+    "modules in interpstack": 23,
 }
 
 

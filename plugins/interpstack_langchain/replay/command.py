@@ -13,7 +13,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from interpstack import ConfigurationError, InterpstackError, Limits, ProtocolError
+from interpstack import ConfigurationError, InterpstackError, Limits
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.recorded_evals import (
     RecordedEval,
@@ -25,6 +25,7 @@ from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
+from interpstack_protocol import ProtocolError
 
 __all__ = ["command"]
 

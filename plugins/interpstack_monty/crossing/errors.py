@@ -15,6 +15,7 @@ from typing import Any, Final
 import pydantic_monty
 
 from interpstack import GuestError, Place
+from interpstack_protocol import place_at
 
 __all__ = [
     "describe",
@@ -120,7 +121,7 @@ def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:
     frame = frames[-1]
     row = frame.line - 1
     column = _column(lines[row], frame.source_line or "", frame.column)
-    return Place.at(source, sum(len(line) + 1 for line in lines[:row]) + column - 1)
+    return place_at(source, sum(len(line) + 1 for line in lines[:row]) + column - 1)
 
 
 def _column(line: str, given: str, column: int) -> int:

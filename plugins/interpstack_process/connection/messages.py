@@ -19,12 +19,10 @@ from interpstack import (
     GuestSource,
     Image,
     Progress,
-    ProtocolError,
     Settlement,
-    from_json,
-    to_json,
 )
 from interpstack_process.connection.frames import Malformed
+from interpstack_protocol import ProtocolError, from_json, to_json
 
 __all__ = [
     "PRINTED_CHARS",

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, GuestError, ProtocolError, Request, Settlement, Step, UnreadableLedger
+from interpstack import Cell, GuestError, Request, Settlement, Step, UnreadableLedger
 from interpstack_durable.api import RecordedCell, RecordedRequest, read_cell
 from interpstack_durable.entries import header, kept_entry, step_entry
+from interpstack_protocol import ProtocolError
 
 _PAY = Request(1, "tools.pay", {"to": "Ann"})
 _ASK = Request(2, "tools.ask", "who?")

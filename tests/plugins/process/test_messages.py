@@ -18,11 +18,11 @@ from interpstack import (
     Progress,
     Request,
     Settlement,
-    to_json,
 )
 from interpstack_process.connection import messages
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.kept import read_kept
+from interpstack_protocol import to_json
 
 FAULTY = GuestError("SyntaxError", "wrong", place=Place(2, 5, "a = ", "= b"))
 ERROR = GuestError("TypeError", "wrong", "at cell", {"tool": "x", "n": [1]})

@@ -17,7 +17,6 @@ from interpstack import (
     Completion,
     Engine,
     Execution,
-    GuestClock,
     GuestError,
     Image,
     ImageError,
@@ -32,6 +31,7 @@ from interpstack import (
     encode,
 )
 from interpstack_example.postfix.language import NOTHING, WORDS, Fault, Promise, Task, read, show
+from interpstack_protocol import GuestClock
 
 __all__ = ["PostfixEngine"]
 

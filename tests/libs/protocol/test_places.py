@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import GuestError, Outcome, Place, render
+from interpstack import GuestError, Outcome, render
+from interpstack_protocol import place_at
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from interpstack import GuestError, Outcome, Place, render
     ],
 )
 def test_lines_and_columns(source: str, offset: int, line: int, column: int) -> None:
-    place = Place.at(source, offset)
+    place = place_at(source, offset)
     assert (place.line, place.column) == (line, column)
 
 
@@ -46,18 +47,18 @@ def test_lines_and_columns(source: str, offset: int, line: int, column: int) -> 
     ],
 )
 def test_what_cannot_be_seen_is_shown(source: str, offset: int, shown: str) -> None:
-    assert Place.at(source, offset).excerpt() == shown
+    assert place_at(source, offset).excerpt() == shown
 
 
 def test_a_long_line_is_cut_around_the_place() -> None:
-    place = Place.at("x" * 500 + "!" + "y" * 500, 500)
+    place = place_at("x" * 500 + "!" + "y" * 500, 500)
     assert (place.before, place.after) == ("…" + "x" * 60, "!" + "y" * 39 + "…")
     text, caret = place.excerpt().splitlines()
     assert text[caret.index("^")] == "!"
 
 
 def test_the_caret_stands_right_in_escaped_text() -> None:
-    error = GuestError("SyntaxError", "m", "    at cell:1:9", place=Place.at("a < b && c", 9))
+    error = GuestError("SyntaxError", "m", "    at cell:1:9", place=place_at("a < b && c", 9))
     assert render(Outcome(error=error)) == (
         '<error type="SyntaxError">m\n    at cell:1:9\n'
         "1 | a &lt; b &amp;&amp; c\n  |                     ^</error>"
@@ -65,7 +66,7 @@ def test_the_caret_stands_right_in_escaped_text() -> None:
 
 
 def test_the_excerpt_counts_and_gives_way() -> None:
-    place = Place.at("a b", 2)
+    place = place_at("a b", 2)
     error = GuestError("SyntaxError", "m" * 100, place=place)
     size = 1 + len(place.excerpt())
     shown = render(Outcome(error=error), result_chars=size + 10)
@@ -77,6 +78,6 @@ def test_the_excerpt_counts_and_gives_way() -> None:
 
 
 def test_a_place_is_plain_data() -> None:
-    error = GuestError("SyntaxError", "m", place=Place.at("a b", 2))
+    error = GuestError("SyntaxError", "m", place=place_at("a b", 2))
     told = Outcome(error=error).to_dict()["error"]
     assert told["place"] == {"line": 1, "column": 3, "before": "a ", "after": "b"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import GuestClock
+from interpstack_protocol import GuestClock
 
 
 def _told(*times: float) -> GuestClock:

@@ -7,9 +7,9 @@
 | `bytes` | base64 | `"AAEC"` |
 | `Any` | itself: a tree that JSON can hold | `{"$": "undefined"}` |
 
-The types of the fields say what is read. A field that is `LATER` than the stored forms of its class
-is written only where its value is not the default, and may be missing; every other field must be
-there, and no other may.
+The types of the fields say what is read. A field whose metadata say `later` was added when values
+of its class were stored already: it is written only where its value is not the default, and may be
+missing. Every other field must be there, and no other may.
 """
 
 from __future__ import annotations
@@ -23,17 +23,27 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 import attrs
 
+from interpstack import InterpstackError
 from interpstack.checks import shown
-from interpstack.errors import InterpstackError, ProtocolError
 
-__all__ = ["LATER", "from_json", "to_json"]
+__all__ = ["ProtocolError", "from_json", "to_json"]
 
 _T = TypeVar("_T")
 
-#: Metadata of a field that its class got when values of it were stored already.
-LATER: Final[Mapping[str, bool]] = {"later": True}
 #: Containers inside containers of a tree: values have 200 levels, of up to three each.
 _DEPTH: Final = 640
+
+
+class ProtocolError(InterpstackError, ValueError):
+    """Data are not the JSON form of a protocol value.
+
+    Attributes:
+        field: The path of the field at fault, as in `Settlement.error.name`.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        super().__init__(f"{field} {problem}")
 
 
 def to_json(value: Any, kind: type | None = None) -> Any:

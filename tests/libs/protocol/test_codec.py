@@ -23,13 +23,11 @@ from interpstack import (
     Limits,
     Place,
     Progress,
-    ProtocolError,
     Request,
     Settlement,
     Step,
-    from_json,
-    to_json,
 )
+from interpstack_protocol import ProtocolError, from_json, to_json
 
 texts = st.text(st.characters(codec=None), max_size=20)  # lone surrogates are characters, too
 numbers = st.integers(-(2**70), 2**70)
