@@ -154,8 +154,8 @@ class Account:
 
         Args:
             amounts: By kind, see `Budget.limit`.
-            once: What is begun. If it was drawn for before, nothing is drawn and nothing raised:
-                it is done again.
+            once: What is begun. Accounts that were drawn on for it before draw nothing and refuse
+                nothing: it is done again.
 
         Raises:
             BudgetExceeded: One amount is more than is left, or tokens or cost are used up;
@@ -166,9 +166,9 @@ class Account:
             if once in self._path[0].known:
                 return
             for kind in _PAID:
-                self._check(kind)
+                self._check(kind, once=once)
             for kind, amount in amounts.items():
-                self._check(kind, amount)
+                self._check(kind, amount, once)
             self._draw(amounts, once)
 
     def spend(self, amounts: Mapping[str, float], *, once: str = "", calls: int = 0) -> None:
@@ -292,25 +292,28 @@ class Account:
 
     # -- inside; all with the lock held, which the whole tree shares -----------------------
 
-    def _tightest(self, kind: str) -> tuple[float, float, _Tally] | None:
-        """The least that is left of a kind, of how much, and where."""
+    def _tightest(self, kind: str, once: str = "") -> tuple[float, float, _Tally] | None:
+        """The least that is left of a kind, of how much, and where.
+
+        Accounts that know `once` are left out: they were drawn on for it before.
+        """
         found: tuple[float, float, _Tally] | None = None
         now = time.monotonic()
         for tally in self._path:
             limit = tally.budget.limit(kind)
-            if limit is not None:
+            if limit is not None and once not in tally.known:
                 left = max(0, limit - tally.drawn(kind, now))
                 if found is None or left < found[0]:
                     found = left, limit, tally
         return found
 
-    def _check(self, kind: str, amount: float = 0) -> None:
-        tight = self._tightest(kind)
+    def _check(self, kind: str, amount: float = 0, once: str = "") -> None:
+        tight = self._tightest(kind, once)
         if tight is not None and (tight[0] < amount or tight[0] <= 0):
-            raise self._error(kind, amount)
+            raise self._error(kind, amount, once)
 
-    def _error(self, kind: str, asked: float = 0) -> BudgetExceeded:
-        tight = self._tightest(kind)
+    def _error(self, kind: str, asked: float = 0, once: str = "") -> BudgetExceeded:
+        tight = self._tightest(kind, once)
         if tight is None:
             raise ConfigurationError(f"{kind} has no limit in this account")
         left, limit, tally = tight

@@ -220,6 +220,20 @@ def test_what_was_drawn_elsewhere_counts_once_and_here_alone() -> None:
     assert parent.used("requests") == 3
 
 
+def test_what_was_begun_in_another_process_is_done_again_by_a_child_that_knows_nothing() -> None:
+    """A call of an inner cell counted, and its process died: nothing more is drawn for it above."""
+    root = Account(Budget(requests=2))
+    root.restore({"requests": 2}, ["a", "b"])
+    child = Account(Budget(requests=1), root)
+    child.reserve({"requests": 1}, once="b")
+    assert (child.used("requests"), root.used("requests")) == (1, 2)
+    with pytest.raises(BudgetExceeded):  # its own limit holds
+        child.reserve({"requests": 1}, once="a")
+    with pytest.raises(BudgetExceeded):
+        Account(Budget(), root).reserve({"requests": 1}, once="c")
+    assert root.used("requests") == 2
+
+
 def test_time_that_runs_is_told_and_goes_on_where_it_was() -> None:
     account = Account(Budget(wall_seconds=60))
     assert account.drawn() == {}
