@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -27,15 +27,12 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
 )
 from interpstack_quickjs.heap.printed import Ear, read_printed
+from interpstack_quickjs.live_guest import LiveGuest
+from interpstack_quickjs.states import MAX_MEMORY
 from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
 
-if TYPE_CHECKING:
-    from interpstack_quickjs.engine import QuickJSRealm
+__all__ = ["QuickJSExecution"]
 
-__all__ = ["MAX_MEMORY", "QuickJSExecution"]
-
-#: What WebAssembly's 32-bit addresses allow.
-MAX_MEMORY: Final = 2**32 - 65536
 #: Said wherever a cell had to be taken back.
 UNDONE: Final = "what this cell did to variables is undone"
 #: Seconds that leftovers of an aborted cell may take to wind down before they are undone.
@@ -55,11 +52,9 @@ _SCRIPT: Final = "eval_script"
 class QuickJSExecution(KernelExecution):
     """The run of one cell."""
 
-    def __init__(
-        self, realm: QuickJSRealm, cell: Cell, before: Heap, started: bool = False
-    ) -> None:
-        super().__init__(cell, realm.modules, _SCRIPT)
-        self._realm = realm
+    def __init__(self, live: LiveGuest, cell: Cell, before: Heap, started: bool = False) -> None:
+        super().__init__(cell, live.modules, _SCRIPT)
+        self._live = live
         self._before = before
         self._started = started
         self._source = ""
@@ -73,7 +68,7 @@ class QuickJSExecution(KernelExecution):
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
-        guest = self._realm.guest
+        guest = self._live.guest
         if not self._started:
             load(self._cell.language)
         begun = time.thread_time()
@@ -83,7 +78,7 @@ class QuickJSExecution(KernelExecution):
                 guest.interrupt()
             if self._ear is not None:
                 self._ear.begin()
-                guest.on_step = self._ear.look
+                guest.look_on(self._ear.look)
             try:
                 self._run(now * 1000)
             except OutOfTime:
@@ -94,7 +89,7 @@ class QuickJSExecution(KernelExecution):
                 if not guest.interrupted:
                     return self._overfull(time.thread_time() - begun)
             finally:
-                guest.on_step = None
+                guest.look_on(None)
             spent = time.thread_time() - begun
             if guest.interrupted:
                 self._ended = True
@@ -103,23 +98,23 @@ class QuickJSExecution(KernelExecution):
             try:
                 if not guest.has_room():
                     return self._overfull(spent)
-                return self._settled(self._realm.dispatch("drain"), spent)
+                return self._settled(self._live.dispatch("drain"), spent)
             except OutOfRoom:
                 return self._overfull(spent)
             except Trapped as trap:
                 return self._recover(trap, spent)
 
     def abort(self, reason: str) -> Progress:
-        realm = self._realm
-        realm.runs(None)
+        live = self._live
+        live.runs(None)
         self._ended = True
-        guest = realm.guest
+        guest = live.guest
         progress = Progress()
         with guest.runtime.ticker:
             guest.set_time(_WIND_DOWN_SECONDS)
             try:
-                progress = self._progress(realm.dispatch("end"), 0.0)
-                if realm.guest is not guest:
+                progress = self._progress(live.dispatch("end"), 0.0)
+                if live.guest is not guest:
                     return progress  # it had run out of memory and is undone already
                 guest.run_jobs()
                 if not guest.interrupted and guest.has_room() and not self._importing:
@@ -133,19 +128,19 @@ class QuickJSExecution(KernelExecution):
                 half = "it left a module half loaded"
                 why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.
-            realm.restore(self._before)
+            live.restore(self._before)
         failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
         return attrs.evolve(progress, failure=failure, state="undone")
 
     def undo(self) -> None:
-        self._realm.restore(self._before)
+        self._live.restore(self._before)
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        self._ear = Ear(hear, self._realm.base.printed)
+        self._ear = Ear(hear, self._live.base.printed)
 
     def interrupt(self) -> None:
         self._interrupted = True
-        self._realm.guest.interrupt()
+        self._live.guest.interrupt()
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -153,21 +148,21 @@ class QuickJSExecution(KernelExecution):
         if not self._started:
             self._source = self._prepared()
             self._started = True
-            self._realm.runs(self._cell.name)
+            self._live.runs(self._cell.name)
             self._begin(now_ms)
         else:
             self._resume(now_ms)
-        self._realm.guest.run_jobs()
+        self._live.guest.run_jobs()
 
     def _prepared(self) -> str:
         try:
-            return prepare(self._cell.source, self._cell.language, self._realm.guest)
+            return prepare(self._cell.source, self._cell.language, self._live.guest)
         except TypeScriptError as error:
             return self._refusal(error)
 
     def _begin(self, now_ms: float) -> None:
-        guest, base = self._realm.guest, self._realm.base
-        self._realm.dispatch("begin", *self._begin_arguments(now_ms, live=self._ear is not None))
+        guest, base = self._live.guest, self._live.base
+        self._live.dispatch("begin", *self._begin_arguments(now_ms, live=self._ear is not None))
         status, handle = guest.evaluate(self._source, "eval_async")
         if status == STATUS_JS_ERROR:
             self._fault = find_fault(guest, self._source, handle)
@@ -177,9 +172,9 @@ class QuickJSExecution(KernelExecution):
         guest.free(handle)
 
     def _resume(self, now_ms: float) -> None:
-        guest = self._realm.guest
+        guest = self._live.guest
         argument = guest.new_string(self._resume_command(now_ms))
-        status, handle = guest.invoke(self._realm.base.dispatch, argument)
+        status, handle = guest.invoke(self._live.base.dispatch, argument)
         guest.free(handle)
         guest.free(argument)
         if status == STATUS_JS_ERROR:
@@ -197,7 +192,7 @@ class QuickJSExecution(KernelExecution):
         completion = self._completion(drained["completion"])
         if completion is not None:
             self._ended = True
-            self._realm.runs(None)
+            self._live.runs(None)
         progress = drained_progress(drained, completion, spent)
         return attrs.evolve(progress, state="undone") if self._undone else progress
 
@@ -222,18 +217,18 @@ class QuickJSExecution(KernelExecution):
 
     def _out_of_memory(self) -> GuestError:
         # What fills the memory may be held by a global: nothing would run any more.
-        self._realm.restore(self._before)
+        self._live.restore(self._before)
         self._undone = True
-        limit = (self._realm.limits.memory_bytes or MAX_MEMORY) // 2**20
+        limit = (self._live.limits.memory_bytes or MAX_MEMORY) // 2**20
         return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
 
     def _reached_limit(self) -> bool:
         """Whether the memory grew to its limit in this cell; it never shrinks."""
-        return self._realm.guest.memory_bytes > self._before.size and self._is_full()
+        return self._live.guest.memory_bytes > self._before.size and self._is_full()
 
     def _is_full(self) -> bool:
-        limit = self._realm.limits.memory_bytes or MAX_MEMORY
-        return self._realm.guest.memory_bytes > limit - 2**20
+        limit = self._live.limits.memory_bytes or MAX_MEMORY
+        return self._live.guest.memory_bytes > limit - 2**20
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True
@@ -243,14 +238,14 @@ class QuickJSExecution(KernelExecution):
 
     def _output(self) -> list[Call]:
         """The console output of a guest that cannot tell it any more."""
-        text, omitted = read_printed(self._realm.guest, self._realm.base.printed)
+        text, omitted = read_printed(self._live.guest, self._live.base.printed)
         return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
         output = self._output()
-        self._realm.restore(self._before)
+        self._live.restore(self._before)
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
         elif trap.by_recursion:

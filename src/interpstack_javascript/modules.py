@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from interpstack_javascript import KERNEL_NAME
-from interpstack_javascript.cells import ENDLESS, TypeScriptError, escape, strip_types
+from interpstack_javascript.cells import ENDLESS, Clock, TypeScriptError, escape, strip_types
 
 __all__ = ["ModuleTable"]
 
@@ -50,10 +50,13 @@ class ModuleTable:
         self._bundles: dict[str, dict[str, str | None]] = {}
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
-        #: Set by the realm: the clock of the cell that is running.
-        self.clock = ENDLESS
+        self._clock: Clock = ENDLESS
         for bundle in _parse(stored) if stored else ():
             self._bundles.update(dict.fromkeys(bundle, bundle))
+
+    def keep_time_by(self, clock: Clock) -> None:
+        """Let a clock say how long the preparation of a module may take."""
+        self._clock = clock
 
     def add(self, sources: Mapping[str, str]) -> None:
         """Make the modules of one bundle importable, instead of those of the same names."""
@@ -102,7 +105,7 @@ class ModuleTable:
             return name
         try:
             if name.endswith(_TYPED):
-                source = strip_types(source, name, self.clock.left())
+                source = strip_types(source, name, self._clock.left())
             bundle[name] = escape(source)
         except TypeScriptError as error:
             return f"{name}: {error}"

@@ -22,7 +22,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from interpstack_quickjs.engine import QuickJSRealm
+from interpstack_quickjs.realm import QuickJSRealm
 
 MIB = 2**20
 
@@ -159,7 +159,7 @@ async def test_two_hundred_conversations(agent: Any) -> None:
 def _realms() -> list[QuickJSRealm]:
     """Realms that still hold guest memory."""
     found = [thing for thing in gc.get_objects() if isinstance(thing, QuickJSRealm)]
-    return [realm for realm in found if realm.guest.memory_bytes]
+    return [realm for realm in found if realm.live.guest.memory_bytes]
 
 
 async def test_closing_leaves_nothing(agent: Any) -> None:

@@ -22,7 +22,6 @@ _KNOWN: dict[str, int] = {
     "interpstack_langchain": 25,
     "interpstack_monty": 1,
     "interpstack_process": 7,
-    "interpstack_quickjs": 5,
     "interpstack_testing": 7,
     "interpstack_v8": 1,
 }

@@ -23,7 +23,6 @@ _KNOWN = {
     ),
     ("interpstack_process.engine", "interpstack_process.execution", "interpstack_process.realm"),
     ("interpstack_process.processes.timeouts", "interpstack_process.processes.workers"),
-    ("interpstack_quickjs.engine", "interpstack_quickjs.execution"),
     ("interpstack_v8.execution", "interpstack_v8.realm", "interpstack_v8.residents"),
 }
 

@@ -72,8 +72,7 @@ class Machine(Clock):
     def __init__(self, memory_bytes: int | None, instance: Instance | None = None) -> None:
         self.runtime = guest_runtime()
         self._memory_limit = memory_bytes
-        #: Called now and then while guest code runs, with this machine.
-        self.on_step: Callable[[Any], None] | None = None
+        self._look: Callable[[Any], None] | None = None
         self._deadline: float | None = None
         self._interrupt = self._late = False
         self._ticks = 0  # since it was interrupted
@@ -157,10 +156,14 @@ class Machine(Clock):
         """Stop guest code that runs in another thread, as if its time were up."""
         self._interrupt = True
 
+    def look_on(self, look: Callable[[Any], None] | None) -> None:
+        """Call `look` with this machine now and then while guest code runs; `None` for nobody."""
+        self._look = look
+
     def poll_interrupt(self) -> bool:
         """Called by the guest every ten thousand steps or so."""
-        if self.on_step is not None:
-            self.on_step(self)
+        if self._look is not None:
+            self._look(self)
         if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
             self.interrupted = True
         return self.interrupted
@@ -187,13 +190,13 @@ class Machine(Clock):
             Trapped: The instance was stopped; load a heap into a new one.
         """
         function = self._instance.function(name)
-        previous, current.guest = getattr(current, "guest", None), self
+        previous = current.enter(self)
         try:
             return function(*args)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
             raise Trapped(error, self._late) from None
         finally:
-            current.guest = previous
+            current.enter(previous)
 
 
 def address_of(data: bytes | bytearray) -> int:

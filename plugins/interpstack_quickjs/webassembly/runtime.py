@@ -52,8 +52,18 @@ class GuestRuntime:
         return self.host.ticker
 
 
-#: Its `guest` is the one that runs in this thread; imports know their caller by it.
-current = threading.local()
+class _Current(threading.local):
+    """The guest whose code runs in this thread: wasmtime's imports know no other way to find it."""
+
+    guest: Any = None
+
+    def enter(self, guest: Any) -> Any:
+        """Make a guest the one that runs; the one before it."""
+        before, self.guest = self.guest, guest
+        return before
+
+
+current = _Current()
 
 
 _runtime: GuestRuntime | None = None

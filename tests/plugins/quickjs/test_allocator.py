@@ -7,8 +7,9 @@ import struct
 import pytest
 
 from interpstack import BridgeSet, Cell, Limits
-from interpstack_quickjs.engine import QuickJSEngine, QuickJSRealm
+from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.heap.allocator import find_allocator, free_spans
+from interpstack_quickjs.realm import QuickJSRealm
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def run(realm: QuickJSRealm, source: str) -> str:
 def test_what_is_named_free_is_what_a_walk_over_all_chunks_finds(realm: QuickJSRealm) -> None:
     run(realm, "let kept = [], lost = []; for (let i = 0; i < 3000; i++) "
                "(i % 3 ? lost : kept).push('x'.repeat(i) + i); lost = null; 0")  # fmt: skip
-    heap, state = realm.guest.heap(), realm.base.allocator
+    heap, state = realm.live.guest.heap(), realm.live.base.allocator
     _, _, _, top_bytes, least, _, top = struct.unpack_from("<7I", heap.memory, state)
     free, chunk = [], least + 8
     while chunk < top:
@@ -45,11 +46,11 @@ def test_free_memory_may_hold_anything(realm: QuickJSRealm) -> None:
     """The allocator reads none of it: a realm goes on when it is all overwritten."""
     run(realm, "const rows = Array.from({length: 999}, (_, i) => ({i})); 'x'.repeat(1e5); 0")
     for _ in range(5):
-        heap = realm.guest.heap()
+        heap = realm.live.guest.heap()
         assert isinstance(heap.memory, bytearray)
-        for start, end in free_spans(heap.memory, realm.base.allocator):
+        for start, end in free_spans(heap.memory, realm.live.base.allocator):
             heap.memory[start:end] = b"\xaa" * (end - start)
-        realm.guest.load(heap)
+        realm.live.guest.load(heap)
         work = "rows.push(...rows.slice(0, 99).map(r => ({...r}))); JSON.stringify(rows).length > 0"
         assert run(realm, work) == "true"
     assert run(realm, "rows.length + ',' + rows.at(-1).i") == "1494,98"
@@ -67,7 +68,7 @@ def test_what_cells_threw_away_is_not_in_images(realm: QuickJSRealm) -> None:
 
 
 def test_a_heap_in_disorder_has_no_free_memory(realm: QuickJSRealm) -> None:
-    heap, state = realm.guest.heap(), realm.base.allocator
+    heap, state = realm.live.guest.heap(), realm.live.base.allocator
     assert isinstance(heap.memory, bytearray)
     for address in range(state, state + 432, 4):
         for word in (1, 2**31, 2**32 - 8, state):

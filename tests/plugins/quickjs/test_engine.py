@@ -325,7 +325,7 @@ def test_memory_is_that_of_the_limit() -> None:
     realm = _open()
     assert _text(realm, "new Uint8Array(10e6).length") == "10000000"
     assert _run(realm, "new Uint8Array(16e6).length").error.name == "OutOfMemory"
-    assert realm.guest.memory_bytes <= 16 * 2**20
+    assert realm.live.guest.memory_bytes <= 16 * 2**20
     realm.close()
 
 
@@ -333,7 +333,7 @@ def test_closing_twice() -> None:
     realm = _open()
     realm.close()
     realm.close()
-    assert realm.guest.memory_bytes == 0
+    assert realm.live.guest.memory_bytes == 0
 
 
 def test_stale_bridges_are_gone_after_binding_others() -> None:
@@ -422,9 +422,9 @@ def test_reading_values_leaves_nothing_behind(size: int) -> None:
     realm = _open()
     code = "globalThis.ran = 0; class C { toJSON() { ran++; return 1 } }; let c = new C;"
     assert _text(realm, f"{code} let big = 'x'.repeat({size}); 0") == "0"
-    weight, stored = realm.guest.memory_bytes, len(realm.image().data)
+    weight, stored = realm.live.guest.memory_bytes, len(realm.image().data)
     assert realm.values()["c"] == 1
-    assert realm.guest.memory_bytes == weight
+    assert realm.live.guest.memory_bytes == weight
     assert abs(len(realm.image().data) - stored) < 1000
     assert _text(realm, "[ran, big.length, c instanceof C]") == f"[0, {size}, true]"
     realm.close()

@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import BridgeSet, Cell, EngineFailure, Execution, Image, Limits, Realm
 from interpstack_javascript.guest_files import guest_path
-from interpstack_quickjs import engine as module
+from interpstack_quickjs import live_guest as module
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.webassembly.instance import Instance, Spares
 from interpstack_quickjs.webassembly.runtime import guest_runtime
@@ -53,7 +53,7 @@ def test_the_next_realm_gets_the_instance_and_nothing_else(spares: Spares) -> No
 def test_instances_are_wiped(spares: Spares) -> None:
     realm = _open()
     _start(realm, "const secret = 'hunter2-' + 'hunter2'")
-    instance = realm.guest._instance  # type: ignore[attr-defined]
+    instance = realm.live.guest._instance  # type: ignore[attr-defined]
     assert b"hunter2-hunter2" in _memory(instance)
     realm.close()
     assert not any(_memory(instance))
@@ -117,7 +117,7 @@ def test_instances_have_no_state_but_memory_and_stack_pointer() -> None:
 
 
 def _instance(realm: Realm) -> Instance:
-    return realm.guest._instance  # type: ignore[attr-defined,no-any-return]
+    return realm.live.guest._instance  # type: ignore[attr-defined,no-any-return]
 
 
 def _memory(instance: Instance) -> bytes:

@@ -57,7 +57,7 @@ def _ruined(start: int, data: bytes, **header: Any) -> Image:
 
 def _regions() -> list[tuple[int, int]]:
     realm = QuickJSEngine().open(_LIMITS, BridgeSet())
-    stack, size = realm.base.heap.stack_pointer, realm.base.heap.size  # type: ignore[attr-defined]
+    stack, size = realm.live.base.heap.stack_pointer, realm.live.base.heap.size  # type: ignore[attr-defined]
     realm.close()
     step = (size - stack) // 6 // 4 * 4
     return [(stack // 4 * 4 + n * step, step) for n in range(6)]

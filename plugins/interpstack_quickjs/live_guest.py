@@ -1,0 +1,225 @@
+"""The guest of one realm: its commands, the copies of its memory, and its replacement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from typing import Any, Final
+
+from interpstack import BridgeSet, EngineFailure, Image, Limits
+from interpstack_javascript.exchange import bind_arguments
+from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
+from interpstack_quickjs.heap.base import Base
+from interpstack_quickjs.states import ENGINE, RealmState, state_of
+from interpstack_quickjs.webassembly.instance import spares
+from interpstack_quickjs.webassembly.machine import Trapped
+
+__all__ = ["LiveGuest"]
+
+#: Seconds to tell the guest what is offered, which takes milliseconds; a guest can put code of
+#: its own in the way.
+_BIND_SECONDS: Final = 1.0
+#: Seconds for other commands, where cells have no limit.
+_KERNEL_SECONDS: Final = 30.0
+#: Bytes of the largest memory that is kept for the next copy.
+_MAX_SCRATCH: Final = 16 * 2**20
+
+
+class LiveGuest:
+    """One instance of the guest, replaced by another when it is stopped in the middle.
+
+    Args:
+        base: The heap that the guest began with, and its functions.
+        limits: Limits of each cell.
+        state: State that the guest takes up.
+
+    Attributes:
+        guest: The instance.
+        modules: Modules that the guest may import.
+        running: Name of the cell that runs; `None` between cells.
+    """
+
+    def __init__(self, base: Base, limits: Limits, state: RealmState) -> None:
+        self.base = base
+        self.limits = limits
+        self.modules = state.modules
+        self.running: str | None = state.cell
+        self._bridges: BridgeSet | None = None
+        self._bound = state.bound
+        self.guest = self._new_guest(state.heap)
+        self._touched = state.heap is not base.heap
+        #: Memory of a copy that nobody needs any more.
+        self._spare: bytearray | None = None
+        #: What the guest's memory still is; every command ends that.
+        self._copy: Heap | None = state.heap
+
+    def close(self) -> None:
+        """Free the instance, or give it to the next realm. Closing twice is allowed."""
+        instance = self.guest.release()
+        if instance is None:
+            return
+        if instance.memory_bytes > self.base.heap.size:  # no realm could begin with it
+            instance.close()
+        else:
+            spares.give(instance)
+
+    def runs(self, cell: str | None) -> None:
+        """Note the name of the cell that runs; `None` once it has ended."""
+        self.running = cell
+
+    # -- what is offered -------------------------------------------------------------------
+
+    def bind(self, bridges: BridgeSet) -> None:
+        """Tell the guest of bridges and limits."""
+        first, self._bridges = self._bridges is None, bridges
+        self._offer(bridges, undo=not first)  # there is nothing to go back to at first
+
+    def _offer(self, bridges: BridgeSet, undo: bool) -> None:
+        arguments = bind_arguments(bridges, self.limits)
+        bound = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
+        if bound != self._bound:  # else the restored guest knows
+            seconds = min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
+            self._trusted("bind", *arguments, undo=undo, seconds=seconds)
+            self._bound = bound
+
+    # -- commands --------------------------------------------------------------------------
+
+    def dispatch(self, *command: Any) -> str:
+        """Run a command of the kernel.
+
+        Raises:
+            Trapped: The instance was stopped.
+            OutOfRoom: The kernel itself failed, for lack of memory or, if the guest is
+                `interrupted`, of time.
+        """
+        self._copy = None
+        guest = self.guest
+        argument = guest.new_string(json.dumps(command, separators=(",", ":")))
+        try:
+            status, handle = guest.invoke(self.base.dispatch, argument)
+            text = guest.string(handle) if status == STATUS_OK else None
+            guest.free(handle)
+        finally:
+            guest.free(argument)
+        if status != STATUS_OK:
+            raise OutOfRoom(f"the kernel could not {command[0]}")
+        return text or ""
+
+    def read(self, *command: Any, seconds: float | None = None) -> str:
+        """Run a command that changes nothing; what it leaves in memory is undone, too.
+
+        So the next image does not differ by it, and a realm goes on as one restored would.
+        """
+        if not self._touched:
+            return self._trusted(*command, seconds=seconds)
+        kept, before = self._copy, self._passing_copy()
+        text = self._trusted(*command, seconds=seconds, before=before)
+        if before.size == self.guest.memory_bytes:
+            self.guest.load(before)
+            self._copy = kept
+        elif self.running is None:
+            self.restore(before)  # memory has grown, which no instance can undo
+        return text
+
+    def change(self, *command: Any) -> None:
+        """Run a command that changes the state, outside a cell."""
+        self._touched = True
+        self._trusted(*command)
+
+    def _trusted(
+        self,
+        *command: Any,
+        undo: bool = True,
+        seconds: float | None = None,
+        before: Heap | None = None,
+    ) -> str:
+        """Run a command outside a cell; code of the guest may still run in it."""
+        guest = self.guest
+        if before is None:
+            before = self._before() if undo else self.base.heap
+        with guest.runtime.ticker:
+            guest.set_time(seconds or self.limits.cpu_seconds or _KERNEL_SECONDS)
+            try:
+                return self.dispatch(*command)
+            except (Trapped, OutOfRoom) as error:
+                if undo:
+                    self.restore(before)
+                raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
+
+    # -- copies of the memory --------------------------------------------------------------
+
+    def start(self) -> Heap:
+        """What the guest's memory is before a cell that is about to run."""
+        before = self._before()
+        self._touched = True
+        return before
+
+    def heap_of(self, image: Image | None) -> Heap:
+        """The memory that an image holds; without one, the guest's as it is now."""
+        return self.guest.heap() if image is None else state_of(image, self.base, self.limits).heap
+
+    def image(self) -> Image:
+        """The whole state as an image."""
+        from interpstack_quickjs.heap.images import compared, pack
+
+        extra = {"cell": self.running, "modules": self.modules.dump(), "bound": self._bound}
+        extra = {key: value for key, value in extra.items() if value}
+        heap = self._passing_copy()
+        if isinstance(heap.memory, bytearray):
+            self.base.wipe(heap.memory)
+        self._copy = compared(heap, self.base.heap)
+        return Image(ENGINE, self.base.id, pack(self._copy, self.base.heap, extra))
+
+    def restore(self, heap: Heap) -> None:
+        """Go on in a new instance with an earlier state."""
+        self.guest.close()
+        self.running = None
+        self.guest = self._new_guest(heap)
+        if self._bridges is not None:
+            self._bound = ""
+            self._offer(self._bridges, undo=False)
+
+    def _before(self) -> Heap:
+        """What the guest's memory is now."""
+        if not self._touched:
+            return self.base.heap
+        return self._copy or self._keep(self._new_copy())
+
+    def _passing_copy(self) -> Heap:
+        """What the guest's memory is now, until this thread makes another such copy."""
+        return self.guest.heap(_scratch.take(self.guest.memory_bytes))
+
+    def _new_copy(self) -> Heap:
+        # A cell that is running may still be taken back to the copy made before it.
+        return self.guest.heap(self._spare if self.running is None else None)
+
+    def _keep(self, heap: Heap) -> Heap:
+        self._copy = heap
+        self._spare = heap.memory if isinstance(heap.memory, bytearray) else None
+        return heap
+
+    def _new_guest(self, heap: Heap) -> Guest:
+        guest = Guest(self.limits.memory_bytes, spares.take(heap.size))
+        guest.resolve_module = self.modules.resolve
+        guest.load_module = self.modules.load
+        self.modules.keep_time_by(guest)
+        guest.load(heap)
+        return guest
+
+
+class _Scratch(threading.local):
+    """Memory for copies that are looked through and thrown away; fresh memory costs more."""
+
+    memory: bytearray | None = None
+
+    def take(self, size: int) -> bytearray | None:
+        """Memory of that size, to be used before anything else is taken in this thread."""
+        if size > _MAX_SCRATCH:
+            return None
+        if self.memory is None or len(self.memory) != size:
+            self.memory = bytearray(size)
+        return self.memory
+
+
+_scratch = _Scratch()

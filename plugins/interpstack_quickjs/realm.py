@@ -1,0 +1,71 @@
+"""Realms of the engine: what the protocol asks of a live guest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Execution, Image, Realm
+from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
+from interpstack_quickjs.execution import QuickJSExecution
+from interpstack_quickjs.live_guest import LiveGuest
+
+__all__ = ["QuickJSRealm"]
+
+#: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
+_EXPORT_SECONDS: Final = 0.5
+
+
+class QuickJSRealm(Realm):
+    """A live guest, behind the protocol of engines.
+
+    Args:
+        live: The guest.
+        suspended: Name of the cell that was running when the guest's image was taken.
+    """
+
+    def __init__(self, live: LiveGuest, suspended: str | None) -> None:
+        self.live = live
+        self._suspended = suspended
+
+    def bind(self, bridges: BridgeSet) -> None:
+        self.live.bind(bridges)
+
+    def start(self, cell: Cell) -> Execution:
+        return QuickJSExecution(self.live, cell, self.live.start())
+
+    def resume(self, before: Image | None = None) -> Execution:
+        if self._suspended is None:
+            raise ConfigurationError("no cell was running when this image was taken")
+        heap = self.live.heap_of(before)
+        name, self._suspended = self._suspended, None
+        return QuickJSExecution(self.live, Cell(source="", name=name), heap, started=True)
+
+    def image(self) -> Image:
+        return self.live.image()
+
+    def values(self) -> Mapping[str, Any]:
+        values: Mapping[str, Any] = self._told("values", dict, _EXPORT_SECONDS)
+        return values
+
+    def names(self) -> Sequence[str]:
+        names: Sequence[str] = self._told("names", list)
+        return names
+
+    def _told(self, command: str, kind: type, seconds: float | None = None) -> Any:
+        """What a command gives that changes nothing."""
+        told = read_answer(self.live.read(command, seconds=seconds))
+        if not isinstance(told, kind):
+            raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")
+        return told
+
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        text = self.live.read("members", list(path), seconds=MEMBER_SECONDS)
+        names: Sequence[str] = read_answer(text)
+        return names
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        self.live.change("load", dict(values))
+
+    def close(self) -> None:
+        self.live.close()

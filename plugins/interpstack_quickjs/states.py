@@ -1,0 +1,58 @@
+"""States that a realm begins with: the base heap, or what an image holds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from interpstack import Image, ImageError, Limits
+from interpstack_javascript.modules import ModuleTable
+from interpstack_quickjs.guest import Heap
+from interpstack_quickjs.heap.base import Base
+
+__all__ = ["ENGINE", "MAX_MEMORY", "RealmState", "state_of"]
+
+#: Name of the engine, in images and elsewhere.
+ENGINE: Final = "quickjs"
+#: What WebAssembly's 32-bit addresses allow.
+MAX_MEMORY: Final = 2**32 - 65536
+
+
+@attrs.frozen
+class RealmState:
+    """State that a realm begins with.
+
+    Attributes:
+        heap: The guest's memory.
+        cell: Name of the cell that was running.
+        modules: Modules that were loaded.
+        bound: Digest of what the guest was last told of bridges and limits.
+    """
+
+    heap: Heap
+    cell: str | None = None
+    modules: ModuleTable = attrs.field(factory=ModuleTable)
+    bound: str = ""
+
+
+def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
+    """The state that an image holds.
+
+    Raises:
+        ImageError: The image is damaged, or of another engine or build.
+    """
+    if image.engine != ENGINE:
+        raise ImageError(f"the image is of engine {image.engine!r}, not {ENGINE!r}")
+    if image.base != base.id:
+        raise ImageError("the image was made by another build of the engine or its plugins")
+    from interpstack_quickjs.heap.images import unpack
+
+    heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
+    cell, bound = extra.get("cell"), str(extra.get("bound", ""))
+    if cell is not None and not isinstance(cell, str):
+        raise ImageError("the image is damaged: its cell has no name")
+    try:
+        return RealmState(heap, cell, ModuleTable(extra.get("modules", "")), bound)
+    except (ValueError, TypeError) as error:
+        raise ImageError(f"the image is damaged: {error}") from error
