@@ -4,7 +4,7 @@ from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet, GuestBridge, 
 from interpstack.cells.extensions import CellExtension
 from interpstack.cells.guards import CellGuard, Seconds
 from interpstack.cells.outcome import CellContext, Outcome, Usage
-from interpstack.cells.requests import GuestException
+from interpstack.cells.raised import GuestException
 from interpstack.cells.step import RunRecord, Step
 from interpstack.cells.steps import CellRun, StepSource
 from interpstack.encoding import encode

@@ -16,7 +16,7 @@ from interpstack.bridges import BridgeSet
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
-from interpstack.cells.requests import GuestException
+from interpstack.cells.raised import GuestException
 from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed

@@ -16,7 +16,15 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-__all__ = ["blocked_loops", "call_blocking", "outlasted", "run_guest", "run_sync", "to_end"]
+__all__ = [
+    "apart",
+    "blocked_loops",
+    "call_blocking",
+    "outlasted",
+    "run_guest",
+    "run_sync",
+    "to_end",
+]
 
 _T = TypeVar("_T")
 
@@ -177,8 +185,8 @@ async def call_blocking(
     def call() -> _T:
         try:
             return context.run(function)
-        except StopIteration as error:  # a future cannot carry it
-            raise RuntimeError("the handler raised StopIteration") from error
+        except (StopIteration, GeneratorExit) as error:  # a future cannot carry them
+            raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     running = _get().handlers.submit(call)
     try:
@@ -197,6 +205,14 @@ async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
     if running.done() and task is not None:
         task.uncancel()
     return running.done()
+
+
+async def apart(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """Await something in a task of its own, so that it cannot cancel the caller's."""
+    value, error = await asyncio.ensure_future(_carry(coroutine))
+    if error is not None:
+        raise error
+    return cast("_T", value)
 
 
 def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -234,10 +250,13 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
 
 async def _carry(coroutine: Coroutine[Any, Any, _T]) -> tuple[_T | None, BaseException | None]:
-    """The coroutine's end as a value: out of a task, `SystemExit` would stop the shared loop."""
+    """The coroutine's end as a value.
+
+    Out of a task, `SystemExit` would stop the shared loop, and `GeneratorExit` close the caller.
+    """
     try:
         return await coroutine, None
-    except (KeyboardInterrupt, SystemExit) as error:
+    except (GeneratorExit, KeyboardInterrupt, SystemExit) as error:
         return None, error
 
 

@@ -16,43 +16,24 @@ import attrs
 
 from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
+from interpstack.cells.cancels import Cancels
 from interpstack.cells.guards import Guards
 from interpstack.cells.outcome import CellContext
+from interpstack.cells.raised import GuestException, describe_error
 from interpstack.encoding import TooLarge
 from interpstack.errors import UnsupportedValue
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
 from interpstack.protocol import Cell, GuestError, Request, Settlement
-from interpstack.threads import call_blocking
+from interpstack.threads import apart, call_blocking
 from interpstack.values import decode
 
-__all__ = ["GuestException", "Requests", "Taker"]
+__all__ = ["Requests", "Taker"]
 
-#: Characters of an error message that reach the guest.
-_MESSAGE_CHARS = 2000
-#: What a handler raises to end more than its call.
-_LEAVING = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
+#: Characters of the name of a module.
+_SPECIFIER_CHARS = 2000
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
 _GRACE_SECONDS = 5.0
-
-
-class GuestException(Exception):
-    """Raised by a handler to choose what the guest catches.
-
-    Args:
-        message: The error's message.
-        name: The error's name in the guest.
-        data: Extra properties; plain JSON values.
-
-    Raises:
-        TypeError: `data` is no JSON.
-        ValueError: `data` has numbers that JSON lacks.
-    """
-
-    def __init__(self, message: str, *, name: str = "ToolError", **data: Any) -> None:
-        super().__init__(message)
-        json.dumps(data, allow_nan=False)  # a mistake shows here, not where the guest is told
-        self.error = GuestError(name, message, data=data)
 
 
 class Taker(Protocol):
@@ -108,15 +89,12 @@ class Requests:
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
-    _dropped: list[asyncio.Task[None]] = attrs.field(factory=list)
     _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
-    #: How often the cell's task had been asked to end before the cell began.
-    _cancels: int = attrs.field(init=False)
+    _cancels: Cancels = attrs.field(factory=Cancels)
 
     def __attrs_post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.limits.concurrency)
-        self._cancels = _cancels()
 
     @property
     def idle(self) -> bool:
@@ -171,13 +149,12 @@ class Requests:
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer nobody wants any more."""
         if request_id in self.open:
-            task = self.open.pop(request_id)[1]
-            task.cancel()
-            self._dropped.append(task)
+            self._cancels.cancel(request_id, self.open.pop(request_id)[1])
 
     def detach(self, request_id: int, taker: Taker) -> None:
         """Leave a call alone: `close` does not cancel it, and its end goes to `taker`."""
         self._detached[request_id] = taker
+        self._cancels.expect(request_id)
         del self.open[request_id]
 
     def key(self, request_id: int) -> str:
@@ -191,18 +168,17 @@ class Requests:
             finish: Take the values of handlers that end all the same, such as those in threads.
         """
         self._finishing = finish
-        for _, task in self.open.values():
-            task.cancel()
-            self._dropped.append(task)
+        for request, task in self.open.values():
+            self._cancels.cancel(request.id, task)
         if not finish:
             self.open.clear()
-        if self._dropped:
-            await asyncio.wait(self._dropped, timeout=_GRACE_SECONDS)
+        if self._cancels.tasks:
+            await asyncio.wait(self._cancels.tasks, timeout=_GRACE_SECONDS)
         self.open.clear()
 
     def check_cancelled(self) -> None:
         """Raise a cancellation of the cell that something it awaited has caught and forgotten."""
-        if _cancels() > self._cancels:
+        if self._cancels.happened():
             raise asyncio.CancelledError
 
     async def deliver(self, name: str, wire: Any, seconds: float | None) -> None:
@@ -212,13 +188,9 @@ class Requests:
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._invoke(bridge, decode(wire), self.context)
-        except asyncio.CancelledError as error:
-            if _cancels() > self._cancels:
-                raise
-            self.context.attach(error)
+                await apart(self._invoke(bridge, decode(wire), self.context))
         except BaseException as error:
-            if _leaves(error):
+            if self._cancels.is_for_host(error):
                 raise
             self.context.attach(error)
 
@@ -233,6 +205,11 @@ class Requests:
             settlement = await self._settlement(request)
         except asyncio.CancelledError:
             raise
+        except GeneratorExit as error:  # comes here at once out of a future that a handler awaits
+            if self._cancels.is_for_host(error):
+                raise
+            told = describe_error(error, request.bridge)
+            settlement = self._named(Settlement(request.id, error=told))
         except BaseException as error:  # noqa: BLE001 - the loop raises it
             if request.id in self._detached:
                 self._detached[request.id].fail(error)
@@ -240,7 +217,10 @@ class Requests:
             self.paused.append((request, error))
             self._wake.set()
             return
-        if _cancels() and settlement.error is not None:
+        self._settle(request, settlement)
+
+    def _settle(self, request: Request, settlement: Settlement) -> None:
+        if settlement.error is not None and self._cancels.happened(request.id):
             return  # it tells of the cancellation
         if request.id in self._detached:
             self._detached[request.id].answer(settlement)
@@ -252,6 +232,9 @@ class Requests:
         settlement = await self.earlier(request)
         if settlement is None:
             settlement = await self._made(request)
+        return self._named(settlement)
+
+    def _named(self, settlement: Settlement) -> Settlement:
         error = settlement.error
         if error is None or error.name not in self.bridges.error_names:
             return settlement
@@ -271,22 +254,15 @@ class Requests:
         try:
             text = await self._admitted(bridge, request)
             return Settlement(request.id, text)
-        except GuestException as error:
-            return Settlement(request.id, error=_with_tool(error.error, bridge.name))
         except bridge.passes:
             raise
-        except asyncio.CancelledError:
-            if _cancels():
-                raise
-            told = GuestError("ToolError", f"{bridge.name} was cancelled")
-            return Settlement(request.id, error=_with_tool(told, bridge.name))
         except BaseException as error:
-            if _leaves(error):
+            if self._cancels.is_for_host(error, request.id):
                 raise
             return Settlement(request.id, error=describe_error(error, bridge.name))
 
     async def _load_module(self, request: Request) -> Settlement:
-        specifier = request.wire[:_MESSAGE_CHARS] if isinstance(request.wire, str) else ""
+        specifier = request.wire[:_SPECIFIER_CHARS] if isinstance(request.wire, str) else ""
         try:
             load = self.resolve_module(specifier)
             if load is None:
@@ -294,14 +270,15 @@ class Requests:
                 return Settlement(request.id, error=GuestError("ModuleNotFound", message))
             async with self._slots:
                 bundle = await load()
+            files = {str.__str__(name): str.__str__(text) for name, text in bundle.files.items()}
+            return Settlement(request.id, json.dumps(bundle.entry), modules=files)
         except GuestException as error:
-            return Settlement(request.id, error=error.error)
+            return Settlement(request.id, error=describe_error(error, ""))
         except BaseException as error:
-            if _leaves(error):
+            if self._cancels.is_for_host(error, request.id):
                 raise
             told = attrs.evolve(describe_error(error, "import"), name="ModuleNotFound")
             return Settlement(request.id, error=told)
-        return Settlement(request.id, json.dumps(bundle.entry), modules=bundle.files)
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""
@@ -368,37 +345,6 @@ class Requests:
     def _patience(self) -> float:
         """Seconds that a thread gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
-
-
-def describe_error(error: BaseException, tool: str) -> GuestError:
-    """A host exception as the guest may see it: no stack, no host paths of its own."""
-    wrong_input = isinstance(error, TypeError) and not isinstance(error, UnsupportedValue)
-    name = "TypeError" if wrong_input else "ToolError"
-    try:
-        message = str(error) or type(error).__name__
-    except BaseException as broken:
-        if _leaves(broken):
-            raise
-        message = type(error).__name__
-    data = {"tool": tool, "kind": type(error).__name__}
-    return GuestError(name, message[:_MESSAGE_CHARS], data=data)
-
-
-def _with_tool(error: GuestError, tool: str) -> GuestError:
-    return attrs.evolve(error, data={"tool": tool, **error.data})
-
-
-def _leaves(error: BaseException) -> bool:
-    """Whether an exception is for whoever runs the program, not for the code that called."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.subgroup(_LEAVING) is not None
-    return isinstance(error, _LEAVING)
-
-
-def _cancels() -> int:
-    """How often the current task was asked to end; 0 if what it awaited was, not the task."""
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()
 
 
 def _milliseconds(wire: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpstack.cells.requests import GuestException
+from interpstack.cells.raised import GuestException
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 

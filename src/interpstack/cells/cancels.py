@@ -1,0 +1,60 @@
+"""Cancellations of a cell and its requests, told apart from those that handlers bring about."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import attrs
+
+from interpstack.cells.raised import ends_program
+
+__all__ = ["Cancels"]
+
+
+def _task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("cells and requests run in tasks")
+    return task
+
+
+@attrs.define(eq=False)
+class Cancels:
+    """What the host cancelled of one cell; made in the cell's task.
+
+    Attributes:
+        tasks: Tasks of requests that were cancelled.
+    """
+
+    tasks: list[asyncio.Task[None]] = attrs.field(factory=list)
+    _known: set[int] = attrs.field(factory=set)
+    _cell: asyncio.Task[Any] = attrs.field(factory=_task)
+    #: How often the cell's task had been asked to end before the cell began.
+    _before: int = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._before = self._cell.cancelling()
+
+    def cancel(self, request_id: int, task: asyncio.Task[None]) -> None:
+        """Cancel a request."""
+        task.cancel()
+        self.expect(request_id)
+        self.tasks.append(task)
+
+    def expect(self, request_id: int) -> None:
+        """Take any cancellation of a request for the host's."""
+        self._known.add(request_id)
+
+    def happened(self, request_id: int = 0) -> bool:
+        """Whether the host cancelled the cell, or this request, in whose task the caller is."""
+        left = request_id in self._known or self._cell.cancelling() > self._before
+        return left and _task().cancelling() > 0
+
+    def is_for_host(self, error: BaseException, request_id: int = 0) -> bool:
+        """Whether an exception is for whoever runs the program, not for the code."""
+        if type(error) is asyncio.CancelledError:
+            return self.happened(request_id)
+        if type(error) is GeneratorExit:  # also of a coroutine whose loop was closed
+            return not self._cell.get_loop().is_running()
+        return ends_program(error)
