@@ -14,8 +14,8 @@ from interpstack_durable.entries import (
     digest,
     header,
     kept_entry,
-    read_kept,
     read_step,
+    read_undelivered,
     step_entry,
 )
 from interpstack_durable.forms import read_recorded
@@ -122,11 +122,11 @@ class CellJournal(Journal):
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         await self._append(kept_entry(asked, ended))
 
-    def kept(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
+    def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
         if pausing is not None:  # those that follow have the same
             self._compare(pausing["asked"], asked)
-        return read_kept(self._kept)
+        return read_undelivered(self._kept)
 
     async def pause(
         self,

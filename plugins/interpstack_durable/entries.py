@@ -28,8 +28,8 @@ __all__ = [
     "header",
     "kept_entry",
     "read_answers",
-    "read_kept",
     "read_step",
+    "read_undelivered",
     "step_entry",
 ]
 
@@ -75,7 +75,7 @@ def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
     return {"kept": told, **_drawn(ended)}
 
 
-def read_kept(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
+def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
     """What several such entries hold; `None` for no entries."""
     if not entries:
         return None

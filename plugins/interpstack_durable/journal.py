@@ -131,7 +131,7 @@ class Journal(abc.ABC):
         """
 
     @abc.abstractmethod
-    def kept(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
+    def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         """What was kept and is in no recorded step; `None` if nothing is.
 
         Called when all recorded steps are replayed.

@@ -189,7 +189,7 @@ class JournalSteps(StepSource):
         """Begin with what no run has done yet."""
         if self._held.held:  # else nothing new is done
             await self.journal.resume()
-        undelivered = self.journal.kept(self._asked)
+        undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
             self._held.take_undelivered(undelivered.step)
             self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)

@@ -1,4 +1,4 @@
-"""What a cell has emitted and the host has not fetched yet, all of it bounded."""
+"""Emitted requests, calls and output of a cell that the host has not fetched yet, all bounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interpstack import (
 from interpstack_monty.crossing.errors import thrown
 from interpstack_monty.crossing.values import Room, from_guest
 
-__all__ = ["Outbox"]
+__all__ = ["Emitted"]
 
 #: The request that every guest may make: wait for so many milliseconds.
 _TIMER: Final = "timer"
@@ -34,7 +34,7 @@ _QUEUE_BYTES: Final = 64 * 2**20
 _Answer = Mapping[str, Any]
 
 
-class Outbox:
+class Emitted:
     """The calls, requests and output of one cell.
 
     Attributes:

@@ -22,10 +22,10 @@ from interpstack_monty.crossing.errors import (
 )
 from interpstack_monty.crossing.results import UNDONE, completion_of, out_of_memory, shown_chars
 from interpstack_monty.crossing.values import answer, clean
-from interpstack_monty.emitted import Outbox
+from interpstack_monty.emitted import Emitted
 from interpstack_monty.preparation.cells import RefusedSource, prepare
 from interpstack_monty.preparation.checking import check
-from interpstack_monty.preparation.timeouts import OutOfTime, Patience
+from interpstack_monty.preparation.timeouts import OutOfTime, Timeout
 from interpstack_monty.system import answer_system_call
 from interpstack_monty.workers import EMIT, RESERVED, KernelReplaced, Worker
 from interpstack_protocol import GuestClock
@@ -57,7 +57,7 @@ class MontyExecution(Execution):
         self._before = realm.saved
         self._worker: Worker | None = None
         self._at: pydantic_monty.SyncSnapshot | None = None
-        self._outbox = Outbox(realm.limits, realm.bridges)
+        self._emitted = Emitted(realm.limits, realm.bridges)
         self._answers: dict[int, Any] = {}
         self._errors: list[GuestError] = []
         self._parked = b""  # the suspended cell, while it has no worker
@@ -77,7 +77,7 @@ class MontyExecution(Execution):
     ) -> MontyExecution:
         """The execution that an image was taken of."""
         execution = cls(realm, Cell(source="", name=str(told["cell"])))
-        execution._outbox.restore(told)
+        execution._emitted.restore(told)
         execution._blocked = told["blocked"]
         execution._parked = snapshot
         execution._bound = told["bound"]
@@ -96,16 +96,16 @@ class MontyExecution(Execution):
             self._unpark()
         prepared = 0.0
         if self._worker is None:
-            patience = Patience(cpu_seconds, lambda: self._stopped)
-            ended = self._begin(patience)
+            timeout = Timeout(cpu_seconds, lambda: self._stopped)
+            ended = self._begin(timeout)
             if ended is not None:
                 return ended
-            prepared, cpu_seconds = patience.spent, patience.left()
+            prepared, cpu_seconds = timeout.spent, timeout.left()
         assert self._worker is not None  # noqa: S101 - set above
         begun = self._turn_began = time.perf_counter()
         end = None if cpu_seconds is None else begun + cpu_seconds
         try:
-            with self._worker.watched(self._patience(cpu_seconds)):
+            with self._worker.watched(self._timeout(cpu_seconds)):
                 completion = self._run(end)
                 if completion is not None:
                     self._commit(self._worker)
@@ -119,14 +119,14 @@ class MontyExecution(Execution):
             return self._end(Progress(completion=completion, cpu_seconds=spent))
         if overrun:
             exhausted = Progress(exhausted=True, cpu_seconds=spent)
-            return self._outbox.drained(exhausted, ended=True)
+            return self._emitted.drained(exhausted, ended=True)
         if self._realm.engine.workers.crowded:
             self._park()
-        return self._outbox.drained(Progress(cpu_seconds=spent))
+        return self._emitted.drained(Progress(cpu_seconds=spent))
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
-            call_id = self._outbox.open.pop(settlement.id, None)
+            call_id = self._emitted.open.pop(settlement.id, None)
             if call_id is None or self._ended:
                 continue
             if settlement.error is not None:
@@ -137,7 +137,7 @@ class MontyExecution(Execution):
 
     def abort(self, reason: str) -> Progress:
         if self._ended:
-            return self._outbox.drained(Progress(), ended=True)
+            return self._emitted.drained(Progress(), ended=True)
         undone = None
         if self._parked:
             self._unpark()
@@ -149,7 +149,7 @@ class MontyExecution(Execution):
         self._realm.go_back(self._before)
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        self._outbox.listen(hear)
+        self._emitted.listen(hear)
 
     def interrupt(self) -> None:
         self._stopped = True
@@ -171,7 +171,7 @@ class MontyExecution(Execution):
             "spent": self._spent,
             "lines": self._lines,
             "clock": [self._clock.time, self._clock.host],
-            **self._outbox.told(),
+            **self._emitted.told(),
         }
         if self._parked:
             return {**told, "bound": self._bound}, self._parked
@@ -203,7 +203,7 @@ class MontyExecution(Execution):
         worker.bound = self._bound
         try:
             with worker.watched(_OPEN_SECONDS) as session:
-                self._at = session.load_snapshot(self._parked, print_callback=self._outbox.print)
+                self._at = session.load_snapshot(self._parked, print_callback=self._emitted.print)
         except pydantic_monty.MontyError as error:
             worker.release()
             raise EngineFailure(f"the suspended cell cannot be opened: {error}") from error
@@ -230,7 +230,7 @@ class MontyExecution(Execution):
         try:
             if self._at is None:
                 session = self._worker.session
-                self._at = session.feed_start(self._source, print_callback=self._outbox.print)
+                self._at = session.feed_start(self._source, print_callback=self._emitted.print)
             while not isinstance(self._at, MontyComplete):
                 if end is not None and time.perf_counter() > end:
                     return None
@@ -255,7 +255,7 @@ class MontyExecution(Execution):
         if not isinstance(at, FunctionSnapshot):
             return None
         if self._blocked is not None:
-            if self._blocked in self._outbox.open:
+            if self._blocked in self._emitted.open:
                 return None
             self._answers.pop(at.call_id, None)
             self._blocked = None
@@ -263,7 +263,7 @@ class MontyExecution(Execution):
         if at.is_os_function:
             return self._system_call(at)
         if at.function_name == EMIT:
-            return at.resume(self._outbox.emit(at.call_id, at.args))
+            return at.resume(self._emitted.emit(at.call_id, at.args))
         return at.resume(
             {"exc_type": "NameError", "message": f"name {at.function_name!r} is not defined"}
         )
@@ -271,7 +271,7 @@ class MontyExecution(Execution):
     def _system_call(self, at: FunctionSnapshot) -> pydantic_monty.SyncSnapshot | None:
         name = str(at.function_name)
         if name in ("asyncio.sleep", "time.sleep"):
-            answer, request = self._outbox.sleep(at.call_id, at.args)
+            answer, request = self._emitted.sleep(at.call_id, at.args)
             if name == "time.sleep" and request is not None:
                 self._blocked = request
                 return None
@@ -279,7 +279,7 @@ class MontyExecution(Execution):
         answered = answer_system_call(name, at.args, self._clock)
         return at.resume_not_handled() if answered is None else at.resume(answered)
 
-    def _patience(self, cpu_seconds: float | None) -> float | None:
+    def _timeout(self, cpu_seconds: float | None) -> float | None:
         """Seconds after which to kill the worker; `None` where Monty's own limit comes first."""
         if self._stopped:
             return 0.0
@@ -294,14 +294,14 @@ class MontyExecution(Execution):
         self.close()
         self._at = None
         self._realm.ended(self)
-        return self._outbox.drained(progress, ended=True)
+        return self._emitted.drained(progress, ended=True)
 
     def _exhausted(self, spent: float) -> Progress:
         # Monty promises nothing of a session it had to stop, so the cell is undone.
         if self._worker is not None:
             self._worker.killed = True
             self._worker.release()
-        return self._outbox.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
+        return self._emitted.drained(Progress(exhausted=True, cpu_seconds=spent), ended=True)
 
     def _given_up(self, error: Exception) -> bool:
         """Whether Monty stopped the cell; the cell itself may raise the same error."""
@@ -341,23 +341,23 @@ class MontyExecution(Execution):
         """Keep the state; the reader is told of what is not kept."""
         taken = self._realm.commit(worker)
         for name in taken[:_TAKEN]:
-            self._outbox.note(
+            self._emitted.note(
                 f"{name} is the name of a bridge; what the cell assigned to it ends with the cell"
             )
 
-    def _begin(self, patience: Patience) -> Progress | None:
+    def _begin(self, timeout: Timeout) -> Progress | None:
         """Prepare the cell and take a worker for it; how it ends if it cannot be run."""
         try:
-            refused = self._prepared(patience)
+            refused = self._prepared(timeout)
         except OutOfTime:
-            return self._exhausted(patience.spent)
+            return self._exhausted(timeout.spent)
         if refused is not None:
             completion = Completion(error=refused)
-            return self._end(Progress(completion=completion, cpu_seconds=patience.spent))
+            return self._end(Progress(completion=completion, cpu_seconds=timeout.spent))
         self._worker = self._realm.open_worker()
         return None
 
-    def _prepared(self, patience: Patience) -> GuestError | None:
+    def _prepared(self, timeout: Timeout) -> GuestError | None:
         """Make the source ready; why it cannot be run, if that is certain."""
         realm = self._realm
         if RESERVED in self._cell.source:
@@ -365,7 +365,7 @@ class MontyExecution(Execution):
         source = clean(self._cell.source)
         try:
             name = self._cell.value_name
-            self._source = prepare(source, shown_chars(realm.limits), name, patience.pause)
+            self._source = prepare(source, shown_chars(realm.limits), name, timeout.check)
         except RefusedSource as error:
             return syntax_error(str(error), self._cell.name, error.line)
         if not realm.engine.type_check:

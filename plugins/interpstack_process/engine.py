@@ -24,10 +24,10 @@ from interpstack import (
     Realm,
 )
 from interpstack_process.confine import WorkerLimits
-from interpstack_process.kept import Kept
 from interpstack_process.processes.launch import WorkerConfig, default_python
 from interpstack_process.processes.pool import WorkerPool
 from interpstack_process.realm import ProcessRealm
+from interpstack_process.saved_state import SavedState
 
 __all__ = ["ProcessEngine"]
 
@@ -118,7 +118,7 @@ class ProcessEngine(Engine):
         return self.inner or type(self)
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
-        realm = ProcessRealm(self, self.pool, limits, bridges, Kept(image=image))
+        realm = ProcessRealm(self, self.pool, limits, bridges, SavedState(image=image))
         realm.attach()
         return realm
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from interpstack import Cell, EngineFailure, Execution, GuestError, Image, Progress, Settlement
 from interpstack_process.connection.messages import pack_settlements, read_progress
-from interpstack_process.kept import StateLost
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.saved_state import StateLost
 from interpstack_protocol import to_json
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ProcessExecution(Execution):
         self._resumes = cell is None
         self._worker: WorkerProcess | None = realm.worker if self._resumes else None
         self._before = before
-        self._undo_to = realm.kept
+        self._undo_to = realm.saved
         self._settlements: list[Settlement] = []
         self._last_id = 0
         self._completed = False
@@ -106,7 +106,7 @@ class ProcessExecution(Execution):
         if before.values is not None or before.lost:
             realm.keep(realm.ask("undo"))
             return
-        realm.kept = before
+        realm.saved = before
         realm.detach()
 
     def listen(self, hear: Callable[[str], None]) -> None:
@@ -131,7 +131,7 @@ class ProcessExecution(Execution):
             self._suspended = paused
             self._worker = self._realm.carry_on(paused)
             self._resumes = self._carried = True
-            self._before = self._realm.kept.image
+            self._before = self._realm.saved.image
         return self._worker or self._find_worker()
 
     def _find_worker(self) -> WorkerProcess:
@@ -221,9 +221,9 @@ class ProcessExecution(Execution):
             late = f"{what}; what ran after the end of the cell is undone"
             self._late_failure = GuestError("EngineFailure", late)
             return Progress(failure=self._late_failure, cpu_seconds=seconds)
-        if realm.kept.lost:
+        if realm.saved.lost:
             return self._end_lost(realm.start_anew(what))
-        failure = GuestError("EngineFailure", f"{what}; {realm.kept.told()}")
+        failure = GuestError("EngineFailure", f"{what}; {realm.saved.told()}")
         return Progress(failure=failure, state="undone", cpu_seconds=seconds)
 
     def _end_lost(self, lost: StateLost) -> Progress:

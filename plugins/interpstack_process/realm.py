@@ -29,8 +29,8 @@ from interpstack_process.connection.messages import (
     read_values,
 )
 from interpstack_process.execution import ProcessExecution
-from interpstack_process.kept import Kept, StateLost, read_kept
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.saved_state import SavedState, StateLost, read_saved_state
 from interpstack_protocol import to_json
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ class ProcessRealm(Realm):
     """A realm in a worker process, opened in another one when that has died.
 
     Args:
-        engine: Kept alive as long as this is.
+        engine: The engine, referenced so that it outlives its realms.
         pool: Where workers come from.
         limits: Of each cell.
         bridges: What is offered first.
-        kept: What it starts from.
+        saved: The state that the realm starts from.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class ProcessRealm(Realm):
         pool: WorkerPool,
         limits: Limits,
         bridges: BridgeSet,
-        kept: Kept,
+        saved: SavedState,
     ) -> None:
         self.engine = engine
         self.limits = limits
         self.number = next(_numbers)
-        self.kept = kept
-        #: Whether `kept` is what the guest holds now.
+        self.saved = saved
+        #: Whether `saved` equals the current state of the guest.
         self.fresh = False
         #: What the reader of the next cell must be told before it can run.
         self._lost: StateLost | None = None
@@ -79,7 +79,7 @@ class ProcessRealm(Realm):
         self._bridges = bridges
         self._bound: BridgeSet | None = None
         self._opened = False
-        self._opened_with = kept.image
+        self._opened_with = saved.image
         self._place: list[WorkerProcess] = []
         weakref.finalize(self, _leave, self._place, self.number).atexit = False
 
@@ -93,11 +93,11 @@ class ProcessRealm(Realm):
         return ProcessExecution(self, cell)
 
     def resume(self, before: Image | None = None) -> Execution:
-        if self.kept.image is None or self._opened_with is not self.kept.image:
+        if self.saved.image is None or self._opened_with is not self.saved.image:
             raise ConfigurationError("no cell was running when this realm was opened")
-        suspended = self.kept.image
+        suspended = self.saved.image
         if before is not None:
-            self.kept = Kept(image=before)
+            self.saved = SavedState(image=before)
         self.fresh = False
         self.running = ProcessExecution(self, None, suspended=suspended, before=before)
         return self.running
@@ -105,8 +105,8 @@ class ProcessRealm(Realm):
     def image(self) -> Image:
         if Capability.IMAGES not in self.engine.capabilities:
             return super().image()
-        if self.fresh and self.kept.image is not None:
-            return self.kept.image
+        if self.fresh and self.saved.image is not None:
+            return self.saved.image
         answer = self.ask("image")
         with self.checking():
             return read_image(answer.message.get("done"), answer.attached)
@@ -114,8 +114,8 @@ class ProcessRealm(Realm):
     def values(self) -> Mapping[str, Any]:
         if Capability.VALUES not in self.engine.capabilities:
             return super().values()
-        if self.fresh and self.kept.values is not None:
-            return self.kept.values
+        if self.fresh and self.saved.values is not None:
+            return self.saved.values
         answer = self.ask("values")
         with self.checking():
             return read_values(answer.message.get("done"))
@@ -163,21 +163,21 @@ class ProcessRealm(Realm):
         if worker is not None and not worker.ended:
             return worker
         self.detach()
-        if self.kept.lost:
+        if self.saved.lost:
             self._lost = self.start_anew("the worker process died")
         try:
-            return self._open(self.kept)
+            return self._open(self.saved)
         except ImageError as error:
             if not self._opened:
                 raise
-            self.kept = Kept(lost=str(error))
+            self.saved = SavedState(lost=str(error))
             self._lost = self.start_anew("the worker process died")
-            return self._open(self.kept)
+            return self._open(self.saved)
 
     def start_anew(self, what: str) -> StateLost:
         """Forget a state that is lost because of `what`; the error that tells a reader of it."""
-        lost = StateLost(what, self.kept.told())
-        self.kept = Kept()
+        lost = StateLost(what, self.saved.told())
+        self.saved = SavedState()
         return lost
 
     def check_lost(self) -> None:
@@ -199,7 +199,7 @@ class ProcessRealm(Realm):
     def carry_on(self, paused: Image) -> WorkerProcess:
         """Open the state of a cell that waits for the host, for it to go on."""
         self.detach()
-        worker = self._open(Kept(image=paused))
+        worker = self._open(SavedState(image=paused))
         self.fresh = False
         return worker
 
@@ -211,18 +211,18 @@ class ProcessRealm(Realm):
 
     def move_from(self, busy: WorkerProcess) -> None:
         """Go to a worker that has nothing to do, if the state can be had there exactly."""
-        if not self.fresh or self.kept.image is None:
+        if not self.fresh or self.saved.image is None:
             return
         other = self._pool.place_idle(self.number, busy)
         if other is None:
             return
         self.detach()
         try:
-            self._open_in(other, self.kept)
+            self._open_in(other, self.saved)
         except (WorkerDied, ImageError):
             other.leave(self.number)  # `attach` will find a place
 
-    def _open(self, state: Kept) -> WorkerProcess:
+    def _open(self, state: SavedState) -> WorkerProcess:
         for attempt in range(_ATTEMPTS):
             worker = self._pool.place(self.number)
             try:
@@ -238,7 +238,7 @@ class ProcessRealm(Realm):
                 return worker
         raise AssertionError("the loop returns or raises")
 
-    def _open_in(self, worker: WorkerProcess, state: Kept) -> None:
+    def _open_in(self, worker: WorkerProcess, state: SavedState) -> None:
         bridges, image = self._bridges, state.image
         command = {
             "do": "open",
@@ -278,7 +278,7 @@ class ProcessRealm(Realm):
                 answer = worker.ask(self.command(do), attached, seconds=self.plain_seconds)
             except WorkerDied as death:
                 if not death.unread:
-                    raise EngineFailure(f"{death}; {self.kept.told()}") from death
+                    raise EngineFailure(f"{death}; {self.saved.told()}") from death
             else:
                 self.bound()
                 return _required(answer)
@@ -298,7 +298,7 @@ class ProcessRealm(Realm):
             told = answer.message.get("kept")
             if told is None:
                 return
-            self.kept = read_kept(told, answer.attached)
+            self.saved = read_saved_state(told, answer.attached)
             self.fresh = True
 
     def checking(self) -> _Checking:

@@ -24,11 +24,11 @@ from interpstack_javascript.exchange import (
     read_answer,
 )
 from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.awake_realms import awake_realms
 from interpstack_v8.context import kernel_module, module_name, module_url, setup_scripts
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.isolate import Answer, Isolate, IsolateLost, OutOfTime
 from interpstack_v8.owner import refuse_forked
-from interpstack_v8.residents import residents
 
 __all__ = ["V8Realm"]
 
@@ -251,7 +251,7 @@ class V8Realm(Realm):
                 return self._awake()
             self._isolate = isolate
             self._saved_is_new = True
-        residents.used(self)
+        awake_realms.used(self)
         return isolate
 
     def _fill(self, isolate: Isolate) -> bool:
@@ -265,7 +265,7 @@ class V8Realm(Realm):
 
     def _drop(self) -> None:
         isolate, self._isolate, self._export = self._isolate, None, None
-        residents.left(self)
+        awake_realms.left(self)
         if isolate is not None:
             isolate.close()
 

@@ -12,22 +12,12 @@ import attrs
 
 from interpstack.checks import shown
 from interpstack.errors import BridgeError, BridgeNameClash
+from interpstack.protocol import IMPLICIT_NAMES, MODULE, TAKEN_NAMES, TIMER
 from interpstack.signatures import Signature
 
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
-#: Requests every guest may make without a bridge: wait for so many milliseconds, ...
-TIMER = "timer"
-#: ... and import the module of this specifier.
-MODULE = "module"
-#: Names a guest language owns; a bridge rooted there would break the guest.
-_TAKEN = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
-
-#: Names that a language looks up by itself in whatever it is given: `await weather` would call
-#: `weather.then`, and to print `weather` its `toString`.
-_LOOKED_UP = frozenset({"then", "toJSON", "toLocaleString", "toString", "valueOf"})
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -124,10 +114,10 @@ class Bridge(GuestBridge):
             )
         if self.name in (TIMER, MODULE):
             raise BridgeError(f"bridge name {self.name!r} is reserved; put it in a namespace")
-        if self.name.partition(".")[0] in _TAKEN:
+        if self.name.partition(".")[0] in TAKEN_NAMES:
             raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
         for part in self.name.split("."):
-            if part in _LOOKED_UP or (part.startswith("__") and part.endswith("__")):
+            if part in IMPLICIT_NAMES or (part.startswith("__") and part.endswith("__")):
                 raise BridgeError(
                     f"bridge name {self.name!r} has the part {part!r}, which guest languages call "
                     "by themselves; use another word, as in 'weather.next'"

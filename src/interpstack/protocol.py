@@ -11,6 +11,10 @@ import attrs
 from interpstack.errors import ConfigurationError
 
 __all__ = [
+    "IMPLICIT_NAMES",
+    "MODULE",
+    "TAKEN_NAMES",
+    "TIMER",
     "Call",
     "Cell",
     "Completion",
@@ -23,6 +27,12 @@ __all__ = [
     "StateAfter",
 ]
 
+#: Built-in requests, which need no bridge: wait for some milliseconds, and import a module.
+TIMER, MODULE = "timer", "module"
+#: Globals that a guest language owns: a bridge under one of these roots would break the guest.
+TAKEN_NAMES = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
+#: Properties that a language reads implicitly, as `await weather` reads `weather.then`.
+IMPLICIT_NAMES = frozenset({"then", "toJSON", "toLocaleString", "toString", "valueOf"})
 #: What became of a guest's variables; see `Outcome.state`.
 StateAfter = Literal["kept", "undone", "lost"]
 _NONE = type(None)

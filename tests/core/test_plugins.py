@@ -21,8 +21,8 @@ from interpstack import (
     hookimpl,
     hookspecs,
 )
-from interpstack.bridges import MODULE
 from interpstack.plugins import PluginManager, find_engine
+from interpstack.protocol import MODULE
 from interpstack_testing import FakeEngine
 from interpstack_testing.fake import FakeExecution, FakeRealm
 

@@ -23,7 +23,7 @@ _KNOWN = {
     ),
     ("interpstack_process.engine", "interpstack_process.execution", "interpstack_process.realm"),
     ("interpstack_process.processes.timeouts", "interpstack_process.processes.workers"),
-    ("interpstack_v8.execution", "interpstack_v8.realm", "interpstack_v8.residents"),
+    ("interpstack_v8.awake_realms", "interpstack_v8.execution", "interpstack_v8.realm"),
 }
 
 #: Modules of the core that know a package above it: the kit's other name, and what starts the

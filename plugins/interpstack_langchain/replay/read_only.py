@@ -180,7 +180,7 @@ class _ReadOnlyJournal(Journal):
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
         raise RecordEnds(())
 
-    def kept(self, asked: Sequence[Request]) -> None:
+    def undelivered(self, asked: Sequence[Request]) -> None:
         """What was not told to the guest is not told again."""
 
     async def pause(

@@ -1,23 +1,23 @@
-"""How long the preparation of a cell may take, in the thread that does it."""
+"""The time limit of preparing a cell, measured as computing time of the preparing thread."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-__all__ = ["OutOfTime", "Patience"]
+__all__ = ["OutOfTime", "Timeout"]
 
 
 class OutOfTime(Exception):
-    """The cell's time is up before any of it has run."""
+    """The time limit of a cell was reached before any of its code ran."""
 
 
-class Patience:
-    """The computing time that a cell has left while it is prepared.
+class Timeout:
+    """The computing time that remains to a cell during its preparation.
 
     Args:
-        seconds: What it has; `None` for no limit.
-        is_stopped: Whether it is to stop anyway.
+        seconds: The limit in seconds; `None` for no limit.
+        is_stopped: Returns whether the cell was stopped in the meantime.
     """
 
     def __init__(self, seconds: float | None, is_stopped: Callable[[], bool]) -> None:
@@ -32,11 +32,11 @@ class Patience:
     def left(self) -> float | None:
         return None if self._seconds is None else self._seconds - self.spent
 
-    def pause(self) -> None:
-        """Go on, if there is time.
+    def check(self) -> None:
+        """Return if the cell was not stopped and time remains.
 
         Raises:
-            OutOfTime: There is none.
+            OutOfTime: The time limit is reached, or the cell was stopped.
         """
         left = self.left()
         if self._is_stopped() or (left is not None and left <= 0):

@@ -1,4 +1,4 @@
-"""How long the host waits for a worker."""
+"""The time limits on waiting for a worker process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from interpstack_process.connection.frames import Closed
 if TYPE_CHECKING:
     from interpstack_process.processes.workers import WorkerProcess
 
-__all__ = ["Patience"]
+__all__ = ["Timeout"]
 
 #: Seconds that an interrupted worker may take to stop; the caller is waiting to go on.
 _STOP_SECONDS: Final = 0.5
 
 
-class Patience:
-    """Called while a worker is waited for: says when that makes no sense any more."""
+class Timeout:
+    """A check that runs while the host waits for a worker, and raises `Closed` to end the wait."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class Patience:
         if self._interrupted():
             self._interrupted_at = self._interrupted_at or now
             self._worker.interrupt(self._number)
-            patience = min(_STOP_SECONDS, self._grace)
-            if now > self._interrupted_at + patience:
-                self._give_up(f"did not stop within {patience:g} s")
+            seconds = min(_STOP_SECONDS, self._grace)
+            if now > self._interrupted_at + seconds:
+                self._give_up(f"did not stop within {seconds:g} s")
         if self.seconds is not None and now > self._started + self.seconds:
             self._give_up(f"did not answer within {self.seconds:g} s")
         if self._worker.ended:

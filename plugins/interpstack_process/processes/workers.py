@@ -18,7 +18,7 @@ from interpstack import ConfigurationError, EngineFailure, Image, ImageError
 from interpstack_process.connection.frames import Channel, Closed, Malformed
 from interpstack_process.connection.messages import PRINTED_CHARS, read_image, read_text
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
-from interpstack_process.processes.timeouts import Patience
+from interpstack_process.processes.timeouts import Timeout
 from interpstack_process.worker import INTERRUPT
 
 __all__ = ["Answer", "WorkerDied", "WorkerProcess"]
@@ -163,7 +163,7 @@ class WorkerProcess:
             self._greet()
         self._number += 1
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
-        watch = Patience(self, self._number, seconds, self._config.grace_seconds, interrupted)
+        watch = Timeout(self, self._number, seconds, self._config.grace_seconds, interrupted)
         message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
         self._channel.send(message, attached, watch)
         while True:
@@ -182,7 +182,7 @@ class WorkerProcess:
 
     def _greet(self) -> None:
         """Wait until the worker has loaded its engine."""
-        watch = Patience(self, 0, _START_SECONDS, 0.0, lambda: False)
+        watch = Timeout(self, 0, _START_SECONDS, 0.0, lambda: False)
         try:
             told, _ = self._channel.receive(watch)
         except Closed as error:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.bridges import TIMER, BridgeSet
+from interpstack.bridges import BridgeSet
 from interpstack.cells.clock import CellClock
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.outcome import CellContext, Outcome, Usage
@@ -28,7 +28,7 @@ from interpstack.engine import Execution, Realm
 from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
-from interpstack.protocol import Call, Cell, GuestError, Image, Progress, Request, StateAfter
+from interpstack.protocol import TIMER, Call, Cell, GuestError, Image, Progress, Request, StateAfter
 from interpstack.threads import run_guest, to_end
 from interpstack.values import check
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from interpstack.bridges import MODULE, TIMER, Bridge, BridgeSet
+from interpstack.bridges import Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
 from interpstack.cells.cancels import Cancels
 from interpstack.cells.guards import Guards
@@ -24,7 +24,7 @@ from interpstack.encoding import TooLarge
 from interpstack.errors import UnsupportedValue
 from interpstack.limits import Limits
 from interpstack.modules import ModuleLoader
-from interpstack.protocol import Cell, GuestError, Request, Settlement
+from interpstack.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
 from interpstack.threads import apart, call_blocking
 from interpstack.values import decode
 

@@ -21,7 +21,7 @@ from interpstack import (
 )
 from interpstack_process.connection import messages
 from interpstack_process.connection.frames import Malformed
-from interpstack_process.kept import read_kept
+from interpstack_process.saved_state import read_saved_state
 from interpstack_protocol import to_json
 
 FAULTY = GuestError("SyntaxError", "wrong", place=Place(2, 5, "a = ", "= b"))
@@ -143,7 +143,7 @@ def test_a_progress_of_another_shape_is_malformed(told: Any) -> None:
 )
 def test_a_state_of_another_shape_is_malformed(told: Any) -> None:
     with pytest.raises(Malformed):
-        read_kept(told, b"")
+        read_saved_state(told, b"")
 
 
 def test_names_of_another_shape_are_malformed() -> None:

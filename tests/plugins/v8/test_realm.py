@@ -141,11 +141,11 @@ def test_closed_realms_leave_no_thread() -> None:
 
 
 def test_realms_beyond_the_bound_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8.awake_realms import awake_realms
     from interpstack_v8.engine import V8Engine
-    from interpstack_v8.residents import residents
 
     before = _isolate_threads()
-    monkeypatch.setattr(residents, "bound", 2)
+    monkeypatch.setattr(awake_realms, "bound", 2)
     realms = [V8Engine().open(Limits(), BridgeSet()) for _ in range(6)]
     try:
         for number, realm in enumerate(realms):
@@ -160,10 +160,10 @@ def test_realms_beyond_the_bound_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_waiting_cell_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from interpstack_v8.awake_realms import awake_realms
     from interpstack_v8.engine import V8Engine
-    from interpstack_v8.residents import residents
 
-    monkeypatch.setattr(residents, "bound", 1)
+    monkeypatch.setattr(awake_realms, "bound", 1)
     first, second = (V8Engine().open(Limits(), BridgeSet()) for _ in range(2))
     execution = first.start(Cell(source="await new Promise((go) => setTimeout(go, 1)); 5"))
     (request,) = execution.poll(time.time(), 5.0).requests

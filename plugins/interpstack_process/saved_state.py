@@ -1,4 +1,4 @@
-"""What the host keeps of a realm, to open it again when its worker has died."""
+"""The saved state of a realm, from which the host opens it again after its worker died."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interpstack import EngineFailure, Image
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import read_image, read_text, read_values
 
-__all__ = ["Kept", "StateLost", "read_kept"]
+__all__ = ["SavedState", "StateLost", "read_saved_state"]
 
 _NAMES_SHOWN: Final = 20
 _REASON_CHARS: Final = 20_000
@@ -30,7 +30,7 @@ class StateLost(EngineFailure):
 
 
 @attrs.frozen(kw_only=True)
-class Kept:
+class SavedState:
     """A realm's state between two cells; nothing at all for a new realm.
 
     Attributes:
@@ -59,7 +59,7 @@ class Kept:
         return told + (f"; not restored: {', '.join(gone[:_NAMES_SHOWN])}" if gone else "")
 
 
-def read_kept(told: Any, attached: bytes) -> Kept:
+def read_saved_state(told: Any, attached: bytes) -> SavedState:
     """A state that a worker sent along.
 
     Raises:
@@ -68,7 +68,7 @@ def read_kept(told: Any, attached: bytes) -> Kept:
     if not isinstance(told, dict) or len(told) != 1:
         raise Malformed("a state of another form")
     if "image" in told:
-        return Kept(image=read_image(told["image"], attached))
+        return SavedState(image=read_image(told["image"], attached))
     if "values" in told:
-        return Kept(values=read_values(told["values"]))
-    return Kept(lost=read_text(told.get("lost"), _REASON_CHARS))
+        return SavedState(values=read_values(told["values"]))
+    return SavedState(lost=read_text(told.get("lost"), _REASON_CHARS))

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from interpstack_v8.realm import V8Realm
 
-__all__ = ["MAX_AWAKE", "residents"]
+__all__ = ["MAX_AWAKE", "awake_realms"]
 
 #: Realms of this process that are awake at once.
 MAX_AWAKE: Final = 64
 
 
-class Residents:
+class AwakeRealms:
     """The realms that are awake, the one used longest ago first."""
 
     def __init__(self, bound: int) -> None:
@@ -44,4 +44,4 @@ class Residents:
             self._awake.pop(id(realm), None)
 
 
-residents = Residents(MAX_AWAKE)
+awake_realms = AwakeRealms(MAX_AWAKE)
