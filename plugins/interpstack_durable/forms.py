@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import UnreadableLedger
+from interpstack import UnreadableJournal
 
 __all__ = ["VERSION", "Recorded", "read_recorded", "release"]
 
@@ -40,7 +40,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     """A ledger as it is stored, in the newest form.
 
     Raises:
-        UnreadableLedger: A release wrote it whose form is not known.
+        UnreadableJournal: A release wrote it whose form is not known.
     """
     if not entries:
         return Recorded()
@@ -49,7 +49,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     if reader is None:
         known = " and ".join(str(number) for number in sorted(_READERS))
         wrote = entries[0].get("release")
-        raise UnreadableLedger(
+        raise UnreadableJournal(
             f"the ledger of this eval has the form {form!r}, written by "
             f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
             f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "

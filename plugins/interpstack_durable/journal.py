@@ -85,7 +85,7 @@ class Journal(abc.ABC):
             The clock of the first poll: the recorded one, or `now` if nothing is recorded.
 
         Raises:
-            UnreadableLedger: What is recorded has a form that is not known.
+            UnreadableJournal: What is recorded has a form that is not known.
         """
 
     @abc.abstractmethod

@@ -72,7 +72,7 @@ def read_cell(entries: Sequence[Entry]) -> RecordedCell:
     """Read the entries that a `JournalStore` keeps of one cell.
 
     Raises:
-        UnreadableLedger: A release wrote the ledger in a form that this one cannot read.
+        UnreadableJournal: A release wrote the ledger in a form that this one cannot read.
         ProtocolError: A recorded answer is damaged; other damage raises `LookupError`,
             `TypeError` or `ValueError`.
     """

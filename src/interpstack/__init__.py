@@ -21,7 +21,7 @@ from interpstack.errors import (
     SessionClosed,
     UnknownEngine,
     UnknownPlugin,
-    UnreadableLedger,
+    UnreadableJournal,
     UnsupportedValue,
     install_command,
 )
@@ -118,7 +118,7 @@ __all__ = [
     "StepSource",
     "UnknownEngine",
     "UnknownPlugin",
-    "UnreadableLedger",
+    "UnreadableJournal",
     "UnsupportedValue",
     "Usage",
     "bridge",

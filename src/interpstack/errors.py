@@ -15,7 +15,7 @@ InterpstackError
 ├── EngineFailure                 an engine broke; the guest's state may be gone
 ├── ImageError                    an image cannot be opened by this engine
 ├── ReplayDivergence              a cell that is run again asks for something else
-├── UnreadableLedger              a cell was recorded in a form that this release does not know
+├── UnreadableJournal              a cell was recorded in a form that this release does not know
 └── SessionClosed                 the session was closed by its owner
 ```
 """
@@ -37,7 +37,7 @@ __all__ = [
     "SessionClosed",
     "UnknownEngine",
     "UnknownPlugin",
-    "UnreadableLedger",
+    "UnreadableJournal",
     "UnsupportedValue",
 ]
 
@@ -149,7 +149,7 @@ class ReplayDivergence(InterpstackError, RuntimeError):
     """
 
 
-class UnreadableLedger(InterpstackError, RuntimeError):
+class UnreadableJournal(InterpstackError, RuntimeError):
     """A cell was recorded by a release whose form this one cannot read.
 
     Raised out of `Session.eval` before anything is done; another release can go on with the cell.

@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 #: Built-in requests, which need no bridge: wait for some milliseconds, and import a module.
-TIMER, MODULE = "timer", "module"
+TIMER = "timer"
+MODULE = "module"
 #: Globals that a guest language owns: a bridge under one of these roots would break the guest.
 TAKEN_NAMES = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
 #: Properties that a language reads implicitly, as `await weather` reads `weather.then`.

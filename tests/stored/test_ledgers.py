@@ -16,7 +16,7 @@ from langgraph.types import Command
 from scripted import answers
 from stored_forms import PAYING, Account, agent, opened, turn
 
-from interpstack import UnreadableLedger
+from interpstack import UnreadableJournal
 
 LEDGERS = Path(__file__).parent / "ledgers"
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "first"}}
@@ -81,7 +81,7 @@ async def test_a_ledger_of_an_unknown_form_leaves_the_pause_and_the_approval(
     rewrite(saver, **changes)
     given = Command(resume={asked.id: approve().resume}) if by_id else approve()
     for again in (given, None, given):
-        with pytest.raises(UnreadableLedger, match=told) as caught:
+        with pytest.raises(UnreadableJournal, match=told) as caught:
             await send(again)
         assert "reads the forms 1 and 2" in str(caught.value)
     state = made.get_state(CONFIG)

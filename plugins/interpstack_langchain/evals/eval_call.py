@@ -19,7 +19,7 @@ from interpstack import (
     GuestException,
     Outcome,
     ReplayDivergence,
-    UnreadableLedger,
+    UnreadableJournal,
 )
 from interpstack_agents import Progress
 from interpstack_durable.api import journal_of
@@ -39,7 +39,7 @@ PASSES: Final = (
     ReplayDivergence,
     StateNotRestored,
     UnfitAnswer,
-    UnreadableLedger,
+    UnreadableJournal,
 )
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from interpstack import UnreadableLedger
+from interpstack import UnreadableJournal
 from interpstack_agents import EvalQueue, QueuePosition
 from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
 from interpstack_langchain.state.not_restored import StateNotRestored
@@ -22,7 +22,7 @@ _PAUSES = (
     GraphBubbleUp,
     StateNotRestored,
     UnfitAnswer,
-    UnreadableLedger,
+    UnreadableJournal,
     asyncio.CancelledError,
 )
 

@@ -15,7 +15,7 @@ from interpstack import (
     InterpreterStack,
     InterpstackError,
     Outcome,
-    UnreadableLedger,
+    UnreadableJournal,
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
@@ -117,7 +117,7 @@ class Evals:
                 if outer is not None:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
                 outcome, update = await self._in_turn(code, offer, state, position, running)
-        except (UnreadableLedger, StateNotRestored):
+        except (UnreadableJournal, StateNotRestored):
             raise  # what waits must not be answered
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))

@@ -95,7 +95,7 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     """Read a ledger.
 
     Raises:
-        UnreadableLedger: A release wrote it in a form that this one cannot read.
+        UnreadableJournal: A release wrote it in a form that this one cannot read.
     """
     cell = read_cell(entries)
     if cell.began is None:

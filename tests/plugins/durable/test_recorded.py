@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, GuestError, Request, Settlement, Step, UnreadableLedger
+from interpstack import Cell, GuestError, Request, Settlement, Step, UnreadableJournal
 from interpstack_durable.api import RecordedCell, RecordedRequest, read_cell
 from interpstack_durable.entries import header, kept_entry, step_entry
 from interpstack_protocol import ProtocolError
@@ -50,7 +50,7 @@ def test_nothing_recorded_is_a_cell_that_never_began() -> None:
 def test_the_form_of_a_later_release_is_refused() -> None:
     entries = _entries()
     entries[0]["version"] = 99
-    with pytest.raises(UnreadableLedger, match="the form 99"):
+    with pytest.raises(UnreadableJournal, match="the form 99"):
         read_cell(entries)
 
 
