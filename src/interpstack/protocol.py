@@ -1,4 +1,4 @@
-"""The values of the engine protocol: what crosses between the host and a guest's engine."""
+"""Values of the engine protocol, which cross between the host and the engine of a guest."""
 
 from __future__ import annotations
 
@@ -146,8 +146,7 @@ class Request:
             such as those of timers that were cleared at once.
         bridge: The bridge's dotted name, as the guest gave it.
         wire: The input as a wire tree.
-        plain: The tree holds no tags, so it is its own decoded form. The driver finds out; what
-            an engine says of it is ignored.
+        plain: Whether the tree has no tags and so equals its decoded form; set by the driver.
     """
 
     id: int
