@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import attrs
 
+from interpstack.cells.raised import ends_program
+
 __all__ = ["Listener"]
 
 
@@ -18,7 +20,8 @@ class Listener:
     itself, the call of the bridge `console`, then brings what is missing.
 
     Args:
-        tell: Takes each part of the text, in order; called from any thread, one at a time.
+        tell: Takes each part of the text, in order; called from any thread, one at a time. Once it
+            has raised something, it is not called any more.
         room: Characters that are passed on at most.
     """
 
@@ -27,6 +30,7 @@ class Listener:
     _ahead: str = attrs.field(default="", init=False)  # heard of the next delivery
     _inside: bool = attrs.field(default=False, init=False)  # a part of it was passed on
     _separate: bool = attrs.field(default=False, init=False)  # a line is to be ended first
+    _failure: BaseException | None = attrs.field(default=None, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def hear(self, part: str) -> None:
@@ -37,8 +41,12 @@ class Listener:
                 self._ahead += part
                 self._pass(part)
 
-    def delivered(self, text: str) -> None:
-        """Take a whole delivery; its parts that were heard are not passed on again."""
+    def delivered(self, text: str) -> BaseException | None:
+        """Take a whole delivery; its parts that were heard are not passed on again.
+
+        Returns:
+            What `tell` has raised since the last delivery, unless it ends the program.
+        """
         with self._lock:
             ahead, self._ahead = self._ahead, ""
             if text.startswith(ahead):
@@ -47,6 +55,10 @@ class Listener:
                 self._inside, self._separate = False, True
                 self._pass(text)
             self._inside, self._separate = False, not ahead[len(text) :].endswith("\n")
+            failure, self._failure = self._failure, None
+        if failure is not None and ends_program(failure):
+            raise failure
+        return failure
 
     def _pass(self, part: str) -> None:
         if self._separate and not self._inside:
@@ -55,4 +67,7 @@ class Listener:
         part = part[: max(0, self._room)]
         self._room -= len(part)
         if part:
-            self._tell(part)
+            try:
+                self._tell(part)
+            except BaseException as error:  # noqa: BLE001 - an engine may be around the call
+                self._room, self._failure = 0, error

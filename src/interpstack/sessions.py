@@ -86,7 +86,8 @@ class Session:
             cell: Source text, or a `Cell`.
             on_console: Takes the console output, part by part, while the cell runs: all that the
                 outcome has, and of a cell that is cancelled what it printed until then. It must
-                return at once, and may be called from any thread.
+                return at once, and may be called from any thread. What it raises is attached to
+                the outcome, and it is not called any more.
             host: An object of the caller's own that bridge handlers find as
                 `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
 

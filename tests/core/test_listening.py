@@ -78,6 +78,33 @@ async def test_it_is_bounded_as_the_outcome_is() -> None:
     assert outcome.console == "".join(heard) == "1234\n"
 
 
+@pytest.mark.parametrize("kind", [ValueError, GeneratorExit, asyncio.CancelledError])
+async def test_what_a_listener_raises_is_attached_once(kind: type[BaseException]) -> None:
+    heard: list[str] = []
+
+    def tell(part: str) -> None:
+        heard.append(part)
+        raise kind("no room")
+
+    async with InterpreterStack(FakeEngine(), [Console()]) as stack, stack.session() as session:
+        source = "print('one')\nawait sleep(0)\nprint('two')\nx = 3"
+        outcome = await session.eval(source, on_console=tell)
+        assert (outcome.error, outcome.console, heard) == (None, "one\ntwo", ["one"])
+        assert [type(item) for item in outcome.attachments] == [kind]
+        assert (await session.eval("x")).text == "3"
+
+
+async def test_a_listener_may_end_the_program() -> None:
+    def leave(part: str) -> None:
+        raise SystemExit(3)
+
+    listener = Listener(leave, 10)
+    listener.hear("one")  # an engine's thread, which must not be left
+    with pytest.raises(SystemExit):
+        listener.delivered("one")
+    assert listener.delivered("two") is None
+
+
 async def test_a_blank_line_between_deliveries_is_kept() -> None:
     context = CellContext("key", None)  # type: ignore[arg-type]
     for text in ("a", "", "b"):

@@ -50,8 +50,10 @@ def _told(error: GuestError) -> str:
 
 
 def _message(error: Exception) -> str:
-    """The message that code was told; see `interpstack.cells.requests.describe_error`."""
+    """The message that code was told; see `interpstack.cells.raised.describe_error`."""
     try:
         return (str(error) or type(error).__name__)[:2000]
-    except Exception:  # noqa: BLE001 - a broken __str__ must not hide the error
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a broken __str__ must not hide the error
         return type(error).__name__

@@ -133,7 +133,9 @@ class CellContext:
         """Add lines to the cell's console output, or note that some were dropped."""
         self._console.append((text, omitted_chars))
         if self.listener is not None and (text or not omitted_chars):
-            self.listener.delivered(text)
+            failure = self.listener.delivered(text)
+            if failure is not None:
+                self.attach(failure)
 
     @property
     def console(self) -> tuple[tuple[str, int], ...] | None:

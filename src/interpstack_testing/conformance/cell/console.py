@@ -87,6 +87,20 @@ class ConsoleTests(EngineKit, area=Area.CONSOLE):
             run_sync(leave(session))
         assert "".join(parts).removesuffix("\n") == "heard 7"
 
+    def test_who_listens_and_raises_does_no_harm(self) -> None:
+        """The code does not notice, and the engine goes on."""
+        for kind in (ValueError, GeneratorExit, asyncio.CancelledError):
+
+            def tell(part: str, kind: type[BaseException] = kind) -> None:
+                raise kind("no room")
+
+            with self.session() as session:
+                session.eval_sync(self.guest.store)
+                outcome = run_sync(session.eval(self.guest.print, on_console=tell))
+                assert (outcome.error, outcome.console) == (None, "heard 7")
+                assert [type(item) for item in outcome.attachments] == [kind]
+                self.assert_usable(session)
+
     def test_output_of_sessions_is_not_mixed(self) -> None:
         with self.session() as one, self.session() as other:
             one.eval_sync(self.guest.print)
