@@ -180,6 +180,7 @@ class Isolate:
         self._left: asyncio.Future[None] | None = None  # set when the running one is given up
         self._lost: IsolateLost | None = None
         self._hung = False
+        self._closing: asyncio.Future[None] | None = None  # of one that was given up
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
         #: Takes each line when it is recorded, in the isolate's thread.
@@ -230,7 +231,7 @@ class Isolate:
 
     def close(self) -> None:
         """Free everything, once the running command has ended. Closing twice is allowed."""
-        if not self._owner.forked:
+        if not self._owner.gone:
             self._owner.call(self._close_in_turn())
 
     # -- on the owner's thread -------------------------------------------------------------
@@ -378,7 +379,7 @@ class Isolate:
             _ = done.cancelled() or done.exception()
             self._hung = False
             _abandoned.discard(self)
-            self._owner.spawn(self._close_in_turn())
+            self._closing = asyncio.ensure_future(self._close_in_turn())
 
         command.add_done_callback(close)
 

@@ -9,29 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import os
 import threading
-import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from interpstack import EngineFailure
+from interpstack_v8.endings import DeliveryLoop, wait_until_left
 from interpstack_v8.platform import ready_platform
 
-__all__ = ["Owner", "isolate_threads", "owner", "refuse_forked"]
+__all__ = ["Owner", "owner", "refuse_forked"]
 
 _T = TypeVar("_T")
 
-#: Threads of jsrun deliver the last results and end; one that does so while Python ends aborts the
-#: process. They get this time where the system does not tell which threads there are, ...
-_LEAVING_SECONDS: Final = 0.05
-#: ... and at most this time where it does: one that V8 cannot stop computes for ever.
-_MOST_LEAVING_SECONDS: Final = 2.0
-_THREADS: Final = Path("/proc/self/task")
-#: Name of an isolate's thread, cut as Linux does.
-_THREAD_NAME: Final = "jsrun-deno-runtime"[:15]
+#: Seconds for the loop to end, on a busy machine.
+_STOPPING_SECONDS: Final = 5.0
 
 
 class Owner:
@@ -39,14 +31,15 @@ class Owner:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self._loop = asyncio.new_event_loop()
+        self._loop = DeliveryLoop()
         self._open: set[Callable[[], Coroutine[Any, Any, None]]] = set()
-        thread = threading.Thread(target=self._loop.run_forever, name="interpstack-v8", daemon=True)
-        thread.start()
+        self._ended = False
+        self._thread = threading.Thread(target=self._drive, name="interpstack-v8", daemon=True)
+        self._thread.start()
         try:
             self.call(self._ready())
         except EngineFailure:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._stop()
             raise
         # Threads of V8 that outlive the interpreter would crash the process.
         atexit.register(self._close)
@@ -62,14 +55,16 @@ class Owner:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def _check(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        if self.forked:
+        if self.gone:
             coroutine.close()
         refuse_forked(self.pid)
+        if self._ended:
+            raise EngineFailure("V8 cannot be used any more, for the process ends")
 
     @property
-    def forked(self) -> bool:
-        """Whether it is of the process that this one was forked from."""
-        return self.pid != os.getpid()
+    def gone(self) -> bool:
+        """Whether its isolates are closed, or those of the process that this was forked from."""
+        return self._ended or self.pid != os.getpid()
 
     def adopt(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Have something closed at the end of the process."""
@@ -82,31 +77,29 @@ class Owner:
         ready_platform()
 
     def _close(self) -> None:
-        if self.forked:
+        """Close all isolates, and leave no thread that could still want Python's lock."""
+        if self.gone:
             return
+        self._ended = True
         for close in list(self._open):
-            self.call(close())
-        _wait_for_threads()
+            asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+        wait_until_left(self._loop)
+        self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_STOPPING_SECONDS)
+
+    def _drive(self) -> None:
+        self._loop.run_forever()
+        self._loop.run_until_complete(_cancel_others())
 
 
-def _wait_for_threads() -> None:
-    """Let the threads of closed isolates end."""
-    if not _THREADS.exists():
-        time.sleep(_LEAVING_SECONDS)
-        return
-    ends = time.monotonic() + _MOST_LEAVING_SECONDS
-    while isolate_threads() and time.monotonic() < ends:
-        time.sleep(0.002)
-
-
-def isolate_threads() -> int:
-    """How many threads run an isolate; asks Linux."""
-    count = 0
-    for thread in _THREADS.iterdir():
-        # A thread may end between its listing and its reading.
-        with contextlib.suppress(OSError):
-            count += (thread / "comm").read_text().strip() == _THREAD_NAME
-    return count
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def refuse_forked(pid: int) -> None:
