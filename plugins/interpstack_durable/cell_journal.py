@@ -1,4 +1,4 @@
-"""The ledger of one cell: replays what its store holds, then records what happens."""
+"""The journal of one cell: replays what its store holds, then records what happens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CellJournal", "JournalStore"]
 
 
 class JournalStore(Protocol):
-    """Keeps the ledger of one cell; what an adapter provides.
+    """Keeps the journal of one cell; what an adapter provides.
 
     Attributes:
         key: Identifies the cell among all cells, the same in every run of it.
@@ -56,12 +56,12 @@ class JournalStore(Protocol):
     async def suspended(self) -> str | None:
         """The run that was kept."""
 
-    async def resume(self, ledger: Journal) -> None:
+    async def resume(self, journal: Journal) -> None:
         """See `Journal.resume`."""
 
     async def pause(
         self,
-        ledger: Journal,
+        journal: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
@@ -69,7 +69,7 @@ class JournalStore(Protocol):
 
 
 class CellJournal(Journal):
-    """The ledger of one run of a cell.
+    """The journal of one run of a cell.
 
     Args:
         store: Keeps the entries.

@@ -1,9 +1,14 @@
-"""The stored form of a ledger: plain data that any store can keep.
+"""The stored form of a journal: a list of entries of plain data, which any store can hold.
 
-A ledger is a list of entries. An entry is a step (`asked`, `now`, `settled`, `refused`, and `drawn`
-where there is a budget), or answers that the guest is not told yet (`kept`), or notes, by key; or
-the last step before a pause and what is noted of that. The first one also holds the form, the
-release that wrote it, the clock of the first poll, and a digest of the source.
+Kinds of entries:
+    step: What the guest requested (`asked`) and received (`settled`), the clock (`now`), refused
+        requests (`refused`), and amounts drawn on a budget (`drawn`).
+    undelivered answers (`kept`): Settlements that the guest has not received yet.
+    notes: Values by key.
+    pause: The last step before a pause, with its notes.
+
+The first entry also holds the form, the release that wrote the journal, the clock of the first
+poll, and a digest of the source.
 """
 
 from __future__ import annotations

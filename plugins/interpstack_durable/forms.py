@@ -1,6 +1,6 @@
-"""The forms that releases wrote ledgers in, and what reads each of them.
+"""The forms that releases wrote journals in, and what reads each of them.
 
-A ledger tells its form in its first entry. The newest form is the only one that is written; the
+A journal tells its form in its first entry. The newest form is the only one that is written; the
 one before it is read, too, so that a pause outlives the change of a release. To change the form,
 raise `VERSION`, let `_READERS` read the form that was the newest until then, and drop the oldest.
 """
@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 
 @attrs.frozen
 class Recorded:
-    """A ledger, in the newest form.
+    """A journal, in the newest form.
 
     Attributes:
         entries: In order.
@@ -37,7 +37,7 @@ class Recorded:
 
 
 def read_recorded(entries: Sequence[Entry]) -> Recorded:
-    """A ledger as it is stored, in the newest form.
+    """A journal as it is stored, in the newest form.
 
     Raises:
         UnreadableJournal: A release wrote it whose form is not known.
@@ -50,10 +50,10 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
         known = " and ".join(str(number) for number in sorted(_READERS))
         wrote = entries[0].get("release")
         raise UnreadableJournal(
-            f"the ledger of this eval has the form {form!r}, written by "
+            f"the journal of this eval has the form {form!r}, written by "
             f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
             f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "
-            "waits as it was left: go on with the release that wrote the ledger"
+            "waits as it was left: go on with the release that wrote the journal"
         )
     return reader(entries)
 

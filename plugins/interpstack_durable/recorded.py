@@ -1,4 +1,4 @@
-"""Recorded cells: what a ledger holds, for adapters that show or analyse it."""
+"""Recorded cells: what a journal holds, for adapters that show or analyse it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RecordedCell", "RecordedEntry", "RecordedRequest", "read_cell"]
 
 @attrs.frozen(kw_only=True)
 class RecordedRequest:
-    """A request of the guest, as its ledger keeps it.
+    """A request of the guest, as its journal keeps it.
 
     Attributes:
         id: The number of the request, from 1 in each cell.
@@ -31,7 +31,7 @@ class RecordedRequest:
 
 @attrs.frozen(kw_only=True)
 class RecordedEntry:
-    """One entry of a ledger.
+    """One entry of a journal.
 
     Attributes:
         asked: Requests that the guest made since the entry before.
@@ -56,7 +56,7 @@ class RecordedCell:
     Attributes:
         began: The clock of the cell's first poll, in seconds since 1970; `None` for a cell of
             which nothing is recorded.
-        entries: The entries of its ledger, in order.
+        entries: The entries of its journal, in order.
     """
 
     began: float | None = None
@@ -72,7 +72,7 @@ def read_cell(entries: Sequence[Entry]) -> RecordedCell:
     """Read the entries that a `JournalStore` keeps of one cell.
 
     Raises:
-        UnreadableJournal: A release wrote the ledger in a form that this one cannot read.
+        UnreadableJournal: A release wrote the journal in a form that this one cannot read.
         ProtocolError: A recorded answer is damaged; other damage raises `LookupError`,
             `TypeError` or `ValueError`.
     """

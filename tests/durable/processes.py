@@ -34,7 +34,7 @@ from stores import open_saver
 
 from interpstack_langchain import CodeInterpreterMiddleware
 
-LEDGER = "interpreter_ledger"
+JOURNAL = "interpreter_ledger"
 
 
 class Moments:
@@ -83,7 +83,7 @@ def _told(written: Any) -> str:
     if isinstance(written, dict):
         return "checkpoint"
     channels = [channel for channel, _ in written]
-    if channels != [LEDGER]:
+    if channels != [JOURNAL]:
         return "writes " + ",".join(sorted(set(channels)))
     entry = written[0][1]
     told = []

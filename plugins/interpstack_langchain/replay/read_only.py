@@ -1,4 +1,4 @@
-"""A ledger that is only read: it tells what is recorded, and ends the run where that ends."""
+"""A journal that is only read: it tells what is recorded, and ends the run where that ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RecordEnds(Exception):
 
 @attrs.define(eq=False)
 class ReadOnlyStore:
-    """A ledger's entries; see `interpstack_durable.cell_journal.JournalStore`.
+    """A journal's entries; see `interpstack_durable.cell_journal.JournalStore`.
 
     Attributes:
         key: Identifies the eval.
@@ -75,12 +75,12 @@ class ReadOnlyStore:
     async def suspended(self) -> str | None:
         return None
 
-    async def resume(self, ledger: Journal) -> None:
+    async def resume(self, journal: Journal) -> None:
         """Nothing goes on after the record: `_ReadOnlyJournal` sees to it."""
 
     async def pause(
         self,
-        ledger: Journal,
+        journal: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
@@ -92,7 +92,7 @@ class Rerun:
     """One run of a recorded eval.
 
     Attributes:
-        store: Its ledger's entries.
+        store: Its journal's entries.
         began: Its clock, if none is recorded; in seconds since 1970.
         bridges: Names to be offered to the code, and whether it finds them in a list of names.
         waiting: What the code has asked for and got no answer to.

@@ -39,7 +39,7 @@ class RecordedEval:
         call_id: The model's id for it; with a number where two calls of a message have one id.
         began: When its step's checkpoint was made, as ISO 8601.
         code: What was run.
-        entries: Its ledger.
+        entries: Its journal.
         answer: What the model was told, or `None` if the eval had not ended.
         earlier: Ids of the message's evals before it.
         blocked: It did not run, since one of those had not ended.

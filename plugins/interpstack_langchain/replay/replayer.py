@@ -1,4 +1,4 @@
-"""Runs recorded evals again, on the state they started from and against their ledgers."""
+"""Runs recorded evals again, on the state they started from and against their journals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger tells of an eval: its calls, the pauses, and the decisions, in order."""
+"""What a journal tells of an eval: its calls, the pauses, and the decisions, in order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Pause:
 
 @attrs.frozen(kw_only=True)
 class Timeline:
-    """A ledger as a person reads it.
+    """A journal as a person reads it.
 
     Attributes:
         began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
@@ -92,7 +92,7 @@ class Timeline:
 
 
 def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
-    """Read a ledger.
+    """Read a journal.
 
     Raises:
         UnreadableJournal: A release wrote it in a form that this one cannot read.
@@ -144,7 +144,7 @@ def _answer(call: RecordedCall, settlement: Settlement) -> None:
 
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:
-    """Names that the first entry of a ledger tells were offered, and whether code found them."""
+    """Names that the first entry of a journal tells were offered, and whether code found them."""
     unlisted = set(map(str, first.get("unlisted", ())))
     return {str(name): str(name) not in unlisted for name in first.get("offered", ())}
 

@@ -77,7 +77,7 @@ def joined_updates(
 
 
 def pairs(update: Any) -> list[tuple[str, Any]]:
-    """A command's update as key and value; one from a ledger may have lists for pairs."""
+    """A command's update as key and value; one from a journal may have lists for pairs."""
     if update is None:
         return []
     return list(update.items()) if isinstance(update, Mapping) else list(update)

@@ -24,7 +24,7 @@ from interpstack_durable.api import Journals
 
 @attrs.define(eq=False)
 class Memory:
-    """A ledger's store."""
+    """A journal's store."""
 
     key: str
     suspends: bool = False
@@ -50,7 +50,7 @@ class Memory:
     def spent(self) -> list[Any]:
         return self.records
 
-    async def resume(self, ledger: Any) -> None:
+    async def resume(self, journal: Any) -> None:
         """Nothing waits."""
 
 
@@ -59,9 +59,9 @@ class Host:
     """Offers `kit.kid`, which runs a cell of its own; each `run` is a process of its own.
 
     Attributes:
-        outer: The ledger of the cell.
+        outer: The journal of the cell.
         inner: Those of the cells that kids run, by the key of the kid.
-        done: Keys of calls that kids made, with what the outer ledger told then of requests.
+        done: Keys of calls that kids made, with what the outer journal told then of requests.
         dies_at: How much is done when the process dies: what it leaves is noted.
         left: What it left.
         budget: Of each kid's own account, if it has one.
@@ -138,7 +138,7 @@ async def test_what_inner_cells_drew_counts_in_another_process(
     assert outcome.text.endswith("BudgetExceeded")
 
 
-async def test_a_request_is_in_the_outer_ledger_before_it_is_made() -> None:
+async def test_a_request_is_in_the_outer_journal_before_it_is_made() -> None:
     host = Host()
     await host.run(KIDS, Account(Budget(requests=20)))
     # Of the first kid: itself, and three calls that one write covers.

@@ -28,7 +28,7 @@ class Waits(Exception):
 
 @attrs.define(eq=False)
 class Memory:
-    """A ledger's store.
+    """A journal's store.
 
     Attributes:
         running: What the last pause did not wait for.
@@ -63,12 +63,12 @@ class Memory:
     async def suspended(self) -> str | None:
         return self.text
 
-    async def resume(self, ledger: Any) -> None:
+    async def resume(self, journal: Any) -> None:
         """Whether a call may be made is asked when it is made."""
 
-    async def pause(self, ledger: Any, paused: Any, running: Any) -> BaseException:
+    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
         self.running = [request.bridge for request in running]
-        await ledger.note({"paused": True})
+        await journal.note({"paused": True})
         return Waits()
 
 

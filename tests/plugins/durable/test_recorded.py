@@ -1,4 +1,4 @@
-"""Tests of interpstack_durable.recorded: adapters read ledgers without knowing their form."""
+"""Tests of interpstack_durable.recorded: adapters read journals without knowing their form."""
 
 from __future__ import annotations
 

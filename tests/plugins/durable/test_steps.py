@@ -1,4 +1,4 @@
-"""Cells that are run again on a ledger, without an agent around them."""
+"""Cells that are run again on a journal, without an agent around them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Died(Exception):
 
 @attrs.define(eq=False)
 class Memory:
-    """A ledger's store.
+    """A journal's store.
 
     Attributes:
         dies_after: The number of the entry after which the process dies.
@@ -75,13 +75,13 @@ class Memory:
     async def suspended(self) -> str | None:
         return self.text
 
-    async def resume(self, ledger: Any) -> None:
-        if ledger.noted("paused") and not self.decided:
+    async def resume(self, journal: Any) -> None:
+        if journal.noted("paused") and not self.decided:
             raise Waits
 
-    async def pause(self, ledger: Any, paused: Any, running: Any) -> BaseException:
+    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
         self.running = [request.bridge for request in running]
-        await ledger.note({"paused": True})
+        await journal.note({"paused": True})
         return Waits()
 
 
@@ -214,7 +214,7 @@ OTHER = {
 async def test_another_run_is_stopped_before_anything_is_done(
     host: Host, call: str, told: str
 ) -> None:
-    """The guest tells the runs apart by what is offered, which the ledger does not hold."""
+    """The guest tells the runs apart by what is offered, which the journal does not hold."""
     source = f"const old = 'first' in kit; await kit.free({{n: 1}}); await {call}; "
     source = (
         source.replace("globalThis.old", "old") + "await kit.free({n: 3}); await kit.gated({n: 4})"
@@ -250,7 +250,7 @@ async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -
     assert host.done == [1]
 
 
-async def test_other_code_is_not_run_on_a_ledger(host: Host) -> None:
+async def test_other_code_is_not_run_on_a_journal(host: Host) -> None:
     with pytest.raises(Waits):
         await host.run("await kit.free({n: 1}); await kit.gated({n: 4})")
     with pytest.raises(ReplayDivergence, match="of other code"):

@@ -28,7 +28,7 @@ for i in range(4):
 
 @attrs.define(eq=False)
 class SlowStore:
-    """A ledger's store that takes some turns of the loop for everything."""
+    """A journal's store that takes some turns of the loop for everything."""
 
     suspends: bool = False
     pause_grace: float = 60.0
@@ -51,7 +51,7 @@ class SlowStore:
     def spent(self) -> list[Any]:
         return self.records
 
-    async def resume(self, ledger: Any) -> None:
+    async def resume(self, journal: Any) -> None:
         await asyncio.sleep(0)
 
 

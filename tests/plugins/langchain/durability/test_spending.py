@@ -373,7 +373,7 @@ async def test_a_running_subagent_is_stopped_when_nothing_is_left(
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("how", ["on the loop", "awaited", "in a thread"])
 async def test_a_tool_may_call_a_model_in_any_way(talk: Any, how: str) -> None:
-    """What a model uses is recorded meanwhile, also where the loop of the ledger stands still."""
+    """What a model uses is recorded meanwhile, also where the loop of the journal stands still."""
 
     @tool
     async def think() -> str:

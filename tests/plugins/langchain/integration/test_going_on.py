@@ -202,7 +202,7 @@ async def test_paused_runs_that_nobody_goes_on_with_are_removed(talk: Any, use_a
     kept = {item.key for item in store.search(KEPT)}
     assert kept == {item.key for item in store.search(SINCE)}
     assert (len(kept), first.key in kept) == (2, False)
-    # A run that is not kept is run again from its ledger.
+    # A run that is not kept is run again from its journal.
     started = starts_counted(chat)
     chat.say([])
     result = await send(chat, APPROVE)

@@ -403,7 +403,7 @@ async def test_two_answers_at_once_are_no_answer_to_what_is_asked_next(
     assert paid == ["Ann", "Bob"]
 
 
-async def test_output_before_a_failure_is_told_where_a_ledger_is_kept(talk: Any) -> None:
+async def test_output_before_a_failure_is_told_where_a_journal_is_kept(talk: Any) -> None:
     chat = talk(memory_limit=16 * 2**20)
     (told,) = await chat.run("console.log('before'); for (const a = [];;) a.push('x'.repeat(1e5));")
     assert told.startswith('<stdout>\nbefore\n</stdout>\n<error type="OutOfMemory">')

@@ -68,9 +68,9 @@ def test_a_checkpoint_tells_the_tool_calls_of_the_next_step() -> None:
 # -- what a task's configuration has -------------------------------------------------------
 
 KEYS = {
-    "CONFIG_KEY_CHECKPOINT_MAP": "the ledger does not know which checkpoint the step started from",
+    "CONFIG_KEY_CHECKPOINT_MAP": "the journal does not know which checkpoint the step started from",
     "CONFIG_KEY_CHECKPOINT_NS": "interrupts of inner calls get ids that are not theirs",
-    "CONFIG_KEY_CHECKPOINTER": "no eval has a ledger: nothing is durable",
+    "CONFIG_KEY_CHECKPOINTER": "no eval has a journal: nothing is durable",
     "CONFIG_KEY_SCRATCHPAD": "inner calls share one count of interrupts, and take others' answers",
     "CONFIG_KEY_SEND": "answers of inner calls are written as answers of the whole eval",
 }
@@ -84,7 +84,7 @@ def test_a_task_is_told_what_scopes_need(key: str, broken: str) -> None:
 def test_a_checkpoint_is_found_and_is_the_one_the_step_started_from() -> None:
     saver = InMemorySaver()
     found = in_task(Checkpoint.of, saver)
-    assert found is not None, "no eval has a ledger"
+    assert found is not None, "no eval has a journal"
     stored = [saved.checkpoint["id"] for saved in saver.list(CONFIG)]
     at = found.config["configurable"]["checkpoint_id"]
     assert at == stored[1], "entries are written where no resume looks for them"
@@ -147,10 +147,10 @@ def test_writes_of_tasks_of_our_own_come_back_and_change_nothing() -> None:
     state = graph.get_state(CONFIG)
     assert [task.name for task in state.tasks] == ["node"]
     result = graph.invoke(Command(resume="yes"), CONFIG)
-    assert result == {"seen": ["yes"]}, "a ledger's entries reach the graph's state"
-    assert runs[1][0], "a resumed eval does not read its ledger, and does everything again"
+    assert result == {"seen": ["yes"]}, "a journal's entries reach the graph's state"
+    assert runs[1][0], "a resumed eval does not read its journal, and does everything again"
     ours = [value for task, channel, value in runs[1][1] if channel == "interpreter_ledger"]
-    assert ours == [{"a": 1}], "a resumed eval does not find its ledger"
+    assert ours == [{"a": 1}], "a resumed eval does not find its journal"
 
 
 def test_a_plain_answer_is_seen_taken_and_cleared() -> None:

@@ -23,7 +23,7 @@ from langgraph.types import Command, interrupt
 from interpstack_cli import main
 
 Replay = Callable[..., Any]
-LEDGERS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"
+JOURNALS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"
 CONFIG = {"configurable": {"thread_id": "t"}}
 
 
@@ -322,7 +322,7 @@ async def test_an_eval_that_was_left_in_flight(
     agent = record()
     code = f"await tools.pay({{to: 'Ann', euros: 1}}); await {waits}"
     running = asyncio.ensure_future(agent.turn(code))
-    while len(agent.calls) < calls or len(_ledger(agent)) < 2:  # noqa: ASYNC110 - of the database
+    while len(agent.calls) < calls or len(_journal(agent)) < 2:  # noqa: ASYNC110 - of the database
         await asyncio.sleep(0.01)
     found = await agent.one()  # while the agent is at work
     running.cancel()
@@ -341,7 +341,7 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
         " tools.wait({seconds: 900})])"
     )
     running = asyncio.ensure_future(agent.turn(code))
-    while len(agent.calls) < 3 or len(_ledger(agent)) < 2:  # noqa: ASYNC110 - of the database
+    while len(agent.calls) < 3 or len(_journal(agent)) < 2:  # noqa: ASYNC110 - of the database
         await asyncio.sleep(0.01)
     found, shown = await agent.one(), await agent.command()
     running.cancel()
@@ -365,20 +365,20 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
 # -- what differs --------------------------------------------------------------------------
 
 
-def _ledger(agent: Recorder) -> list[Any]:
-    """The ledgers in the database."""
+def _journal(agent: Recorder) -> list[Any]:
+    """The journals in the database."""
     with sqlite3.connect(agent.url) as database:
-        rows = database.execute(LEDGERS).fetchall()
+        rows = database.execute(JOURNALS).fetchall()
     database.close()
     return rows
 
 
 def _tampered(agent: Recorder, change: Callable[[Any], None]) -> None:
-    """Change the ledgers in the database."""
+    """Change the journals in the database."""
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     serde = JsonPlusSerializer()
-    rows = _ledger(agent)
+    rows = _journal(agent)
     with sqlite3.connect(agent.url) as database:
         for row, kind, value in rows:
             entry = serde.loads_typed((kind, value))
@@ -439,7 +439,7 @@ async def test_another_engine_gets_the_values(record: Any) -> None:
 async def test_an_engine_of_another_language_is_refused(record: Any) -> None:
     agent = record()
     await agent.turn("let n = 41", "await tools.pay({to: 'Ann', euros: n + 1})")
-    for number in ("1", "2"):  # the first has no ledger, and is known by its image
+    for number in ("1", "2"):  # the first has no journal, and is known by its image
         args = ["--eval", number, "--engine", "monty"]
         told = f"eval {number} was recorded in javascript, and engine 'monty' runs python"
         await _told_on_one_line(agent, args, told)
@@ -598,7 +598,7 @@ def _store(place: str, table: str, column: str, row: int, value: bytes) -> None:
     database.close()
 
 
-async def test_a_ledger_of_another_shape_is_told_on_one_line(record: Any) -> None:
+async def test_a_journal_of_another_shape_is_told_on_one_line(record: Any) -> None:
     agent = record()
     await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
     for change in (
@@ -609,7 +609,7 @@ async def test_a_ledger_of_another_shape_is_told_on_one_line(record: Any) -> Non
         lambda entry: entry.update(notes=3),
         lambda entry: entry.update(began="x"),
     ):
-        rows = _ledger(agent)
+        rows = _journal(agent)
         _tampered(agent, change)
         done = await agent.command()
         assert done.exit_code in (2, 3), (change, done.output)

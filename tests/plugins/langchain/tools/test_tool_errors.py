@@ -264,7 +264,7 @@ async def test_retries_that_go_on_failing_end(chat: Any, shop: Shop) -> None:
     assert shop.done == ["a", "flaky", "flaky", "flaky"]
 
 
-# -- ledgers of evals that were left -------------------------------------------------------
+# -- journals of evals that were left -------------------------------------------------------
 
 ERROR = GuestError("ToolError", "no")
 OK, NO = [1, "1", None, {}], [2, "null", ["ToolError", "no", "", {}], {}]

@@ -1,6 +1,6 @@
-"""Ledgers of other forms: the one before is read, any other leaves everything as it is.
+"""Journals of other forms: the one before is read, any other leaves everything as it is.
 
-Below `ledgers`, each directory was written by the last release of that form and stays as it is.
+Below `journals`, each directory was written by the last release of that form and stays as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stored_forms import PAYING, Account, agent, opened, turn
 
 from interpstack import UnreadableJournal
 
-LEDGERS = Path(__file__).parent / "ledgers"
+JOURNALS = Path(__file__).parent / "journals"
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "first"}}
 
 
@@ -27,10 +27,10 @@ def approve(kind: str = "approve") -> Command[Any]:
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-@pytest.mark.parametrize("form", sorted(path.name for path in LEDGERS.iterdir()))
+@pytest.mark.parametrize("form", sorted(path.name for path in JOURNALS.iterdir()))
 def test_a_pause_of_the_form_before_goes_on(tmp_path: Path, form: str, decision: str) -> None:
     """An earlier eval of the thread had made a call, so this one's were numbered from 2."""
-    shutil.copytree(LEDGERS / form, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(JOURNALS / form, tmp_path, dirs_exist_ok=True)
     account = Account()
     with opened(tmp_path) as places:
         made = agent(*places, account)
@@ -43,7 +43,7 @@ def test_a_pause_of_the_form_before_goes_on(tmp_path: Path, form: str, decision:
 
 
 def rewrite(saver: InMemorySaver, **changes: Any) -> None:
-    """Change the first entries of all ledgers."""
+    """Change the first entries of all journals."""
     for writes in saver.writes.values():
         for place, (task, channel, stored, path) in writes.items():
             value = saver.serde.loads_typed(stored)
@@ -63,7 +63,7 @@ def rewrite(saver: InMemorySaver, **changes: Any) -> None:
         ({"version": None}, "the form None, written by "),
     ],
 )
-async def test_a_ledger_of_an_unknown_form_leaves_the_pause_and_the_approval(
+async def test_a_journal_of_an_unknown_form_leaves_the_pause_and_the_approval(
     changes: dict[str, Any], told: str, by_id: bool, use_async: bool
 ) -> None:
     saver, account = InMemorySaver(), Account()
