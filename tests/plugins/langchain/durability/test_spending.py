@@ -19,6 +19,7 @@ from langgraph.types import Command
 from pydantic import Field
 
 from interpstack import ConfigurationError
+from interpstack_accounts import accounts
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain import CodeInterpreterMiddleware
 
@@ -485,23 +486,35 @@ async def test_an_eval_that_is_run_again_draws_once(
 
 # -- turns that another process goes on with -----------------------------------------------
 
-FIRST = "await tools.note({text: 'x'}); await new Promise(r => setTimeout(r, 400)); 'x'.repeat(60)"
+FIRST = "await tools.note({text: 'x'}); 'x'.repeat(60)"
 SECOND = "await tools.pay({}); 'second'"
 THIRD = """
 try {
   await tools.note({text: 'x'});
-  await new Promise(r => setTimeout(r, 700));
+  await new Promise(r => setTimeout(r, 1));
   'made'
 } catch (e) { e.budget }
 """
+#: Seconds that each call of `note` takes, on the clock of accounts.
+NOTING = 400
 KINDS = {
     "requests": (Budget(requests=2), "<result>requests</result>"),
     "tool": (Budget(tool_requests={"note": 1}), "<result>tool_requests:note</result>"),
     "tokens": (Budget(tokens=25), "25 tokens, 0 left"),
     "cost": (Budget(cost=2.5), "2.5 cost, 0 left"),
     "output": (Budget(output_bytes=66), "66 bytes of output, 0 left"),
-    "wall": (Budget(wall_seconds=1), "1 seconds, 0 left"),
+    "wall": (Budget(wall_seconds=1.5 * NOTING), "600 seconds, 0 left"),
 }
+
+
+class SlowClock:
+    """Time as accounts see it: it passes while something is noted, and only then."""
+
+    def __init__(self, noted: list[str]) -> None:
+        self.noted = noted
+
+    def monotonic(self) -> float:
+        return float(NOTING * len(self.noted))
 
 
 class Breaks(AgentMiddleware[Any, Any, Any]):
@@ -527,8 +540,17 @@ class Breaks(AgentMiddleware[Any, Any, Any]):
 @pytest.mark.parametrize("left", ["at a pause", "between evals"])
 @pytest.mark.parametrize(("budget", "told"), KINDS.values(), ids=KINDS.keys())
 async def test_what_was_drawn_counts_where_another_process_goes_on(
-    talk: Any, note: Any, left: str, budget: Budget, told: str, use_async: bool
+    talk: Any,
+    note: Any,
+    noted: list[str],
+    left: str,
+    budget: Budget,
+    told: str,
+    use_async: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(accounts, "time", SlowClock(noted))
+
     @tool
     def pay() -> str:
         """Pay."""
