@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import LeapingClock
 from deepagents.backends import FilesystemBackend
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
@@ -67,7 +68,7 @@ TOOLS = (breaks, hangs, floods, cycles, opaque)
 
 @pytest.fixture
 def agent(converse: Talk) -> Any:
-    return converse(tools=TOOLS, wall_timeout=2)
+    return converse(tools=TOOLS)
 
 
 @pytest.mark.parametrize("caught", [True, False], ids=["caught", "uncaught"])
@@ -96,29 +97,43 @@ async def test_a_tool_fails(agent: Any, call: str, told: str, caught: bool) -> N
     await assert_unharmed(agent)
 
 
-async def test_a_tool_hangs(agent: Any) -> None:
+async def test_a_tool_hangs(converse: Talk, leaping_clock: LeapingClock) -> None:
+    @tool
+    async def later() -> str:
+        """Let time pass."""
+        await leaping_clock.leaps_when()()
+        return ""
+
+    agent = converse(tools=[*TOOLS, later], wall_timeout=200)
     await agent.run(GOOD)
-    answer = await agent.one("good = 0; await tools.hangs()")
+    answer = await agent.one("good = 0; await Promise.all([tools.hangs(), tools.later()])")
     assert answer.startswith('<error type="Timeout">')
-    assert "2 s" in answer
+    assert "200 s" in answer
     assert "tools.hangs" in answer
     # What ran before the limit has happened; nothing of the past is lost.
     await assert_unharmed(agent, 1)
 
 
-async def test_a_blocking_tool_hangs(converse: Talk) -> None:
-    release = threading.Event()
+async def test_a_blocking_tool_hangs(converse: Talk, leaping_clock: LeapingClock) -> None:
+    begun, release = threading.Event(), threading.Event()
 
     @tool
     def blocks() -> str:
         """Block the thread it runs in."""
+        begun.set()
         release.wait(60)
         return "late"
 
-    agent = converse(tools=[blocks], wall_timeout=1)
+    @tool
+    async def later() -> str:
+        """Let time pass once the other one blocks."""
+        await leaping_clock.leaps_when(begun.is_set)()
+        return ""
+
+    agent = converse(tools=[blocks, later], wall_timeout=100)
     try:
         await agent.run(GOOD)
-        answer = await agent.one("await tools.blocks()")
+        answer = await agent.one("await Promise.all([tools.blocks(), tools.later()])")
         assert answer.startswith('<error type="Timeout">')
         await assert_unharmed(agent)
     finally:

@@ -9,6 +9,7 @@ import asyncio
 from typing import Annotated, Any
 
 import pytest
+from clocks import LeapingClock
 from guests import GuestCode, without_restored
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -177,17 +178,26 @@ async def test_row_14_command_is_applied() -> None:
 
 
 @pytest.mark.engines("all")
-async def test_row_17_wall_clock_limit(converse: Talk, guest: GuestCode) -> None:
+async def test_row_17_wall_clock_limit(
+    converse: Talk, guest: GuestCode, leaping_clock: LeapingClock
+) -> None:
     @tool
     async def never() -> str:
         """Never return."""
         await asyncio.Event().wait()
         return ""
 
-    agent = converse(tools=[never], wall_timeout=0.3)
+    @tool
+    async def later() -> str:
+        """Let time pass."""
+        await leaping_clock.leaps_when()()
+        return ""
+
+    agent = converse(tools=[never, later], wall_timeout=100)
     await agent.run(guest.set("earlier", guest.value("binding")))
     printed = guest.print.format(value=guest.value("so far"))
-    answer = await agent.one(guest.cell(printed, guest.call("never")))
+    both = guest.all(guest.start("never"), guest.start("later"))
+    answer = await agent.one(guest.cell(printed, both))
     assert '<error type="Timeout">' in answer
     assert "tools.never" in answer
     assert "so far" in answer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from clocks import LeapingClock
 
 from interpstack import (
     Bridge,
@@ -111,21 +112,23 @@ for name in ["few"] * 3 + ["many"] * 3:
 async def test_timers_count_as_no_request_and_end_with_their_cell(
     make_session: MakeSession,
 ) -> None:
-    session = make_session(limits=Limits(requests=1, wall_seconds=20))
+    session = make_session(limits=Limits(requests=1, wall_seconds=200))
     outcome = await session.eval("await gather(*[sleep(0.01) for _ in range(5)]); sleep(1000); 1")
     assert (outcome.error, outcome.usage.requests) == (None, 0)
-    assert outcome.usage.wall_seconds < 10
+    assert outcome.usage.wall_seconds < 100
 
 
 @pytest.mark.parametrize("seconds", ["-5", "-(10**400)", "'x'", "[]", "float('nan')"])
 async def test_odd_timers_are_due_at_once(make_session: MakeSession, seconds: str) -> None:
-    session = make_session(limits=Limits(wall_seconds=10))
+    session = make_session(limits=Limits(wall_seconds=60))
     assert (await session.eval(f"await sleep({seconds})")).ok
 
 
-async def test_a_timer_beyond_all_numbers_waits(make_session: MakeSession) -> None:
-    session = make_session(limits=Limits(wall_seconds=0.2))
-    outcome = await session.eval("await sleep(10**400)")
+async def test_a_timer_beyond_all_numbers_waits(
+    make_session: MakeSession, leaping_clock: LeapingClock
+) -> None:
+    session = make_session(_bridge(leaping_clock.leaps_when(), "kit.late"))
+    outcome = await session.eval("await gather(sleep(10**400), kit.late())")
     assert outcome.error.name == "Timeout"
     assert outcome.error.message.endswith("1 request(s) were still open: timer")
 
@@ -157,18 +160,21 @@ async def test_unawaited_requests_finish_and_the_guest_hears_of_it(
 
 
 async def test_unawaited_requests_that_hang_end_with_the_wall_time(
-    make_session: MakeSession,
+    make_session: MakeSession, leaping_clock: LeapingClock
 ) -> None:
-    cancelled = []
+    begun, cancelled = [], []
 
     async def hang() -> None:
+        begun.append(1)
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             cancelled.append(1)
 
-    session = make_session(_bridge(hang), limits=Limits(wall_seconds=0.2))
-    outcome = await session.eval("kit.f(); 'left'")
+    late = leaping_clock.leaps_when(lambda: begun)
+    outcome = await make_session(_bridge(hang), _bridge(late, "kit.late")).eval(
+        "kit.f(); kit.late(); 'left'"
+    )
     assert (outcome.text, cancelled) == ("left", [1])
 
 
@@ -176,25 +182,32 @@ async def test_unawaited_requests_that_hang_end_with_the_wall_time(
 
 
 async def test_a_sync_handler_that_hangs_ends_with_the_wall_time(
-    make_session: MakeSession,
+    make_session: MakeSession, leaping_clock: LeapingClock
 ) -> None:
-    release = threading.Event()
+    begun, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        release.wait(60)
+
     session = make_session(
-        _bridge(lambda: release.wait(60)), limits=Limits(wall_seconds=0.2, cpu_seconds=None)
+        _bridge(hang),
+        _bridge(leaping_clock.leaps_when(begun.is_set), "kit.late"),
+        limits=Limits(wall_seconds=100, cpu_seconds=None),
     )
     try:
-        outcome = await session.eval("print('before'); await kit.f()")
+        outcome = await session.eval("await gather(kit.f(), kit.late())")
     finally:
         release.set()
     assert outcome.error.name == "Timeout"
     assert outcome.error.message == (
-        "the cell took longer than 0.2 s in all; 1 request(s) were still open: kit.f"
+        "the cell took longer than 100 s in all; 1 request(s) were still open: kit.f"
     )
     assert (await session.eval("1 + 1")).text == "2"
 
 
 async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
-    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+    make_session: MakeSession, leaping_clock: LeapingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "_GRACE_SECONDS", 0.05)
     tasks = []
@@ -207,8 +220,9 @@ async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
             except asyncio.CancelledError:
                 continue
 
-    session = make_session(_bridge(stubborn), limits=Limits(wall_seconds=0.1))
-    assert (await session.eval("await kit.f()")).error.name == "Timeout"
+    late = leaping_clock.leaps_when(lambda: tasks)
+    session = make_session(_bridge(stubborn), _bridge(late, "kit.late"))
+    assert (await session.eval("await gather(kit.f(), kit.late())")).error.name == "Timeout"
     assert (await session.eval("1 + 1")).text == "2"
     await asyncio.wait(tasks)
 
@@ -241,17 +255,25 @@ async def test_a_guest_that_gets_no_cpu_time_ends_with_the_wall_time() -> None:
 
 @pytest.mark.parametrize("source", ["kit.f()", "print('x'); kit.f()\nwhile True: pass"])
 async def test_a_call_whose_handler_hangs_ends_with_the_wall_time(
-    make_session: MakeSession, source: str, monkeypatch: pytest.MonkeyPatch
+    make_session: MakeSession,
+    source: str,
+    leaping_clock: LeapingClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(steps, "_DELIVERY_SECONDS", 0.1)
+    deliver = steps.CellRun.deliver
+
+    async def deliver_late(run: Any, call: Any) -> None:
+        leaping_clock.leap()
+        await deliver(run, call)
+
+    monkeypatch.setattr(steps.CellRun, "deliver", deliver_late)
 
     async def hang() -> None:
         await asyncio.sleep(60)
 
-    session = make_session(
-        _bridge(hang, awaited=False), limits=Limits(wall_seconds=0.3, cpu_seconds=0.1)
-    )
-    outcome = await asyncio.wait_for(session.eval(source), 20)
+    session = make_session(_bridge(hang, awaited=False), limits=Limits(cpu_seconds=0.1))
+    outcome = await asyncio.wait_for(session.eval(source), 50)
     assert [type(item) for item in outcome.attachments] == [TimeoutError]
     assert (await session.eval("1 + 1")).text == "2"
 
@@ -265,13 +287,17 @@ async def test_computing_until_the_wall_time_is_told_as_such(
     assert outcome.error.message == "the cell took longer than 0.2 s in all"
 
 
-async def test_output_survives_every_end(make_session: MakeSession) -> None:
+async def test_output_survives_every_end(
+    make_session: MakeSession, leaping_clock: LeapingClock
+) -> None:
     @bridge("console", awaited=False)
     def console(text: str, omitted: int, context: CellContext) -> None:
         context.write_console(text, omitted)
 
-    session = make_session(console, limits=Limits(cpu_seconds=0.1, wall_seconds=0.5))
-    ends = ["1", "1 / 0", "while True: pass", "await sleep(60)"]
+    session = make_session(
+        console, _bridge(leaping_clock.leaps_when(), "kit.late"), limits=Limits(cpu_seconds=0.1)
+    )
+    ends = ["1", "1 / 0", "while True: pass", "await gather(sleep(600), kit.late())"]
     for end in [*ends, "class N:\n    def __await__(self):\n        yield\nawait N()"]:
         assert (await session.eval(f"print('so', 'far')\n{end}")).console == "so far"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from clocks import LeapingClock
 
 from interpstack import (
     Bridge,
@@ -19,7 +20,9 @@ from interpstack import (
     Outcome,
 )
 from interpstack_accounts.api import Account, Budget
+from interpstack_durable import steps
 from interpstack_durable.api import Journals
+from interpstack_durable.pauses import quiesce
 
 
 class Waits(Exception):
@@ -211,9 +214,16 @@ async def test_a_call_that_waits_for_room_is_not_begun_after_the_pause(host: Hos
     assert (len(set(host.begun)), host.ended) == (2, [1, 2])
 
 
-async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(host: Host) -> None:
-    host.memory.pause_grace = 60.0
-    with host.stack(Limits(wall_seconds=0.3)) as stack:
+async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(
+    host: Host, leaping_clock: LeapingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def quiesce_late(*args: Any) -> None:
+        leaping_clock.leap()
+        await quiesce(*args)
+
+    monkeypatch.setattr(steps, "quiesce", quiesce_late)
+    host.memory.pause_grace = 600.0
+    with host.stack(Limits(wall_seconds=100)) as stack:
         with pytest.raises(Waits):
             await host.run(stack)
         assert host.memory.running == ["kit.slow"]

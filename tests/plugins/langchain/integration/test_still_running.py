@@ -8,11 +8,15 @@ import threading
 from typing import Annotated, Any
 
 import pytest
+from clocks import LeapingClock
 from langchain.agents import AgentState
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+
+from interpstack_durable import steps
+from interpstack_durable.pauses import quiesce
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -161,8 +165,15 @@ async def test_a_question_of_a_tool_does_not_wait_for_ever_either(
 
 
 @both
-async def test_the_wall_limit_does_not_take_a_pause(talk: Any, bank: Bank) -> None:
-    chat = talk(**bank.options(pause_grace=60, wall_timeout=0.5))
+async def test_the_wall_limit_does_not_take_a_pause(
+    talk: Any, bank: Bank, leaping_clock: LeapingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def quiesce_late(*args: Any) -> None:
+        leaping_clock.leap()
+        await quiesce(*args)
+
+    monkeypatch.setattr(steps, "quiesce", quiesce_late)
+    chat = talk(**bank.options(pause_grace=600, wall_timeout=100))
     assert (await chat.turn(PAYS))["__interrupt__"]
     bank.go.set()
     assert last(await send(chat, APPROVE)) == "<result>noted slow,paid,noted a1</result>"

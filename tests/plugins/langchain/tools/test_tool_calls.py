@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import time
+import threading
 from collections.abc import Generator
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
+from clocks import LeapingClock
 from guests import without_restored
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware
@@ -305,22 +306,38 @@ async def test_a_tool_that_raises_can_be_caught(talk: Any) -> None:
 
 @pytest.mark.engines("javascript")
 @both
-async def test_a_tool_that_hangs_ends_with_the_wall_time(talk: Any) -> None:
+async def test_a_tool_that_hangs_ends_with_the_wall_time(
+    talk: Any, leaping_clock: LeapingClock
+) -> None:
+    begun, release = threading.Event(), threading.Event()
+
     @tool
     async def hang() -> str:
         """Hang."""
-        await asyncio.sleep(60)
+        begun.set()
+        await asyncio.sleep(600)
         return "never"
 
     @tool
     def block() -> str:
         """Hang for a while."""
-        time.sleep(1.5)
+        begun.set()
+        release.wait(60)
         return "late"
 
-    chat = talk(ptc=[hang, block], wall_timeout=0.3)
+    @tool
+    async def later() -> str:
+        """Let time pass once the other one hangs."""
+        await leaping_clock.leaps_when(begun.is_set)()
+        return "later"
+
+    chat = talk(ptc=[hang, block, later], wall_timeout=100)
     name = "hang" if chat.use_async else "block"
-    told = await chat.run("let kept = 1", f"await tools.{name}()", "kept")
+    code = f"await Promise.all([tools.{name}(), tools.later()])"
+    try:
+        told = await chat.run("let kept = 1", code, "kept")
+    finally:
+        release.set()
     assert '<error type="Timeout">' in told[1]
     assert f"tools.{name}" in told[1]
     assert told[2] == "<result>1</result>"
