@@ -22,6 +22,7 @@ from interpstack import (
     Limits,
     bridge,
 )
+from interpstack_accounts import accounts
 from interpstack_accounts.api import Account, Budget, BudgetExceeded
 
 MakeSession = Callable[..., Any]
@@ -385,16 +386,31 @@ async def test_a_cell_that_computes_is_stopped_by_what_is_tightest(
         assert again.error.message == error.message.partition(";")[0]
 
 
+class _Clock:
+    """Time as accounts see it; it passes while a cell calls `late`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def late(self, seconds: float) -> None:
+        self.now += seconds
+
+
 async def test_a_cell_that_waits_is_stopped_by_the_accounts_wall_time(
-    make_session: MakeSession,
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = _session(make_session)
-    with Account(Budget(wall_seconds=0.3)).use():
-        assert (await session.eval("await sleep(0.1)")).ok
-        await asyncio.sleep(0.4)  # nothing runs: this does not count
-        error = (await session.eval("await sleep(60)")).error
+    clock = _Clock()
+    monkeypatch.setattr(accounts, "time", clock)
+    session = _session(make_session, Bridge(name="kit.late", handler=clock.late))
+    with Account(Budget(wall_seconds=100)).use():
+        assert (await session.eval("await kit.late(seconds=60)")).ok
+        clock.now += 1000  # nothing runs: this does not count
+        assert (await session.eval("await kit.late(seconds=30)")).ok
+        error = (await session.eval("await gather(sleep(600), kit.late(seconds=10))")).error
     assert error.name == "BudgetExceeded"
-    assert "0.3 seconds, 0 left; 1 request(s) were still open: timer" in error.message
+    assert "100 seconds, 0 left; 1 request(s) were still open: timer" in error.message
 
 
 async def test_guest_time_is_spent_cell_by_cell(make_session: MakeSession) -> None:

@@ -11,7 +11,7 @@ from interpstack import InterpreterStack, Limits, Session
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[InterpreterStack]:
-    with InterpreterStack(plugins=["console"], limits=Limits(cpu_seconds=0.5)) as made:
+    with InterpreterStack(plugins=["console"], limits=Limits(cpu_seconds=20)) as made:
         yield made
 
 

@@ -22,8 +22,11 @@ class LimitTests(EngineKit, area=Area.LIMITS):
 
     def test_wall_limit_trips(self) -> None:
         ends: list[str] = []
-        stack = self.stack(echo=hanging(ends), limits=Limits(wall_seconds=0.3))
-        _trips_wall(self, stack, self.guest.request, "longer than 0.3 s in all")
+        for seconds in (0.3, 3, 30):  # on a busy machine the first may pass before the request
+            stack = self.stack(echo=hanging(ends), limits=Limits(wall_seconds=seconds))
+            _trips_wall(self, stack, self.guest.request, f"longer than {seconds:g} s in all")
+            if ends:
+                break
         assert ends == ["cancelled"]
 
     def test_request_budget_trips(self) -> None:

@@ -63,7 +63,13 @@ class EndTests(EngineKit, area=Area.ENDS):
 
     def test_cancellation_while_the_guest_waits(self) -> None:
         ends: list[str] = []
-        self.run(self._cancel(self.guest.request, hanging(ends)))
+        hangs, begun = hanging(ends), asyncio.Event()
+
+        async def echo(value: Any) -> None:
+            begun.set()
+            await hangs(value)
+
+        self.run(self._cancel(self.guest.request, echo, begun))
         assert ends == ["cancelled"]
 
     def test_cancellation_while_the_guest_computes(self) -> None:
@@ -118,13 +124,19 @@ class EndTests(EngineKit, area=Area.ENDS):
         self.run(main())
         assert seen == [42, 42]
 
-    async def _cancel(self, source: str, echo: Any, cpu_seconds: float = 5.0) -> None:
+    async def _cancel(
+        self,
+        source: str,
+        echo: Any,
+        begun: asyncio.Event | None = None,
+        cpu_seconds: float = 5.0,
+    ) -> None:
         handlers = {"echo": echo} if echo else {}
         limits = Limits(cpu_seconds=cpu_seconds)
         async with self.stack(limits=limits, **handlers).session() as session:
             await session.eval(self.guest.store)
             running = asyncio.ensure_future(session.eval(source))
-            await asyncio.sleep(0.2)
+            await (asyncio.sleep(0.2) if begun is None else begun.wait())
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running

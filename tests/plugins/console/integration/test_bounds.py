@@ -79,14 +79,15 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("code", "error"), ENDINGS)
-async def test_output_is_kept_whatever_the_end(session: Session, code: str, error: str) -> None:
-    await session.eval("var earlier = 41")
-    outcome = await session.eval(f"console.log('before', 1); console.warn('é'); {code}")
-    assert outcome.error is not None
-    assert outcome.error.name == error
-    assert outcome.console == "before 1\né"
-    after = await session.eval("console.log(earlier + 1)")
-    assert after.console == "42"
+async def test_output_is_kept_whatever_the_end(code: str, error: str) -> None:
+    async with _stack(1000, cpu_seconds=0.5 if error == "Timeout" else 20.0).session() as session:
+        await session.eval("var earlier = 41")
+        outcome = await session.eval(f"console.log('before', 1); console.warn('é'); {code}")
+        assert outcome.error is not None
+        assert outcome.error.name == error
+        assert outcome.console == "before 1\né"
+        after = await session.eval("console.log(earlier + 1)")
+        assert after.console == "42"
 
 
 async def test_output_before_and_after_an_await_comes_in_order(session: Session) -> None:
