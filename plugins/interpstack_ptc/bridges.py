@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
+
+import attrs
 
 from interpstack import UNDEFINED, Bridge, CellContext, GuestLanguage, HostTool
 from interpstack_ptc.names import guest_names
@@ -15,6 +17,19 @@ _OWNER = "interpstack_ptc"
 _FOUND = 20
 
 
+@attrs.frozen(kw_only=True)
+class _ToolBridge(Bridge):
+    """A bridge whose handler prepares the input, and returns what the tool's own call awaits.
+
+    So nothing of this plugin stands between the cell loop and the tool while the tool runs.
+    """
+
+    @property
+    def is_async(self) -> bool:
+        """The handler is no coroutine function, and has to run on the loop like one."""
+        return True
+
+
 def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator[Bridge]:
     """Bridges for tools, as the guest's language calls them.
 
@@ -23,7 +38,7 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
     """
     named = guest_names(tools, language)
     for name, tool in named.items():
-        yield Bridge(
+        yield _ToolBridge(
             name=f"tools.{name}",
             handler=_handler(language, name, tool),
             declaration=language.signature(name, tool) if language.declares else "",
@@ -41,8 +56,10 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
     yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
 
 
-def _handler(language: GuestLanguage, name: str, tool: HostTool) -> Any:
-    async def call(value: Any, context: CellContext) -> Any:
+def _handler(
+    language: GuestLanguage, name: str, tool: HostTool
+) -> Callable[[Any, CellContext], Awaitable[Any]]:
+    def call(value: Any, context: CellContext) -> Awaitable[Any]:
         if value is UNDEFINED or value is None:
             value = {}
         value = _as_field(value, tool)
@@ -50,7 +67,7 @@ def _handler(language: GuestLanguage, name: str, tool: HostTool) -> Any:
             example = language.call(f"tools.{name}", {"field": "…"})
             raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
         given = value if context.plain_input else _without_undefined(value)
-        return await tool.call(given, context)
+        return tool.call(given, context)
 
     return call
 
