@@ -8,8 +8,11 @@ from typing import Any
 import attrs
 
 from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.entries import answered_by, noted_in
+from interpstack_durable.forms import form_of
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
+from interpstack_durable.retries import retry_entry
 from interpstack_durable.steps import JournalSteps, journal_of
 
 __all__ = [
@@ -22,8 +25,12 @@ __all__ = [
     "RecordedRequest",
     "Suspension",
     "UndeliveredAnswers",
+    "answered_by",
+    "form_of",
     "journal_of",
+    "noted_in",
     "read_cell",
+    "retry_entry",
 ]
 
 

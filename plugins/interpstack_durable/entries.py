@@ -28,10 +28,12 @@ from interpstack_protocol import from_json, to_json
 __all__ = [
     "Asked",
     "Entry",
+    "answered_by",
     "asked_entry",
     "digest",
     "header",
     "kept_entry",
+    "noted_in",
     "read_answers",
     "read_step",
     "read_undelivered",
@@ -87,6 +89,17 @@ def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
     settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))
     pausing = any(entry["kept"]["pausing"] for entry in entries)
     return UndeliveredAnswers(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
+
+
+def answered_by(entry: Entry) -> frozenset[int]:
+    """The ids of the requests whose answers an entry holds."""
+    answers = (*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ()))
+    return frozenset(request_id for request_id, *_ in answers)
+
+
+def noted_in(entries: Sequence[Entry], key: str) -> list[Any]:
+    """Everything that was noted under a key, in order."""
+    return [entry["notes"][key] for entry in entries if key in entry.get("notes", {})]
 
 
 def _answers(step: Step) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 import attrs
 
 from interpstack import UnreadableJournal
+from interpstack_durable.retries import effective
 
-__all__ = ["VERSION", "Recorded", "read_recorded", "release"]
+__all__ = ["VERSION", "Recorded", "form_of", "read_recorded", "release"]
 
 #: The form that is written.
 VERSION: Final = 2
@@ -44,7 +45,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     """
     if not entries:
         return Recorded()
-    form = entries[0].get("version")
+    form = form_of(entries)
     reader = _READERS.get(form) if isinstance(form, int) else None
     if reader is None:
         known = " and ".join(str(number) for number in sorted(_READERS))
@@ -55,7 +56,12 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
             f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "
             "waits as it was left: go on with the release that wrote the journal"
         )
-    return reader(entries)
+    return reader(effective(entries))
+
+
+def form_of(entries: Sequence[Entry]) -> Any:
+    """The number of the form that a journal is stored in; `None` where it tells none."""
+    return entries[0].get("version") if entries else None
 
 
 def release() -> str:

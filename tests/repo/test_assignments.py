@@ -19,7 +19,7 @@ _KNOWN: dict[str, int] = {
     "interpstack_agents": 8,
     "interpstack_cli": 5,
     "interpstack_durable": 2,
-    "interpstack_langchain": 25,
+    "interpstack_langchain": 3,
     "interpstack_monty": 1,
     "interpstack_process": 7,
     "interpstack_testing": 7,

@@ -148,24 +148,20 @@ def _messages(update: Any) -> Iterator[Any]:
 def _show_call(event: Any, tally: Tally, live: Live) -> None:
     if not isinstance(event, dict) or event.get("type") != "tool":
         return
-    if event["phase"] == "start":
-        tally.inner_calls += 1
-    live.update(
-        Text(plain(f"  call {tally.inner_calls}: {event['tool']} {event.get('input', '')}"), "dim")
-    )
+    number = tally.add_call() if event["phase"] == "start" else tally.inner_calls
+    live.update(Text(plain(f"  call {number}: {event['tool']} {event.get('input', '')}"), "dim"))
 
 
 def _show_message(message: Any, tally: Tally, console: Console) -> None:
     if isinstance(message, AIMessage):
-        tally.model_turns += 1
-        tally.answer = message.text or tally.answer
+        tally.add_turn(message.text)
         for call in message.tool_calls:
             code = call["args"].get("code")
             if code is not None:
-                tally.evals += 1
+                tally.add_eval()
                 console.print(_shown_code(code))
     elif isinstance(message, ToolMessage):
-        tally.chars_seen += len(message.text)
+        tally.add_result(message.text)
         colour = "green" if message.status == "success" else "red"
         console.print(Text(plain(message.text), colour))
 

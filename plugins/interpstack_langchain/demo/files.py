@@ -54,9 +54,10 @@ def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
         The answer has `files`, of `path` and `bytes`, and `left_out`, of `reason`, `count` and
         `examples`.
         """
-        files, tally.left_out = survey(folder)
-        found = {"files": files, "left_out": [attrs.asdict(one) for one in tally.left_out]}
-        tally.chars_read += len(str(found))
+        files, left_out = survey(folder)
+        tally.leave_out(left_out)
+        found = {"files": files, "left_out": [attrs.asdict(one) for one in left_out]}
+        tally.add_read(str(found))
         return found
 
     @tool
@@ -66,7 +67,7 @@ def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
         if not target.is_relative_to(folder):
             raise ValueError(f"{path!r} lies outside the folder; use a path from list_files")
         text = target.read_text("utf-8")
-        tally.chars_read += len(text)
+        tally.add_read(text)
         return text
 
     return [list_files, read_text]

@@ -47,3 +47,29 @@ class Tally:
     chars_seen: int = 0
     answer: str = ""
     left_out: list[LeftOut] = attrs.field(factory=list)
+
+    def add_call(self) -> int:
+        """Count a tool call of the code; its number."""
+        self.inner_calls += 1
+        return self.inner_calls
+
+    def add_read(self, text: str) -> None:
+        """Count a text that code got from a call."""
+        self.chars_read += len(text)
+
+    def add_turn(self, answer: str) -> None:
+        """Count an answer of the model; the last one with text is the demo's."""
+        self.model_turns += 1
+        self.answer = answer or self.answer
+
+    def add_result(self, text: str) -> None:
+        """Count a result that the model got to read."""
+        self.chars_seen += len(text)
+
+    def add_eval(self) -> None:
+        """Count a piece of code that the model ran."""
+        self.evals += 1
+
+    def leave_out(self, left_out: list[LeftOut]) -> None:
+        """Note the files that were not counted."""
+        self.left_out = left_out

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any, Final
 
 import attrs
+from langchain_core.callbacks import Callbacks
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
@@ -94,7 +95,15 @@ class EvalCall:
         self.graph = running_graph() if self.outer is None else self.outer.graph
         if self.store is not None:
             self.commands = self.store.commands
-            self.store.outer = None if self.outer is None else self.outer.store
+            self.store.run_inside(None if self.outer is None else self.outer.store)
+
+    def trace_with(self, callbacks: Callbacks) -> None:
+        """Trace the eval's calls with other callbacks than the eval's own."""
+        self.callbacks = callbacks
+
+    def leave_beside(self, commands: Iterable[Command[Any]]) -> None:
+        """Have commands leave beside the eval's message."""
+        self.leaving += commands
 
     @property
     def id(self) -> str:

@@ -77,7 +77,7 @@ class Evals:
             return self._answer(*await self._run(code, running, state, done), running)
         turn = turn_key(state, running.graph)
         with self.spending.eval(turn, state) as reports:
-            running.callbacks = reports.among(running.callbacks)
+            running.trace_with(reports.among(running.callbacks))
             outcome, update = await self._run(code, running, state, done)
         return self._answer(outcome, {**update, **self.spending.told(turn, state)}, running)
 
@@ -103,8 +103,8 @@ class Evals:
         if running.store is not None:
             bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
-            running.store.offered = {bridge.name: bridge.listed for bridge in seen}
-            running.store.language = self.stack.engine.language
+            listed = {bridge.name: bridge.listed for bridge in seen}
+            running.store.offer(listed, self.stack.engine.language)
         update: dict[str, Any] = {}
         try:
             if self.mode.scope == "call":
@@ -147,8 +147,8 @@ class Evals:
             position=position,
             refuse=refuse,
         ) as live:
-            if store is not None:
-                store.stateless = live.detached
+            if store is not None and live.detached:
+                store.begin_without_state()
             outcome, record = await live.eval(
                 Cell(source=code),
                 host=running,
@@ -173,5 +173,4 @@ class Evals:
             name=options.tool_name,
             status="success" if outcome.ok else "error",
         )
-        commit(message, self.channels.named(update), running)
-        return message
+        return commit(message, self.channels.named(update), running)

@@ -12,8 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
 from interpstack_agents import joined
-from interpstack_langchain.durability.checkpoint_stores import eval_key, recorded_entries
-from interpstack_langchain.durability.retries import effective
+from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.langgraph_internals.call_scopes import pending_calls
 from interpstack_langchain.state.channels import Channels
@@ -149,7 +148,7 @@ def _eval(
 ) -> RecordedEval:
     key = eval_key(saved.config, call_id)
     writes = saved.pending_writes or ()
-    entries = effective(recorded_entries(key, writes))
+    entries = recorded_entries(key, writes)
     told = _told(writes)
     waits = any(one not in told for one in earlier)
     return RecordedEval(

@@ -42,6 +42,15 @@ class RecordedCall:
     kept: bool = False
     decisions: Sequence[str] = ()
 
+    def answer_with(self, settlement: Settlement, told: tuple[int, float] | None) -> None:
+        """Note the answer, and the step and the time that told it; `None` if none has yet."""
+        error = settlement.error
+        self.failed = error is not None
+        self.answer = settlement.text if error is None else f"{error.name}: {error.message}"
+        self.kept = told is None
+        if told is not None:
+            self.step, self.answered = told
+
 
 @attrs.define(kw_only=True)
 class Pause:
@@ -113,10 +122,8 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
             step, clock = step + 1, entry.now - cell.began
         for settlement in entry.settlements:
             if settlement.id in calls:
-                _answer(calls[settlement.id], settlement)
-                if not entry.undelivered:
-                    calls[settlement.id].step, calls[settlement.id].answered = step, clock
-                calls[settlement.id].kept = entry.undelivered
+                told = None if entry.undelivered else (step, clock)
+                calls[settlement.id].answer_with(settlement, told)
         events += _pauses(entry.notes, notes, clock)
     return Timeline(
         began=cell.began,
@@ -135,12 +142,6 @@ def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> R
         asked=asked,
         decisions=list(_decisions(notes, request.id)),
     )
-
-
-def _answer(call: RecordedCall, settlement: Settlement) -> None:
-    error = settlement.error
-    call.failed = error is not None
-    call.answer = settlement.text if error is None else f"{error.name}: {error.message}"
 
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from interpstack_langchain.langgraph_internals.task_writes import Reducer, TaskW
 __all__ = ["commit", "joined_updates", "pairs"]
 
 
-def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> None:
+def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> ToolMessage:
     """Have the updates of an eval applied in the step of its message.
 
     An eval that code of another eval called hands them to that one, which records them. Only what
@@ -23,9 +23,12 @@ def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> N
     another graph.
 
     Args:
-        message: The eval's answer; it gets an id if more messages follow it.
+        message: The eval's answer.
         own: The eval's own update.
         running: The eval; its commands are those of the tools, in the order in which they ended.
+
+    Returns:
+        The answer to leave with; it has an id if more messages follow it.
     """
     writes = TaskWrites.of(running.request.runtime.config or {})
     reduce = {} if writes is None else writes.reducers()
@@ -34,20 +37,22 @@ def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> N
     update = joined_updates(mine, own, reduce)
     goto = [target for command in mine for target in _targets(command)]
     if running.inside is not None:
-        running.inside.commands += [Command(update=update, goto=tuple(goto)), *others]
-        return
-    running.leaving += others
+        running.inside.pass_on([Command(update=update, goto=tuple(goto)), *others])
+        return message
+    running.leave_beside(others)
     if writes is None:
-        return
+        return message
     added = update.pop("messages", [])
     if added and _replaces(reduce.get("messages"), message):
         # They have to stand behind the answer, which the tool node writes later: under the id that
         # it has here, so in this place.
-        message.id = message.id or f"eval-{secrets.token_hex(8)}"
+        answer_id = message.id or f"eval-{secrets.token_hex(8)}"
+        message = message.model_copy(update={"id": answer_id})
         update["messages"] = [message, *added]
     elif added:
-        running.leaving.append(Command(update={"messages": added}))
+        running.leave_beside([Command(update={"messages": added})])
     writes.write(Command(update=update, goto=tuple(goto)))
+    return message
 
 
 def joined_updates(

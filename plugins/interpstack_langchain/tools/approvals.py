@@ -78,6 +78,11 @@ class UnfitAnswer(ValueError):
 
     waiting: tuple[Interrupt, ...] = ()
 
+    def asking(self, waiting: tuple[Interrupt, ...]) -> UnfitAnswer:
+        """The same error, with what the eval waits for."""
+        self.waiting = waiting
+        return self
+
 
 @attrs.define(eq=False)
 class Approvals:

@@ -13,7 +13,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from typing import Any, cast
@@ -77,6 +77,10 @@ class NativeCall:
         """Leave the call alone, unless it has returned or runs in a thread; False then."""
         self.left = True
         return not (self.returned or self.at_work)
+
+    def pass_on(self, commands: Iterable[Command[Any]]) -> None:
+        """Note state updates of the eval that this call is."""
+        self.commands += commands
 
     def note(self, value: Any) -> Any:
         self.returned, self.value = True, value

@@ -15,9 +15,8 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from interpstack import ConfigurationError, GuestError, InterpreterStack, bridge
+from interpstack import ConfigurationError, InterpreterStack, bridge
 from interpstack_langchain import CodeInterpreterMiddleware
-from interpstack_langchain.durability.retries import effective, retry_entry
 from interpstack_langchain.tools.tool_errors import ToolFailed
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
@@ -262,53 +261,3 @@ async def test_retries_that_go_on_failing_end(chat: Any, shop: Shop) -> None:
     with pytest.raises(OutOfReach):
         await chat(retrying(2), tool_errors="raise").turn(CODES["in line"])
     assert shop.done == ["a", "flaky", "flaky", "flaky"]
-
-
-# -- journals of evals that were left -------------------------------------------------------
-
-ERROR = GuestError("ToolError", "no")
-OK, NO = [1, "1", None, {}], [2, "null", ["ToolError", "no", "", {}], {}]
-
-
-def step(*settled: Any, asked: Any = (), **fields: Any) -> dict[str, Any]:
-    return {"asked": list(asked), "now": 1.0, "settled": list(settled), **fields}
-
-
-def asks(*ids: int, bridge: str = "tools.x") -> list[Any]:
-    return [[number, bridge, "digest", "text"] for number in ids]
-
-
-def test_a_retry_keeps_what_succeeded() -> None:
-    head = {"version": 2, "cell": "c", "began": 1.0}
-    entries = [head, step(NO, OK, asked=asks(1, 2), drawn={"requests": 2}, commands=[[1, "x"]])]
-    entry = retry_entry(entries, ERROR)
-    assert entry is not None
-    held = effective([*entries, entry])
-    assert held[0] == head
-    assert held[1] == {"commands": [[1, "x"]]}
-    assert held[2] == {
-        "kept": {"asked": [], "settled": [OK], "pausing": False},
-        "drawn": {"requests": 2},
-    }
-
-
-def test_a_retry_begins_with_the_first_failure_after_the_last_call() -> None:
-    later = [3, "null", ["ToolError", "no", "", {}], {}]
-    entries = [step(asked=asks(1)), step(NO, asked=asks(2, 3)), step(OK), step(later)]
-    entry = retry_entry(entries, ERROR)
-    assert entry is not None
-    assert entry["retry"]["from"] == 1
-    assert entry["retry"]["kept"]["settled"] == [OK]
-
-
-def test_no_retry_repeats_a_call_that_followed_the_failure() -> None:
-    entries = [step(NO, asked=asks(2)), step(OK, asked=asks(1))]
-    assert retry_entry(entries, ERROR) is None
-    timers = [step(NO, asked=asks(2)), step(OK, asked=asks(1, bridge="timer"))]
-    assert retry_entry(timers, ERROR) is not None
-    assert retry_entry([], ERROR) is None
-
-
-def test_entries_without_a_retry_are_as_they_are() -> None:
-    entries = [step(OK, asked=asks(1)), {"notes": {"a": 1}}]
-    assert effective(entries) == entries

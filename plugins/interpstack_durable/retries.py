@@ -1,7 +1,7 @@
-"""Evals that an exception of a tool has left, and that something runs again.
+"""Cells that an exception of a handler has left, and that will be run again.
 
 The exception was told to the code, and recorded, before anybody could know that the code would not
-catch it. So a ledger says afterwards from where on it does not hold: calls that failed there are
+catch it. So a later entry says from where on the journal does not hold: calls that failed there are
 made again, calls that succeeded there are not, and their answers wait for the code.
 """
 
@@ -22,15 +22,17 @@ _HARMLESS: Final = frozenset({"timer", "module"})
 
 
 def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] | None:
-    """The entry that has failed calls made again when their eval is run again.
+    """The entry that has failed calls made again when their cell is run again.
 
     Args:
-        entries: The eval's, as `effective` gives them.
-        error: What code was told and did not catch.
+        entries: All entries of the cell, as they are stored.
+        error: The error that code was told and did not catch.
 
     Returns:
-        `None` where code called something else after it knew of the failure: it would do so again.
+        The entry to append; `None` where code called something else after it knew of the failure,
+        since it would do so again.
     """
+    entries = effective(entries)
     found = _told_at(entries, error)
     if found is None:
         return None

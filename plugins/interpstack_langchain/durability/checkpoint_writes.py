@@ -1,0 +1,121 @@
+"""Writes of the checkpoint that an eval's step started from.
+
+LangGraph keeps what the tasks of a step have written until the step is over, and gives it back
+when the step is resumed. An eval's journal is there, too, as writes of tasks of its own, one for
+each entry. They are written with the checkpointer directly and awaited: the guest is told
+nothing that is not safe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+from langchain_core.runnables import RunnableConfig
+
+from interpstack import call_blocking
+from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
+
+__all__ = ["LEDGER", "CheckpointWrites", "eval_key", "recorded_entries", "task_of"]
+
+#: The channel that entries are written to; no graph has it.
+LEDGER: Final = "interpreter_ledger"
+#: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
+_CHECKPOINT_SECONDS: Final = 10.0
+
+
+def eval_key(checkpoint: RunnableConfig, name: str) -> str:
+    """Identifies an eval among all evals, the same in every run of it.
+
+    Args:
+        checkpoint: Identifies the checkpoint that the eval's step started from.
+        name: Of the model's call of it, among those of its message.
+    """
+    return f"{checkpoint_key(checkpoint)}|{name}"
+
+
+def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
+    """The entries of an eval's journal, in order.
+
+    Args:
+        key: The eval's.
+        writes: Of the checkpoint that the eval's step started from: tasks, channels, values.
+    """
+    found = {task: value for task, channel, value in writes if channel == LEDGER}
+    entries: list[Mapping[str, Any]] = []
+    while (entry := found.get(task_of(key, len(entries)))) is not None:
+        entries.append(entry)
+    return entries
+
+
+def task_of(key: str, index: int | str) -> str:
+    """The task that writes an entry."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}|{index}"))
+
+
+@attrs.define(eq=False)
+class CheckpointWrites:
+    """The checkpointer of a graph, as one eval reads it and writes to it.
+
+    Attributes:
+        checkpoint: The checkpoint that the eval's step started from.
+        is_async: Whether the checkpointer is used on the event loop of the caller.
+    """
+
+    checkpoint: Checkpoint
+    is_async: bool
+    _stored: bool = attrs.field(default=False, init=False)
+
+    async def read(self) -> list[tuple[str, str, Any]]:
+        """The writes of the checkpoint, in order: tasks, channels and values."""
+        return self.checkpoint.writes(await self.stored())
+
+    async def stored(self, config: RunnableConfig | None = None) -> Any:
+        """The checkpoint, or another, as it is stored; `None` if it is not."""
+        saver, config = self.checkpoint.saver, config or self.checkpoint.config
+        found = await self.call(lambda: saver.aget_tuple(config), lambda: saver.get_tuple(config))
+        self._stored = self._stored or found is not None
+        return found
+
+    async def put(self, writes: list[tuple[str, Any]], task: str) -> None:
+        """Write to the checkpoint as a task; returns once that is safe."""
+        await self._put(self.checkpoint.config, writes, task)
+
+    async def take_plain_answer(self) -> None:
+        """Have a plain answer, which was used, not be taken for the next question, too."""
+        await self._put(self.checkpoint.root, *self.checkpoint.answered())
+
+    async def call(self, on_loop: Callable[[], Awaitable[Any]], blocking: Callable[[], Any]) -> Any:
+        """Use the checkpointer, or a store of the graph, in the way that the graph does."""
+        return await (on_loop() if self.is_async else call_blocking(blocking))
+
+    async def _put(self, config: RunnableConfig, writes: list[tuple[str, Any]], task: str) -> None:
+        saver = self.checkpoint.saver
+        await self.call(
+            lambda: saver.aput_writes(config, writes, task),
+            lambda: saver.put_writes(config, writes, task),
+        )
+
+    async def wait_until_stored(self) -> None:
+        """Return once the checkpoint that the entries are written to is stored.
+
+        LangGraph stores it in the background. If the process died before it is there, the model
+        would be asked again, and what its code had done would be done under other ids.
+        """
+        if self._stored or self.checkpoint.stored_at_exit:
+            return
+        until = time.monotonic() + _CHECKPOINT_SECONDS
+        pause = 0.001
+        while await self.stored() is None:
+            if time.monotonic() > until:
+                raise TimeoutError(
+                    f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
+                    "so calls from code could not be recorded; no call was made. Look at the "
+                    "checkpointer, and go on with the thread"
+                )
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.1)

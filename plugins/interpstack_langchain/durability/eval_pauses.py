@@ -1,0 +1,165 @@
+"""Pauses of one eval: what it waits for, and the answers that let it go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
+
+from interpstack import Request
+from interpstack_durable.api import Journal, noted_in
+from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
+from interpstack_langchain.langgraph_internals.call_scopes import (
+    Scope,
+    answers_given,
+    scope,
+    sender,
+    take_plain_answer,
+)
+from interpstack_langchain.tools.approvals import ApprovalNeeded, UnfitAnswer, decisions, payload
+
+__all__ = ["EvalPauses"]
+
+
+@attrs.define(eq=False)
+class EvalPauses:
+    """The pauses of one run of an eval.
+
+    Attributes:
+        config: Configuration of the task that runs the eval.
+        writes: The checkpoint that the eval is recorded in.
+        tool_name: Name of the eval tool.
+        leave: Leaves calls alone that are still at work; returns what is told of them.
+    """
+
+    config: Mapping[str, Any]
+    writes: CheckpointWrites
+    tool_name: str
+    leave: Callable[[Sequence[Request]], list[dict[str, Any]]]
+    _known: int = attrs.field(default=0, init=False)
+    _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
+    _given: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
+
+    def answered(self, asked: Sequence[Mapping[str, Any]]) -> None:
+        """Note the entries that were there when this run was asked for: it answers their pause."""
+        self._known = max(noted_in(asked, "pauses"), default=0)
+
+    def scope_of(self, journal: Journal, request_id: int) -> Scope:
+        """The scope that a call of this eval runs in."""
+        found = self._scopes.get(request_id)
+        if found is None:
+            answers = journal.noted(f"answers {request_id}") or []
+            self._send = self._send or sender(self.config)
+            found = scope(self.config, f"call:{request_id}", answers, self._given, self._send)
+            self._scopes[request_id] = found
+        return found
+
+    async def pause(
+        self,
+        journal: Journal,
+        paused: Sequence[tuple[Request, BaseException]],
+        running: Sequence[Request],
+    ) -> BaseException:
+        """Record what the eval waits for, and make one interrupt of it."""
+        known = (GraphInterrupt, ApprovalNeeded, UnfitAnswer)
+        other = next((e for _, e in paused if not isinstance(e, known)), None)
+        if other is not None:
+            return other
+        number = (journal.noted("pauses") or 0) + 1
+        questions = {str(r.id): e.question for r, e in paused if isinstance(e, ApprovalNeeded)}
+        raised = [(r.id, one) for r, e in paused for one in _interrupts(e)]
+        owners = {one.id: request_id for request_id, one in raised}
+        others = [one for _, one in raised]
+        pause: dict[str, Any] = {"questions": questions, "others": others, "owners": owners}
+        if running:
+            pause["running"] = self.leave(running)
+        notes = {
+            "pauses": number,
+            f"pause {number}": pause,
+            "given": {},  # what was given before has come to where it was waited for
+            **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
+        }
+        await journal.note(notes)
+        waiting = self._waiting(journal, number)
+        unfit = next((e for _, e in paused if isinstance(e, UnfitAnswer)), None)
+        return GraphInterrupt(waiting) if unfit is None else unfit.asking(waiting)
+
+    async def resume(self, journal: Journal) -> None:
+        """Take the answers to what the last pause asked for; see `Journal.resume`."""
+        await self.writes.wait_until_stored()
+        self._given = dict(journal.noted("given") or {})
+        number = journal.noted("pauses")
+        if not number:
+            return
+        plain = take_plain_answer(self.config)
+        try:
+            if not journal.noted(f"resumed {number}"):
+                await self._take_answers(journal, number, plain)
+            elif self._given:
+                await self._drop_used(journal.noted(f"pause {number}").get("owners", {}))
+        finally:
+            if plain is not None:
+                await self.writes.take_plain_answer()
+
+    async def _take_answers(self, journal: Journal, number: int, plain: Any) -> None:
+        pause = journal.noted(f"pause {number}")
+        waiting = [one.id for one in self._waiting(journal, number)]
+        answers = answers_given(self.config)
+        # With more, LangGraph wants them by id; and what was asked since is another question.
+        if plain is not None and len(waiting) == 1 and number == self._known:
+            answers[waiting[0]] = plain
+        given = {key: answers[key] for key in waiting if key in answers}
+        notes: dict[str, Any] = {f"resumed {number}": True}
+        if not waiting:  # a break in a subagent's graph asks nothing: to be resumed is its answer
+            await journal.note(notes)
+            return
+        questions, asked = pause["questions"], self._question_id(number)
+        if asked in given:
+            try:
+                made = decisions(questions, given.pop(asked), self.tool_name)
+            except UnfitAnswer as error:
+                raise error.asking(self._waiting(journal, number)) from None
+            notes |= {f"decision {key}": decision for key, decision in made.items()}
+            questions = {}
+        self._given |= given
+        notes["given"] = self._given
+        if questions or not (given or pause["questions"]):
+            if given:
+                await journal.note({"given": self._given})
+            raise GraphInterrupt(self._waiting(journal, number))
+        await journal.note(notes)
+
+    async def _drop_used(self, owners: Mapping[str, int]) -> None:
+        """Forget answers that subagents took before the process died.
+
+        A subagent whose next question was stored has its earlier answers in its own checkpoint,
+        and LangGraph would take one that is given by id for the next question, too.
+        """
+        for key in [key for key in self._given if key in owners]:
+            call = scope(self.config, f"call:{owners[key]}", [])
+            checkpoint = self.writes.checkpoint
+            if checkpoint.has_answers(await self.writes.stored(checkpoint.within(call))):
+                del self._given[key]
+
+    def _waiting(self, journal: Journal, number: int) -> tuple[Interrupt, ...]:
+        """What a pause waits for and has no answer to."""
+        pause = journal.noted(f"pause {number}")
+        given = journal.noted("given") or {}
+        asked: list[Interrupt] = []
+        if pause["questions"]:
+            question = payload(pause["questions"], pause.get("running", ()))
+            asked.append(Interrupt(question, self._question_id(number)))
+        return (*asked, *(one for one in pause["others"] if one.id not in given))
+
+    def _question_id(self, number: int) -> str:
+        return scope(self.config, f"approval:{number}", []).id
+
+
+def _interrupts(error: BaseException) -> Sequence[Interrupt]:
+    if isinstance(error, UnfitAnswer):
+        return error.waiting
+    return error.args[0] if isinstance(error, GraphInterrupt) and error.args else ()
