@@ -13,7 +13,7 @@ from interpstack.engine import Engine, Realm
 from interpstack.errors import EngineFailure, ImageError
 from interpstack.limits import Limits
 from interpstack.protocol import Image
-from interpstack.states import SessionState, expanded, squeezed
+from interpstack.states import SessionState, expanded, load, squeezed
 from interpstack.threads import run_guest, to_end
 
 __all__ = ["RealmSlot", "off_loop"]
@@ -86,7 +86,7 @@ class RealmSlot:
         def open_realm() -> None:
             opened.append(engine.open(limits, bridges, image))
             if values is not None:
-                opened[0].load(values)
+                load(opened[0], values)
 
         try:
             await off_loop(open_realm)

@@ -31,7 +31,9 @@ from interpstack.slots import Slots, WaitGraph
 from interpstack.states import (
     SessionState,
     check_portable,
+    load,
     notice_of_values,
+    sound,
     take_state,
 )
 from interpstack.threads import run_sync, to_end
@@ -251,6 +253,7 @@ class Session:
             ImageError: The image is damaged or of another build. The state is as it was.
         """
         expect(image, Image, "restore takes an Image, as image() gives it")
+        image = sound(image)
         async with self._exclusive():
             try:
                 await self._replace(image, None)
@@ -269,13 +272,15 @@ class Session:
         Raises:
             ConfigurationError: It is no state.
             ImageError: Neither can be opened. The state is as it was.
-            UnsupportedValue: Its values are not portable. The state is as it was.
+            UnsupportedValue: Its values are no plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
+        if state.image is not None:
+            expect(state.image, Image, "the image of a SessionState is an Image or None")
         async with self._exclusive():
             if state.image is not None:
                 try:
-                    await self._replace(state.image, None)
+                    await self._replace(sound(state.image), None)
                 except (ImageError, EngineFailure) as error:
                     if state.values is None:
                         raise ImageError(str(error)) from error
@@ -314,12 +319,13 @@ class Session:
 
         Raises:
             ConfigurationError: It is no mapping of names to values.
-            UnsupportedValue: One of them is not portable.
+            ImageError: One of them is damaged, or the engine cannot load it.
+            UnsupportedValue: One of them is no plain JSON.
         """
         await off_loop(partial(check_portable, values))
         async with self._exclusive():
             realm, _ = await self._ready()
-            await off_loop(lambda: realm.load(values))
+            await off_loop(partial(load, realm, values))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""

@@ -11,15 +11,17 @@ import attrs
 
 from interpstack.checks import expect
 from interpstack.engine import Capability, Engine, Realm
-from interpstack.errors import EngineFailure, UnsupportedValue
+from interpstack.errors import EngineFailure, ImageError, UnsupportedValue
 from interpstack.protocol import Image
-from interpstack.values import check
+from interpstack.values import FarDate, check, decode
 
 __all__ = [
     "SessionState",
     "check_portable",
     "expanded",
+    "load",
     "notice_of_values",
+    "sound",
     "squeezed",
     "take_state",
 ]
@@ -71,22 +73,68 @@ def _portable(wire: Any) -> Any:
     return wire if tree is wire else {"$": "lost", "v": "it is nested too deep"}
 
 
+def load(realm: Realm, values: Mapping[str, Any]) -> None:
+    """Define globals from values that `check_portable` has accepted.
+
+    Raises:
+        ImageError: The engine cannot load them.
+    """
+    try:
+        realm.load(values)
+    except EngineFailure as error:
+        raise ImageError(f"the stored values cannot be loaded: {error}") from error
+
+
+def sound(image: Image) -> Image:
+    """An image as engines take it, whatever a store made of it.
+
+    Raises:
+        ImageError: It is damaged.
+    """
+    data = image.data
+    if isinstance(data, (bytearray, memoryview)):
+        data = bytes(data)
+    if [type(part) for part in (image.engine, image.base, data)] != [str, str, bytes]:
+        raise ImageError("the image is damaged: it takes two strings and bytes")
+    return attrs.evolve(image, data=data)
+
+
 def check_portable(values: Any) -> None:
     """Refuse what no realm can define globals from.
 
     Raises:
         ConfigurationError: It is no mapping of names to values.
-        UnsupportedValue: One of them is not portable.
+        ImageError: One of them is damaged: `Realm.values` gives no such form.
+        UnsupportedValue: One of them is no plain JSON.
     """
     accepted = "load takes a mapping of names to portable values, as values() gives them"
     expect(values, Mapping, accepted)
     for name, value in values.items():
         expect(name, str, f"{accepted}, and names are strings")
         try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
+            text = json.dumps(value, allow_nan=False)
+            _check_form(value, text)
+        except (UnsupportedValue, RecursionError) as error:
+            why = str(error).removesuffix(" (at $)").replace(" from the guest", "")
+            raise ImageError(f"the stored value of {name!r:.80} is damaged: {why}") from error
+        except (TypeError, ValueError) as error:
             told = f"the value is not portable: {error}; {accepted}"
             raise UnsupportedValue(told, f"$.{name}"[:200]) from error
+
+
+def _check_form(value: Any, text: str) -> None:
+    if isinstance(value, dict) and value.get("$") == "lost":
+        if not isinstance(value.get("v"), str):
+            raise UnsupportedValue("malformed 'lost' value")
+        return
+    try:
+        decode(value)
+    except FarDate:  # a variable may hold it, though it cannot be passed to the host
+        decode(json.loads(text, object_hook=_without_date))
+
+
+def _without_date(node: dict[str, Any]) -> Any:
+    return None if node.get("$") == "date" and isinstance(node.get("v"), (int, float)) else node
 
 
 def notice_of_values(values: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
@@ -41,6 +42,7 @@ __all__ = [
     "UNDEFINED",
     "BigInt",
     "ErrorValue",
+    "FarDate",
     "MapValue",
     "SetValue",
     "check",
@@ -50,6 +52,8 @@ __all__ = [
 #: Containers inside containers that may cross, in either direction.
 MAX_DEPTH: Final = 200
 
+#: Digits of a BigInt.
+_HEXADECIMAL: Final = re.compile(r"-?[0-9a-f]+")
 #: Tag of what stands for a tree that was refused, see `check`.
 _UNREADABLE: Final = "unreadable"
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
@@ -76,6 +80,10 @@ UNDEFINED: Final = Undefined.UNDEFINED
 
 class BigInt(int):
     """An integer that is a BigInt in the guest, whatever its size."""
+
+
+class FarDate(UnsupportedValue):
+    """A Date of a guest that Python has no form for."""
 
 
 def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
@@ -160,7 +168,7 @@ def _decode(wire: Any, depth: int) -> Any:
     if kind is not dict and kind is not list:
         # A number beyond the safe integers is a double in the guest, not a BigInt.
         unsafe = kind is int and not -MAX_SAFE_INTEGER <= wire <= MAX_SAFE_INTEGER
-        return float(wire) if unsafe else wire
+        return _double(wire) if unsafe else wire
     if depth > MAX_DEPTH:
         raise UnsupportedValue(f"value is nested deeper than {MAX_DEPTH} levels")
     if kind is list:
@@ -177,23 +185,23 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
         if tag == "number":
             return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0": -0.0}[body]
         if tag == "bigint":
-            return BigInt(body, 16)
+            return BigInt(_HEXADECIMAL.fullmatch(body)[0], 16)  # type: ignore[index]
         if tag == "date":
             # An invalid Date is NaN in the guest; its honest host form is the number.
-            if body is None:
+            if wire["v"] is None:
                 return math.nan
-            moment = _moment(body)
+            moment = _moment(_of(body, int, float))
             return moment.replace(tzinfo=None) if wire.get("naive") is True else moment
         if tag == "bytes":
             return base64.b64decode(body, validate=True)
         if tag == "map":
-            return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in body])
+            return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in _pairs_of(body)])
         if tag == "set":
-            return SetValue([_decode(item, depth) for item in body])
+            return SetValue([_decode(item, depth) for item in _of(body, list)])
         if tag == "object":
-            return {_string(k): _decode(v, depth) for k, v in body}
+            return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
         if tag == "error":
-            return ErrorValue(*(_string(body[key]) for key in ("name", "message", "stack")))
+            return ErrorValue(*(_of(body[key], str) for key in ("name", "message", "stack")))
     except UnsupportedValue:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
@@ -208,12 +216,21 @@ def _moment(milliseconds: Any) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
-        raise UnsupportedValue(
-            "a Date outside the years 1 to 9999 cannot be passed to the host"
-        ) from error
+        raise FarDate("a Date outside the years 1 to 9999 cannot be passed to the host") from error
 
 
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a string")
+def _of(value: Any, *kinds: type) -> Any:
+    if type(value) not in kinds:
+        raise TypeError("not what the tag says")
     return value
+
+
+def _pairs_of(body: Any) -> list[list[Any]]:
+    return [_of(pair, list) for pair in _of(body, list)]
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)  # as the guest reads it

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
 from interpstack import (
@@ -28,7 +29,7 @@ from interpstack import (
 )
 from interpstack.states import SessionState
 from interpstack_testing import FakeEngine
-from interpstack_testing.fake import FakeExecution
+from interpstack_testing.fake import FakeExecution, FakeRealm
 
 Make = Callable[..., Any]
 
@@ -335,7 +336,7 @@ async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: 
     closed: list[Any] = []
     session = make_stack(engine=Refusing()).session("k")
     await session.eval("x = 1")
-    with pytest.raises(EngineFailure, match="no room"):
+    with pytest.raises(ImageError, match="no room"):
         await session.restore_state(SessionState(values={"x": 2}))
     with pytest.raises(UnsupportedValue):
         await session.restore_state(SessionState(values={"x": object()}))
@@ -352,6 +353,7 @@ async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: 
         ("restore", "x", r"restore takes an Image, as image\(\) gives it; got 'x'"),
         ("restore", None, "restore takes an Image"),
         ("restore_state", None, "restore_state takes a SessionState; got None"),
+        ("restore_state", SessionState(image=5), "the image of a SessionState is an Image or None"),  # type: ignore[arg-type]
         ("load", None, "load takes a mapping of names to portable values.*; got None"),
         ("load", [1], r"load takes a mapping of names .*; got \[1\]"),
         ("load", {5: 1}, "names are strings; got 5"),
@@ -386,6 +388,47 @@ async def test_values_that_are_not_portable_are_refused(make_session: Make, valu
         await session.load(given)
     with pytest.raises(UnsupportedValue, match="not portable"):
         await session.restore_state(SessionState(values=given))
+    assert (await session.eval("x")).text == "1"
+
+
+@pytest.mark.parametrize("fields", [(1, "v1", b""), ("imaging", None, b""), ("imaging", "v1", "")])
+async def test_images_of_other_types_are_refused(
+    make_stack: Make, imaging_engine: Any, fields: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+    with pytest.raises(ImageError, match="two strings and bytes"):
+        await session.restore(Image(*fields))
+    with pytest.raises(ImageError, match="two strings and bytes"):
+        await session.restore_state(SessionState(image=Image(*fields)))
+    await session.restore_state(SessionState(image=Image(*fields), values={"x": 2}))
+    assert (await session.eval("x")).text == "2"
+
+
+async def test_bytes_of_an_image_may_be_of_any_buffer(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+    image = await session.image()
+    for kind in (bytearray, memoryview):
+        await session.restore(attrs.evolve(image, data=kind(image.data)))
+        assert (await session.eval("x")).text == "1"
+
+
+async def test_values_that_the_engine_cannot_load_are_an_image_error(
+    make_session: Make, monkeypatch: Any
+) -> None:
+    def fail(self: Any, values: Any) -> None:
+        raise EngineFailure("no memory")
+
+    session = make_session()
+    await session.eval("x = 1")
+    monkeypatch.setattr(FakeRealm, "load", fail)
+    with pytest.raises(ImageError, match="the stored values cannot be loaded: no memory"):
+        await session.load({"y": 1})
+    with pytest.raises(ImageError, match="the stored values cannot be loaded: no memory"):
+        await session.restore_state(SessionState(values={"y": 1}))
     assert (await session.eval("x")).text == "1"
 
 

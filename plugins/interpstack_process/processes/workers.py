@@ -165,7 +165,18 @@ class WorkerProcess:
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
         watch = Timeout(self, self._number, seconds, self._config.grace_seconds, interrupted)
         message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
-        self._channel.send(message, attached, watch)
+        try:
+            self._channel.send(message, attached, watch)
+            told, data = self._receive(watch, hear)
+        except (Closed, Malformed):
+            raise
+        except BaseException:  # the next command would get what is left of this one
+            self.end("was killed because a command could not be sent, or its answer not be read")
+            raise
+        return _checked(told, data)
+
+    def _receive(self, watch: Timeout, hear: Callable[[str], None]) -> tuple[dict[str, Any], bytes]:
+        """The answer to the current command, after what the worker tells meanwhile."""
         while True:
             told, data = self._channel.receive(watch)
             if not isinstance(told, dict):
@@ -175,7 +186,7 @@ class WorkerProcess:
                 if told.get("number") == self._number:  # else of a command that has ended
                     hear(part)
             elif "saved" not in told:
-                return _checked(told, data)
+                return told, data
             elif told["saved"] in self.realms:
                 self.paused[told["saved"]] = read_image(told.get("image"), data)
             watch()  # it might go on like that for ever

@@ -19,6 +19,7 @@ from interpstack.states import SessionState
 from interpstack.threads import run_sync
 from interpstack_agents import Persistence, RecordRejected
 from interpstack_testing.conformance import rules
+from interpstack_testing.conformance.state.damaged import DAMAGED
 from interpstack_testing.fake import FakeEngine
 
 __all__ = ["PersistenceConformance"]
@@ -166,6 +167,18 @@ class PersistenceConformance(abc.ABC):
                 damaged = {key: v for key, v in {**record, name: changed}.items() if v is not ...}
                 with suppress(RecordRejected):
                     mode.load(damaged, _OWNER)
+
+    def test_damaged_values_in_a_sound_record_are_refused(self) -> None:
+        mode = self.make_mode(signing_key=_KEY)
+        with InterpreterStack(FakeEngine()) as stack, stack.session() as session:
+            session.eval_sync("kept = 1")
+            for what, value in DAMAGED.items():
+                if what == "very deep":
+                    continue  # no text of JSON
+                record, _ = mode.dump(SessionState(values={"kept": value}), _OWNER, 1)
+                with pytest.raises((ImageError, RecordRejected)):
+                    run_sync(session.restore_state(mode.load(record, _OWNER)))
+            assert session.eval_sync("kept").text == "1"
 
     def test_parts_of_other_records_are_refused(self) -> None:
         """A part of an older record, or of another conversation's, under the same key."""

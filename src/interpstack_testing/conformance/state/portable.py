@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from typing import Any
 
-from interpstack.errors import UnsupportedValue
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpstack.errors import ImageError, UnsupportedValue
 from interpstack.protocol import Cell
 from interpstack.states import SessionState
+from interpstack.threads import run_sync
 from interpstack.values import decode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, finish, poll
+from interpstack_testing.conformance.state.damaged import DAMAGED, NAMES, stored_values
 
 __all__ = ["PortableTests"]
 
@@ -85,3 +93,27 @@ class PortableTests(EngineKit, area=Area.VALUES):
                 await session.aclose()
 
         self.run(main())
+
+    def test_damaged_values_are_refused(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+            for value in DAMAGED.values():
+                with pytest.raises(ImageError, match="the stored value of 'loaded' is damaged"):
+                    run_sync(session.load({"loaded": value}))
+            for value in list(DAMAGED.values())[:3]:
+                with pytest.raises(ImageError):
+                    run_sync(session.restore_state(SessionState(values={"loaded": value})))
+            self.assert_usable(session)
+
+    def test_whatever_was_stored_is_loaded_or_refused(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+
+            @settings(max_examples=80, deadline=None, database=None)
+            @given(stored_values, st.sampled_from(NAMES))
+            def check(value: Any, name: str) -> None:
+                with suppress(ImageError):
+                    run_sync(session.load({name: value}))
+
+            check()
+            self.assert_usable(session)

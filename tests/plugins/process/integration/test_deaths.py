@@ -442,3 +442,16 @@ async def test_a_builtin_that_v8_does_not_leave_costs_its_worker(
         assert told in outcome.error.message
         assert (await session.eval("kept + 1")).text == "42"
         assert (first == {child.pid for child in psutil.Process().children()}) == survives
+
+
+def test_a_command_that_is_left_half_way_ends_the_worker(make: Make) -> None:
+    """What is left of it would be read as the answer to another session's command."""
+    stack = make(options={"workers": 1})
+    session = stack.session("one")
+    session.eval_sync("var x = 1")
+    worker = session._state.realm.worker
+    with pytest.raises(TypeError):
+        worker.ask({"do": "load"}, "no bytes", seconds=5)
+    assert worker.ended
+    assert "could not be sent" in worker.reason
+    assert stack.session("two").eval_sync("2").text == "2"
