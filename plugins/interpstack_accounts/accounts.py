@@ -1,8 +1,9 @@
-"""Accounts, on which cells draw what budgets allow, as a tree.
+"""Accounts, a tree on which cells draw amounts within the limits of budgets.
 
-`Limits` hold for one cell. A `Budget` holds for everything that draws on its `Account`: the cells
-of a turn, say. An account may have a parent, such as a subagent's that of the cell which
-dispatched it; what is drawn on it is drawn on its parents, too, everywhere or nowhere.
+`Limits` apply to one cell. A `Budget` applies to everything that draws on its `Account`, for
+example all cells of a turn. An account may have a parent: the account of a subagent has the account
+of the cell that dispatched the subagent. An amount is drawn on an account and all of its parents,
+or on none of them.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ def _check_amounts(amounts: Mapping[str, float]) -> None:
 
 @attrs.define(eq=False)
 class _Tally:
-    """What was drawn on one budget; guarded by the lock of the tree's root.
+    """Amounts drawn on one budget; guarded by the lock of the tree's root.
 
     Attributes:
         running: Blocks that count as wall time now.
         since: When the wall time that `used` holds was counted.
-        known: What was drawn for, as `once` names it.
+        known: Names of the requests and calls that were counted; see `once` of `Account.reserve`.
         order: The same, in order.
-        under_way: Calls of which tokens and cost are known at their end.
-        dearest: What the dearest of these took, by kind.
+        under_way: Running calls, whose tokens and cost are counted at their end.
+        dearest: Amounts of the most expensive call so far, by kind.
     """
 
     budget: Budget
@@ -81,7 +82,7 @@ class _Tally:
 
 
 class Account:
-    """What was drawn on one budget. Safe to use from any thread and any event loop.
+    """Amounts drawn on one budget. Safe to use from any thread and any event loop.
 
     ```python
     account = Account(Budget(requests=100))
@@ -91,7 +92,7 @@ class Account:
     ```
 
     Args:
-        budget: What may be drawn in all.
+        budget: The limits on the total amounts.
         parent: Where the same is drawn as well.
         name: Whose it is, for messages.
 
@@ -117,29 +118,29 @@ class Account:
 
     @contextmanager
     def use(self) -> Iterator[None]:
-        """Let what runs in the block, and what it starts, draw on this account."""
+        """Make code in the block, and everything that it starts, draw on this account."""
         token = _current.set(self)
         try:
             yield
         finally:
             _current.reset(token)
 
-    # -- what is left ----------------------------------------------------------------------
+    # -- the rest of a budget --------------------------------------------------------------
 
     def used(self, kind: str) -> float:
-        """What was drawn on this account, by its children, too; for `kind` see `Budget.limit`."""
+        """The amount drawn on this account and its children; for `kind` see `Budget.limit`."""
         self.budget.limit(kind)
         with self._lock:
             return self._path[0].drawn(kind, time.monotonic())
 
     def left(self, kind: str) -> float | None:
-        """What may still be drawn, here and on all parents; `None` for no limit."""
+        """The amount that may still be drawn, here and on all parents; `None` for no limit."""
         with self._lock:
             tight = self._tightest(kind)
         return None if tight is None else tight[0]
 
     def exceeded(self, kind: str) -> BudgetExceeded:
-        """What to raise, or to tell, when nothing of a kind is left.
+        """The error to raise or report when the budget for a kind is used up.
 
         Raises:
             ConfigurationError: The kind has no limit.
@@ -154,7 +155,8 @@ class Account:
 
         Args:
             amounts: By kind, see `Budget.limit`.
-            once: What is begun. Accounts that were drawn on for it before draw nothing and refuse
+            once: A name for the request or call. Accounts that have counted this name before draw
+                nothing and refuse nothing.
                 nothing: it is done again.
 
         Raises:
@@ -172,7 +174,7 @@ class Account:
             self._draw(amounts, once)
 
     def spend(self, amounts: Mapping[str, float], *, once: str = "", calls: int = 0) -> None:
-        """Draw what was used already, even if more than was left.
+        """Draw an amount that was used already, even if it exceeds the budget.
 
         Args:
             amounts: By kind, see `Budget.limit`.
@@ -190,7 +192,7 @@ class Account:
                     tally.dearest[kind] = max(tally.dearest.get(kind, 0), amount / calls)
 
     def take(self, kind: str, amount: float) -> float:
-        """Draw `amount`, or what is left if that is less; what was drawn."""
+        """Draw `amount`, or the rest of the budget if that is less. Returns the amount drawn."""
         _check_amounts({kind: amount})
         with self._lock:
             tight = self._tightest(kind)
@@ -201,7 +203,7 @@ class Account:
     # -- another process -------------------------------------------------------------------
 
     def drawn(self) -> dict[str, float]:
-        """All that was drawn on this account, by kind: plain data, to be kept for `restore`."""
+        """All amounts drawn on this account, by kind: plain data, to be stored for `restore`."""
         with self._lock:
             now = time.monotonic()
             return self._path[0].all_drawn(now)
@@ -209,18 +211,18 @@ class Account:
     def expect(self, calls: int) -> None:
         """Note that so many calls of models have begun, or ended if it is negative.
 
-        What they use is known at their end. Until then `spent` takes each for as dear as the
-        dearest one so far, since nobody knows what it used if the process dies.
+        Their use is counted at their end. Until then, `spent` counts each of them as the most
+        expensive call so far, because the actual use is lost if the process dies.
         """
         with self._lock:
             for tally in self._path:
                 tally.under_way += calls
 
     def spent(self, *, since: int = 0) -> tuple[Spent, int]:
-        """What a journal keeps of this account, and how many names are known.
+        """The record of this account for a journal, and the number of names in it.
 
         Args:
-            since: Leave out so many of the names: they were kept before.
+            since: Omit this number of names: an earlier record holds them.
         """
         with self._lock:
             tally = self._path[0]
@@ -236,14 +238,14 @@ class Account:
         known: Iterable[str] = (),
         dearest: Mapping[str, float] = _NOTHING,
     ) -> None:
-        """Go on from what was drawn in another process; what is known of it changes nothing.
+        """Count amounts that another process drew; amounts counted before change nothing.
 
-        It counts on this account alone: its parents have what was drawn on them elsewhere.
+        The amounts count on this account alone: the parents have their own records.
 
         Args:
-            drawn: What `Account.drawn` told there.
-            known: What had been begun, as for `once` in `reserve`; it counts as drawn.
-            dearest: What the dearest call of a model took there.
+            drawn: The value of `Account.drawn` in that process.
+            known: Names that were counted there; see `once` of `reserve`.
+            dearest: Amounts of the most expensive model call there.
         """
         _check_amounts(drawn)
         with self._lock:
@@ -262,10 +264,11 @@ class Account:
 
         Args:
             cell: Names it, the same in every run; empty if it has only one.
-            always: Let it in whatever is left: it is in the middle of its run.
+            always: Admit the cell even if the budget is used up, because it is in the middle of its
+                run.
 
         Raises:
-            BudgetExceeded: What every cell needs is used up.
+            BudgetExceeded: A kind that every cell needs is used up.
         """
         with self._lock:
             if cell in self._path[0].known:
@@ -293,9 +296,9 @@ class Account:
     # -- inside; all with the lock held, which the whole tree shares -----------------------
 
     def _tightest(self, kind: str, once: str = "") -> tuple[float, float, _Tally] | None:
-        """The least that is left of a kind, of how much, and where.
+        """The smallest rest of a kind on this account and its parents, with its limit and account.
 
-        Accounts that know `once` are left out: they were drawn on for it before.
+        Accounts that have counted `once` are skipped.
         """
         found: tuple[float, float, _Tally] | None = None
         now = time.monotonic()

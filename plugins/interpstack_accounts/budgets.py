@@ -1,4 +1,4 @@
-"""Budgets: what all that draws on one account may use, and the error when it is used up."""
+"""Budgets: limits on the amounts drawn on one account, and the error for a used-up budget."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _any() -> Any:
 
 @attrs.frozen(kw_only=True)
 class Budget:
-    """What all that draws on one account may use in all. `None`: no limit.
+    """Limits on the total amounts drawn on one account. `None` means no limit.
 
     Attributes:
         cpu_seconds: Time guests may compute.
@@ -56,7 +56,7 @@ class Budget:
         tool_requests: Calls of single tools, by the tool's name or the name code calls it by.
         dispatches: Subagents.
         tokens: Tokens that models report.
-        cost: Whatever models report, or the host counts, in a unit of its own.
+        cost: The cost that models report or the host counts, in any unit.
         output_bytes: Bytes of results, errors and console output, as UTF-8.
 
     Raises:
@@ -93,13 +93,13 @@ class Budget:
 
 
 class BudgetExceeded(GuestException):
-    """A budget is used up. Raised by a handler, it is what the guest catches.
+    """Raised when a budget is used up. If a handler raises this error, the guest can catch it.
 
     Args:
         kind: Which, as in `Budget.limit`.
         limit: How much it is.
-        left: What is left of it.
-        asked: What was to be drawn on it.
+        left: The rest of the budget.
+        asked: The amount that was requested.
         account: Name of the account whose budget it is; may be empty.
     """
 

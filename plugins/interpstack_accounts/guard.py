@@ -37,11 +37,11 @@ class AccountGuard(CellGuard):
     """Draws on an account for one run of a cell.
 
     Attributes:
-        account: What is drawn on.
+        account: The account on which amounts are drawn.
         cell: The cell's name in the account, the same in every run; empty for a cell that is
             never run again.
         fresh: Whether the account knows of no earlier run.
-        around: Record what is drawn in the journals of the cells that this one runs for.
+        around: Record drawn amounts in the journals of the cells that this cell runs for.
     """
 
     account: Account
@@ -88,7 +88,7 @@ class AccountGuard(CellGuard):
         self.account.spend({"cpu_seconds": seconds})
 
     async def before_call(self) -> None:
-        for recorder in self.around:  # their journals are to tell what was drawn before it acts
+        for recorder in self.around:  # their journals must hold the drawn amounts before it acts
             await recorder.save()
 
     # -- requests --------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class AccountGuard(CellGuard):
         granted = int(self.account.take("output_bytes", sum(sizes)))
         if granted >= sum(sizes):
             return outcome
-        # The result or the error comes first, console output gets what it leaves.
+        # The result or the error is drawn first; console output gets the rest.
         body, console = _start(body, granted), _start(outcome.console, max(0, granted - sizes[0]))
         notice = f"{self.account.exceeded('output_bytes')}; the rest of the output is left out"
         outcome = attrs.evolve(
@@ -156,7 +156,7 @@ class AccountGuard(CellGuard):
 
 
 def _drawn(name: str, bridge: Bridge | None) -> dict[str, int]:
-    """What one request draws."""
+    """The amounts that one request draws."""
     drawn = {"requests": 1, f"tool_requests:{name}": 1}
     if bridge is not None:
         drawn[f"tool_requests:{bridge.tool or name}"] = 1

@@ -1,6 +1,8 @@
-"""Records what is drawn on an account by all that the calls of a cell run.
+"""Recorders of the amounts that the calls of a cell, and everything they run, draw on an account.
 
-A cell with a journal records what was drawn with each step. A call of it may run for long, though,
+A cell with a journal records the drawn amounts with each step. However, one of its calls may run
+for a long time and run cells and models itself, as a subagent does. Their amounts are recorded in
+the journals of all cells around them before they act, so that they count even if the process dies.
 and run cells and models of its own: a subagent does. What these draw is recorded in the journals
 of all cells around them before they act, so that it counts although the process dies.
 """
@@ -32,7 +34,7 @@ class Recorder:
     """Records for one run of a cell; made on the event loop that the record is used on.
 
     Attributes:
-        account: What is drawn on.
+        account: The account on which amounts are drawn.
         record: The record of the run.
     """
 
@@ -48,7 +50,7 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Record what is drawn by all that the block runs."""
+        """Record the amounts that everything in the block draws."""
         token = _around.set((*_around.get(), self))
         try:
             yield
@@ -87,12 +89,12 @@ class Recorder:
 
 
 def recorders() -> tuple[Recorder, ...]:
-    """Those of all cells that the current code runs for, outermost first."""
+    """The recorders of all cells that the current code runs for, outermost first."""
     return _around.get()
 
 
 async def record_drawn() -> None:
-    """Return once the journals of all cells around the current code tell what was drawn by now."""
+    """Write the amounts drawn so far to the journals of all cells around the current code."""
     for recorder in _around.get():
         await recorder.save()
 

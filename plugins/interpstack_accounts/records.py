@@ -1,8 +1,9 @@
-"""The stored form of what was drawn on an account between two steps of a cell.
+"""The stored form of amounts drawn on an account between two steps of a cell.
 
-Records of it stand beside the entries of a journal, in no order with them: a call that a pause left
-alone goes on to write them. Each tells the run that wrote it, and its number in that run. The last
-record of a run tells all that was drawn by then; what is known is told by all of them together.
+Such records are stored beside the entries of a journal, in no fixed order: a call that a pause left
+running continues to write them. Each record names the run that wrote it and has a number in that
+run. The last record of a run holds all amounts drawn by then; the counted names are those of all
+records together.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ __all__ = ["SpendingRun", "Spent", "read_spent"]
 
 @attrs.frozen(kw_only=True)
 class Spent:
-    """What was drawn on an account, as records keep it between two steps of a cell.
+    """Amounts drawn on an account between two steps of a cell, as a record.
 
     Attributes:
         drawn: By kind; for each model's call under way, as much as the dearest one took.
-        known: What was drawn for, as `once` names it in `Account.reserve`.
-        dearest: What the dearest call of a model took, by kind.
+        known: Names of the requests and calls that were counted; see `once` of `Account.reserve`.
+        dearest: Amounts of the most expensive model call, by kind.
     """
 
     drawn: Mapping[str, float]
@@ -51,7 +52,7 @@ class SpendingRun:
 
 
 def read_spent(records: Iterable[Mapping[str, Any]]) -> Spent | None:
-    """What the records of all runs tell together; `None` if there are none."""
+    """The sum of the records of all runs; `None` if there are none."""
     last: dict[str, Mapping[str, Any]] = {}
     known: dict[str, None] = {}
     for record in sorted(records, key=lambda one: int(one["number"])):

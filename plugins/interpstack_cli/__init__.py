@@ -1,8 +1,8 @@
 """The command line: finds the commands that distributions install, and runs one.
 
-Commands come by the entry-point group `interpstack.commands`, those of this package too. A command
-is imported when it is used, so that `interpstack --help` is fast and a broken plugin breaks only
-its own command.
+Commands are entry points of the group `interpstack.commands`, including those of this package. A
+command is imported when it is used, so that `interpstack --help` is fast and a broken plugin breaks
+only its own command.
 """
 
 from __future__ import annotations

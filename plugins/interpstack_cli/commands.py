@@ -1,4 +1,4 @@
-"""Finds the commands, and turns what goes wrong in them into a message and an exit status."""
+"""Lookup of the commands, and conversion of their errors to messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Commands(click.Group):
 
 
 def _invoke(run: Callable[[click.Context], Any], ctx: click.Context) -> Any:
-    """Run a command, and tell if standard output did not take what it wrote.
+    """Run a command, and report a failure to write to standard output.
 
     Plugins' commands may write in any way.
     """

@@ -19,7 +19,7 @@ def language_named(name: str, stack: InterpreterStack) -> str:
 
 
 def language_of_file(path: Path, stack: InterpreterStack) -> str | tuple[str, ...]:
-    """The name of the language of a file; all known endings if none of them is the file's."""
+    """The name of the language of a file; all known endings if none of them matches the file."""
     seen: list[str] = []
     for language in _known(stack):
         if path.suffix.lower() in language.endings:

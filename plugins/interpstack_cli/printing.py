@@ -1,4 +1,4 @@
-"""Writes to the terminal, whatever its encoding, and shows an outcome to a person."""
+"""Output to terminals of any encoding, and the display of outcomes for people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Problem(click.ClickException):
-    """What was wrong, on one red line."""
+    """Print an error message on one red line."""
 
     exit_code = 2
 
@@ -35,7 +35,7 @@ class Problem(click.ClickException):
 
 
 def encodable(text: str, stream: TextIO) -> str:
-    """The text with escapes for what the stream cannot encode, such as lone surrogates."""
+    """The text with escapes for characters that the stream cannot encode (lone surrogates)."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -44,8 +44,8 @@ def write(text: str, *, err: bool = False, colour: str | None = None) -> None:
     """Write a line; coloured only on a terminal, and never when `NO_COLOR` is set.
 
     Raises:
-        Problem: Standard output cannot be written to. Of standard error nothing is said, since
-            there is no place left for it.
+        Problem: Standard output cannot be written to. A failure of standard error is ignored,
+            because no stream remains for a message.
     """
     with _errors() if err else output() as stream:
         shown = encodable(text, stream)
@@ -74,7 +74,7 @@ def output() -> Iterator[TextIO]:
 
 
 def flush_output(text: str = "") -> None:
-    """Write what is left for standard output, if it is open.
+    """Flush standard output, if it is open.
 
     Args:
         text: To be written after it.
@@ -98,7 +98,7 @@ def _errors() -> Iterator[TextIO]:
 
 
 def _discard(stream: TextIO) -> None:
-    """Lead a stream nowhere, so that Python does not fail at its end with what is left in it."""
+    """Redirect a stream to the null device, so that Python's final flush does not fail."""
     with suppress(OSError, ValueError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -131,7 +131,7 @@ def show_outcome(outcome: Outcome) -> None:
 
 
 def show_remarks(outcome: Outcome) -> None:
-    """Notices, what was left out, and the error."""
+    """Print notices, the number of omitted characters, and the error."""
     for text in outcome.notices:
         write(f"Note: {text}", err=True, colour="yellow")
     if outcome.console_omitted_chars:

@@ -39,7 +39,7 @@ class ThreadMode(_Recorded):
 
 
 class TurnMode(_Recorded):
-    """Variables live until the agent has given its answer."""
+    """Variables live until the agent has answered."""
 
     name: ClassVar[str] = "turn"
     scope: ClassVar[str] = "turn"

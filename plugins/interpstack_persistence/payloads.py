@@ -1,4 +1,4 @@
-"""What a record holds: a state as bytes, and their compression.
+"""Payloads of records: the bytes of a state, and their compression.
 
 Layout: the lengths of the next three parts (4 bytes each, little endian), the names of engine and
 base as JSON, the image, the values as JSON. No image has length 0; no values, 2**32 - 1.
@@ -25,21 +25,21 @@ _MAX_VALUES: Final = 16 * 2**20
 #: Bytes that a record may expand to.
 _MAX_EXPANDED: Final = 256 * 2**20
 _MAX_STATE: Final = _MAX_EXPANDED - 2**20
-#: Longest payload by which another is told; in longer ones too little is found again.
+#: Longest payload that serves as a dictionary; in longer ones, compression finds too few matches.
 MAX_BEFORE: Final = 4 * 2**20
 #: Payloads up to this size are worth the slower compression.
 _SMALL: Final = 2**17
 _SMALL_LEVEL: Final = 9
-#: For others; where most of it is found in another payload, looking harder finds no more.
+#: Level without a dictionary; with a dictionary, a higher level finds no more matches.
 _LEVEL: Final = 3
 _LEVEL_BEHIND: Final = 2
 
 
 def pack_payload(state: SessionState, max_bytes: int | None) -> tuple[bytes, str]:
-    """A state as bytes, and a notice if some of it had to be left out.
+    """A state as bytes, and a notice if a part of the state had to be omitted.
 
     Args:
-        state: What to store.
+        state: The state to store.
         max_bytes: Largest state to store; `None` for no limit.
     """
     image, values, notice = state.image, _values_text(state.values), ""
@@ -57,7 +57,7 @@ def pack_payload(state: SessionState, max_bytes: int | None) -> tuple[bytes, str
 
 
 def unpack_payload(payload: bytes) -> SessionState:
-    """What `pack_payload` was given.
+    """The state that was passed to `pack_payload`.
 
     Raises:
         RecordRejected: These bytes are no state.
@@ -86,13 +86,13 @@ def _state(payload: bytes) -> SessionState:
 
 def compress(payload: bytes, before: bytes) -> bytes:
     """A payload as its difference from another one; from nothing if that is empty."""
-    # The window has to reach back over both for all of `before` to be found.
+    # The window has to span both texts to match all of `before`.
     sizes = {"window_log": max(10, (len(payload) + len(before)).bit_length())}
     level = _LEVEL
     if len(payload) <= _SMALL:
         level = _SMALL_LEVEL
     elif before:
-        # Below a quarter as many places as bytes, most of what is there is not found again.
+        # With fewer than a quarter as many entries as bytes, most matches are missed.
         level, sizes["hash_log"] = _LEVEL_BEHIND, max(16, len(before).bit_length() - 2)
     parameters = zstandard.ZstdCompressionParameters.from_level(level, **sizes)
     compressor = zstandard.ZstdCompressor(
@@ -102,7 +102,7 @@ def compress(payload: bytes, before: bytes) -> bytes:
 
 
 def decompress(data: bytes, before: bytes) -> bytes:
-    """What `compress` was given.
+    """The bytes that were passed to `compress`.
 
     Raises:
         RecordRejected: It is damaged, or expands without end.
@@ -119,7 +119,7 @@ def decompress(data: bytes, before: bytes) -> bytes:
 
 
 def _expanded_bytes(data: bytes) -> int:
-    """What a frame says that it expands to, which it cannot exceed; -1 if it does not say."""
+    """The expanded size that a frame declares, which it cannot exceed; -1 if it declares none."""
     try:
         return zstandard.frame_content_size(data)
     except zstandard.ZstdError as error:

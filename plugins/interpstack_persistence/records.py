@@ -1,9 +1,9 @@
 """The stored form of a state.
 
-A record holds the engine's image and, beside it, portable values, so that a state outlives an
-upgrade of the engine or a switch to another. Two states of a session have most in common, so most
-records hold only what changed since the one before: they are compressed with it as a dictionary.
-Such records make a chain that begins with a whole one.
+A record holds the engine's image and the portable values, so that a state survives an upgrade of
+the engine or a switch to another. Consecutive states of a session are similar, so most records hold
+only the difference from the previous record, which is the dictionary of their compression. Such
+records form a chain that begins with a complete one.
 
 Each is covered by a checksum and, with a key, by a signature, together with the conversation it
 belongs to and the checksum of the record before it. All of a chain is verified before anything in
@@ -70,13 +70,13 @@ def unpack_record(
 def _payload_before(
     earlier: Sequence[_Record], sequence: int, owner: str, key: bytes | None
 ) -> bytes:
-    """What a record may say its differences from; nothing if it has to be whole."""
+    """The earlier record that a new one may build on; `None` if the new record must be complete."""
     if not earlier or sequence % _CHAIN == 0:
         return b""
     try:
         before = _payload(earlier, owner, key)
     except RecordRejected:
-        return b""  # it was changed since it was loaded; what is stored now must not depend on it
+        return b""  # it changed after it was loaded; new records must not depend on it
     return before if len(before) <= MAX_BEFORE else b""
 
 

@@ -1,4 +1,4 @@
-"""Public names of the plugin: what adapters pass to it, and how guests name tools."""
+"""Public names of the plugin: parts for adapters to pass to it, and names of tools in guests."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _FOUND = 20
 
 @attrs.frozen(kw_only=True)
 class _ToolBridge(Bridge):
-    """A bridge whose handler prepares the input, and returns what the tool's own call awaits.
+    """A bridge whose handler prepares the input and returns the awaitable of the tool's call.
 
     So nothing of this plugin stands between the cell loop and the tool while the tool runs.
     """

@@ -37,7 +37,7 @@ def tools_section(language: GuestLanguage, offer: HostOffer) -> str | None:
 
 
 def _finding(language: GuestLanguage) -> str:
-    """How the functions that find tools are called."""
+    """Calls of the functions that search for tools, as code in the guest's language."""
     search, look_up = (f"tools.{language.helper_prefix}{n}" for n in ("search", "describe"))
     words = language.words
     if words.asking:

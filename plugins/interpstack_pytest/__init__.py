@@ -1,7 +1,7 @@
 """Fixtures for tests of code that uses interpstack.
 
-pytest imports this module in every run, so it imports nothing of interpstack before a fixture is
-asked for; and its names say whose they are, as those of all pytest plugins share one space.
+pytest imports this module in every run, so the module imports the rest of interpstack only when a
+fixture is used. All pytest plugins share one namespace, so its names begin with `interpstack`.
 """
 
 from __future__ import annotations

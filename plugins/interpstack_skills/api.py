@@ -1,4 +1,4 @@
-"""Public names of the plugin: what adapters pass to it."""
+"""Public names of the plugin: the parts that adapters pass to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SkillSource(Protocol):
     async def files(self, name: str) -> Mapping[str, str] | None:
         """Texts of a skill's `SKILL.md` and code files, by path below the skill's directory.
 
-        Returns `None` if there is no such skill. Never returns what lies outside of its
+        Returns `None` if there is no such skill. Never returns files outside of the skill's
         directory; raises `ValueError` for a skill with more than 256 code files or 1 MiB.
         """
 

@@ -1,4 +1,4 @@
-"""Where skills come from."""
+"""Sources of skills."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_source(given: Any, endings: tuple[str, ...]) -> SkillSource:
     """The source of skills that a host passed.
 
     Args:
-        given: A directory, or a source.
+        given: A directory or a source.
         endings: Endings of code files, for a directory; other sources know them.
 
     Raises:

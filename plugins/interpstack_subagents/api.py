@@ -1,4 +1,4 @@
-"""Public names of the plugin: what adapters pass to it, and what they are asked for."""
+"""Public names of the plugin: parts for adapters to pass to it, and the requests to answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bridge `task`: checks what the guest asks for and passes it to the adapter."""
+"""The bridge `task`, which checks the guest's input and passes it to the adapter."""
 
 from __future__ import annotations
 

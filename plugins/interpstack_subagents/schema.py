@@ -1,6 +1,6 @@
 """Checks the schema that code gives for a subagent's answer.
 
-The limits are those of the peer: 4096 bytes, 5 levels below the root, 32 properties.
+The limits equal those of langchain-quickjs: 4096 bytes, 5 levels below the root, 32 properties.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check_schema(schema: Any, field: str = "responseSchema") -> Mapping[str, Any
     """A schema fit to be handed to a model, with a title.
 
     Args:
-        schema: What code gave.
+        schema: The schema that code passed.
         field: The argument it came in, for messages.
 
     Raises:

@@ -43,9 +43,9 @@ class _Call:
 class EvalQueue:
     """Lets the evals of one model message run one after another, as the model wrote them.
 
-    They arrive in parallel, in any order, from any thread. Each waits until those before it have
-    ended; one that does not even arrive is not waited for long: something in front of the adapter
-    may have answered it.
+    Evals arrive in parallel, in any order, from any thread. Each one waits until the earlier ones
+    have ended. The wait for an eval that has not arrived is short, because something in front of
+    the adapter may have answered it.
 
     Args:
         pauses: Exceptions with which an eval ends that will be run again.
@@ -134,7 +134,7 @@ class EvalQueue:
         return call
 
     async def _end_of(self, message: str, call_id: str, waiting: str) -> type[BaseException] | None:
-        """Wait for the end of an eval; what it raised, if it did."""
+        """Wait for the end of an eval, and return the class of its exception, if it raised one."""
         with self._lock:
             mine = self._calls.get((message, waiting))
             call = self._calls.get((message, call_id))

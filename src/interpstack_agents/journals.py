@@ -21,7 +21,7 @@ class JournalBase(abc.ABC):
         key: Identifies the cell among all cells, the same in every run of it.
     """
 
-    #: Whether a run is kept in the middle, in place of running the cell again from its start.
+    #: Whether a suspended run is stored, so that it need not run again from its start.
     suspends: bool = False
     #: Seconds that a pause waits for calls that are at work.
     pause_grace: float = 5.0
@@ -43,7 +43,7 @@ class JournalBase(abc.ABC):
         """
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of what was drawn on a budget.
+        """Store a record of amounts drawn on a budget.
 
         Raises:
             NotImplementedError: By default; override it together with `spent`.
@@ -54,7 +54,7 @@ class JournalBase(abc.ABC):
         )
 
     def spent(self) -> Sequence[Mapping[str, Any]]:
-        """The records of what was drawn that were there when the entries were loaded."""
+        """The records of drawn amounts that were stored when the entries were loaded."""
         return ()
 
     async def keep_suspended(self, text: str) -> None:
@@ -66,7 +66,7 @@ class JournalBase(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} keeps no run in the middle")
 
     async def suspended(self) -> str | None:
-        """The run that was kept in the middle; none by default."""
+        """The stored image of the suspended run; `None` by default."""
         return None
 
     async def resume(self, journal: Any) -> None:  # noqa: B027 - not every store needs it
@@ -82,7 +82,7 @@ class JournalBase(abc.ABC):
 
         Args:
             journal: The cell's record.
-            paused: Calls that cannot be answered now, with what their handlers raised.
+            paused: Calls that cannot be answered now, with the exceptions of their handlers.
             running: Calls that are still at work.
         """
         return paused[0][1]

@@ -38,7 +38,7 @@ __all__ = ["LiveSession", "LiveSessions", "SavedState"]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS: Final = 4096
-#: What the reader is told once; the next record is of this interpreter.
+#: Notices are shown once; the next record is of this interpreter.
 _FOREIGN: Final = (
     "Variables of earlier turns were stored by another interpreter and are not available."
 )
@@ -50,8 +50,8 @@ class SavedState:
 
     Attributes:
         records: Records, oldest first. They are checked before anything of them is used.
-        newest: Number of the newest record, from a place of its own: an older record that somebody
-            puts back does not fit it. 0 without any.
+        newest: Number of the newest record, stored separately, so that an older record put in its
+            place is detected. 0 without any record.
         turn: Identifies the run of the agent, for modes whose variables end with it.
         foreign: Whether another interpreter has stored variables of this conversation.
     """
@@ -63,7 +63,7 @@ class SavedState:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> SavedState:
-        """The state behind records that nobody else can change."""
+        """The state of records that no other code can change."""
         return cls(records=list(records), newest=records[-1]["sequence"] if records else 0)
 
 
@@ -86,10 +86,11 @@ class LiveSession:
         session: The session.
         token: The record it stands at, or the turn.
         sequence: The record's sequence number.
-        records: That record behind those that it builds on; the newest may not be
+        records: The newest record, preceded by the records that it builds on; the newest may not be
             stored yet. `None` between turns.
-        spoiled: Something was left in the middle, so that the session is in no state to go on.
-        detached: A restore failed: go on in memory, but never write over the stored state.
+        spoiled: Whether an operation was interrupted, so that the session cannot be used any more.
+        detached: Whether a restore failed: the session continues in memory, and the stored state is
+            never overwritten.
         entered: An eval uses it; still so once that is gone with its event loop, or in the parent
             of a forked process.
         warned: The reader knows that the state is too large to be stored.
@@ -218,7 +219,7 @@ class LiveSessions:
             saved: The state that is stored.
             offer: The offer to bind to the session.
             keeps: Whether the state is stored after each eval.
-            position: Position of the eval among those of its message.
+            position: Position of the eval among the evals of its message.
             refuse: Makes the error to raise where the stored variables cannot be restored;
                 without it, the eval starts without them, and the reader learns why.
         """
@@ -319,7 +320,7 @@ class LiveSessions:
         return known
 
     async def _restored(self, session: Session, state: SessionState) -> tuple[str, ...]:
-        """Restore a state; what the reader must be told."""
+        """Restore a state, and return the notices for the reader."""
         try:
             return await session.restore_state(state)
         except ImageError:
@@ -337,7 +338,7 @@ class LiveSessions:
         offer: HostOffer,
         refuse: Callable[[Exception], Exception] | None,
     ) -> LiveSession:
-        """The session as its last good eval left it."""
+        """The session in the state after its last completed eval."""
         records = records if known.records is None else known.records
         again = await self._open(owner, known.token, records, known.sequence, offer, refuse)
         again.records, again.step, again.warned = records, known.step, known.warned
@@ -353,7 +354,7 @@ class LiveSessions:
         return state
 
     async def end_turn(self, owner: str, *, close: bool = False) -> None:
-        """Let go of what only this turn needs; `close` ends the conversation's session, too."""
+        """Release the resources of this turn; `close` also ends the session of the conversation."""
         known = self._known.get(owner)
         if known is not None:
             known.records = None
@@ -384,7 +385,7 @@ class LiveSessions:
 
 
 def _undone(outcome: Outcome) -> Outcome:
-    """An outcome that tells which variables the next eval finds: those of the last record."""
+    """An outcome whose notice says that the next eval sees the variables of the last record."""
     if outcome.error is not None and outcome.state == "lost":
         cause = outcome.error.message.removesuffix(f"; {outcome.loss}")
         message = f"{cause}; variables are as they were before this call"

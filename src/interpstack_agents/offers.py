@@ -19,7 +19,7 @@ _REMEMBERED: Final = 16
 
 @attrs.define(eq=False)
 class _Made(Generic[_T]):
-    """An offer with the tools it was made of, whose ids nobody else may take meanwhile."""
+    """An offer with its tools, referenced so that no other object can get their ids."""
 
     offer: HostOffer
     tools: tuple[_T, ...]

@@ -1,8 +1,8 @@
 """Persistence modes: how long a session's state lives, and its stored form.
 
-A mode turns a `SessionState` into a *record*, a mapping of plain values that any store can keep,
-and back. A record may hold only what changed since earlier ones. Where records are kept is the
-adapter's business.
+A mode turns a `SessionState` into a *record*, a mapping of plain values that any store can hold,
+and back. A record may hold only the changes since earlier ones. The adapter decides where records
+are stored.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Persistence(abc.ABC):
         """Turn a state into a record.
 
         Args:
-            state: What a session holds.
+            state: The state of a session.
             owner: Identifies the conversation; a record of one is refused by every other.
             sequence: Rises with every record of a conversation.
             earlier: Records of the conversation that will be at hand when this one is loaded,
@@ -65,8 +65,8 @@ class Persistence(abc.ABC):
                 whether it does: it is false in a record that needs none of them.
 
         Returns:
-            The record, which holds `sequence`, and a notice for the reader if something was left
-            out, else `""`.
+            The record, which holds `sequence`, and a notice for the reader if a part of the state
+            was omitted, else `""`.
         """
 
     @abc.abstractmethod
@@ -76,9 +76,9 @@ class Persistence(abc.ABC):
         """Turn a record back into a state. Nothing in it is used before it is verified.
 
         Args:
-            record: What `dump` returned, from an untrusted place.
-            owner: As given to `dump`.
-            earlier: Records that `dump` may have built on; more than it was given does no harm.
+            record: A return value of `dump`, from an untrusted place.
+            owner: The same value as for `dump`.
+            earlier: Records that `dump` may have built on; additional records do no harm.
 
         Raises:
             RecordRejected: It cannot be trusted or read, or one that it builds on is missing.

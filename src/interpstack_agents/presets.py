@@ -124,7 +124,7 @@ class Preset:
         return Preset([*rest[:index], slot, *rest[index:]])
 
     def _new(self, plugin: Any, beside: int | None = None) -> Any:
-        """A plugin, checked to be none of those in the other places."""
+        """A plugin, after a check that it is not in another place of the preset."""
         name = _name_of(plugin)
         others = [slot for index, slot in enumerate(self._slots) if index != beside]
         if any(name in slot.names for slot in others):

@@ -21,8 +21,8 @@ class Progress:
     """Progress events of one eval.
 
     Attributes:
-        send: Takes each event, if somebody listens. A failure of `send` is logged, once, and does
-            not touch the call that the event describes: its effects cannot be taken back.
+        send: Receives each event. A failure of `send` is logged once and does not affect the
+            described call, because the effects of the call cannot be undone.
         common: Fields of every event.
         quiet: Exceptions that are no failures of a call, such as a pause of the agent.
     """

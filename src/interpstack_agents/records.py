@@ -11,11 +11,11 @@ Record = Mapping[str, Any]
 
 
 def joined(state: Any, writes: Sequence[Any]) -> Any:
-    """Fold lists of records into those that the newest one needs, oldest first.
+    """Reduce lists of records to the chain that the newest record needs, oldest first.
 
-    Writes of one step may arrive in any order, and a replay may fold them in other portions:
-    the result is the same. Where two records have the same number, one that stands alone counts,
-    else the later one. What is no list of records is kept, for loading to refuse.
+    Writes of one step may arrive in any order, and a replay may pass them in other portions; the
+    result is the same. If two records have the same number, a complete record wins, else the later
+    one. A value that is not a list of records is returned unchanged, so that loading refuses it.
     """
     for write in writes:
         if state and not are_records(state):

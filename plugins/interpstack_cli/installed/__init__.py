@@ -1,1 +1,1 @@
-"""What is installed, what it can do, and whether it works."""
+"""Commands about installed engines and plugins: overview, reports and checks."""

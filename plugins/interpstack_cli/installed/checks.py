@@ -48,10 +48,10 @@ class Check:
     """One finding.
 
     Attributes:
-        name: What was checked.
+        name: The subject of the check.
         verdict: `ok`, `warn` or `fail`.
-        found: What was found.
-        fix: What to do; empty when all is well.
+        found: The result of the check.
+        fix: The next step for the user; empty if the check passed.
     """
 
     name: str
@@ -145,7 +145,7 @@ def check_engine(cls: type[Engine]) -> Iterator[Check]:
 
 
 def check_extras(name: str) -> Iterator[Check]:
-    """What each extra of a distribution brings is installed; nothing is imported."""
+    """Check that the packages of each extra are installed, without importing them."""
     try:
         found = distribution(name)
     except PackageNotFoundError:
@@ -180,7 +180,7 @@ def _computes(name: str, cls: type[Engine]) -> Check:
 
 
 def _fix() -> str:
-    """What to do about an engine that does not work."""
+    """The advice for an engine that does not work."""
     return _ADDRESSES if is_narrow() else _REINSTALL
 
 

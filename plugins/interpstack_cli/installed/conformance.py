@@ -29,7 +29,7 @@ _VERDICTS: Final = {"failed": "fails", "gap": "passes with gaps", "passed": "pas
 
 @attrs.frozen
 class AreaReport:
-    """What became of the tests of one area.
+    """Test results of one area.
 
     Attributes:
         area: As in `interpstack_testing.Area`.
@@ -37,8 +37,8 @@ class AreaReport:
         verdict: `passes`, `passes with gaps`, `fails`, `not declared`, or `not tested`.
         passed: How many tests passed.
         gaps: Expected failures, with their reasons, by test.
-        failed: Failures, with what they say, by test.
-        figures: What was measured.
+        failed: Failure messages by test.
+        figures: The measurements.
     """
 
     area: str
@@ -51,7 +51,7 @@ class AreaReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is left unexplained."""
+        """Whether every failure and gap is explained."""
         return self.verdict in ("passes", "passes with gaps", "not declared")
 
 
@@ -77,7 +77,7 @@ class EngineReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is left unexplained."""
+        """Whether every failure and gap is explained."""
         return not self.broken and all(area.ok for area in self.areas)
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,10 +100,10 @@ def check_kit() -> None:
 
 
 def report(name: str) -> EngineReport:
-    """Run the kit on one engine, given as `InterpreterStack` takes it, or `fake`.
+    """Run the kit on one engine, named as for `InterpreterStack`, or on `fake`.
 
     Raises:
-        ConfigurationError: There is no such engine, or nothing is known of its language.
+        ConfigurationError: The engine does not exist, or its language has no samples.
     """
     from interpstack_testing.conformance.registry import conformance_of
 
@@ -133,7 +133,7 @@ def _run(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     options = ["-p", "no:cacheprovider", "-p", "interpstack_testing.recorder"]
     options += [f"--conformance-record={folder / 'record.jsonl'}", "-q", "--noconftest"]
     command = [sys.executable, "-m", "pytest", *options, f"--rootdir={folder}"]
-    # Only the plugins that are named: those of the user may change what tests do.
+    # Only the named plugins: plugins of the user may change the behaviour of tests.
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     return subprocess.run(  # noqa: S603 - this interpreter, on a file written here
         [*command, "-c", str(folder / "pytest.ini"), str(suite)],
@@ -147,7 +147,7 @@ def _run(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
 
 
 def _broken(results: Sequence[dict[str, Any]], ended: subprocess.CompletedProcess[str]) -> str:
-    """What kept the tests from coming to an end, if anything did."""
+    """The reason why the test run did not finish, if it did not."""
     tested = [r["test"] for r in results if "test" in r]
     begun = [r["begun"] for r in results if "begun" in r]
     last = " ".join((ended.stderr or ended.stdout).strip().splitlines()[-1:])

@@ -1,4 +1,4 @@
-"""`interpstack doctor`: what works on this machine, and how to mend what does not."""
+"""`interpstack doctor`: checks of this machine, with a fix for each problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 def command(as_json: bool) -> None:
     """Check what works on this machine.
 
-    Whatever does not comes with its fix. Exit status 1 means that a check failed.
+    Each problem is shown with its fix. Exit status 1 means that a check failed.
     """
     checks: list[Check] = []
     for check in all_checks():

@@ -1,4 +1,4 @@
-"""`interpstack engines report`: what an engine can do, as its tests show it."""
+"""`interpstack engines report`: abilities of an engine, as its tests show them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def report_command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _installed() -> list[str]:
-    """The reference engine, what plugins register, and what only has tests registered.
+    """Names of the reference engine, of registered engines, and of engines with registered tests.
 
-    An engine without a language runs others, and is tested under their names. Tests of what is
-    not installed, such as an extra, are left out.
+    An engine without a language runs other engines, and is tested under their names. Tests of
+    missing packages, such as those of an extra, are skipped.
     """
     from interpstack_testing import FakeEngine
     from interpstack_testing.conformance.registry import registered

@@ -49,7 +49,7 @@ def extra_for(entry: EntryPoint, error: BaseException | None) -> str:
 
     Args:
         entry: Where the import began; its distribution is searched.
-        error: What the import raised.
+        error: The exception of the import.
     """
     if not isinstance(error, ModuleNotFoundError) or entry.dist is None:
         return ""

@@ -1,4 +1,4 @@
-"""`interpstack plugins`: what is installed and what it can do."""
+"""`interpstack plugins`: installed engines and plugins with their abilities."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["command", "print_table"]
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """List engines, plugins and what they can do.
+    """List engines and plugins with their abilities.
 
-    Engines come with isolation class and capabilities, plugins with version and hooks; those
-    that cannot be loaded say why.
+    Engines are shown with isolation class and capabilities, plugins with version and hooks, and
+    broken plugins with the reason.
     """
     found = survey()
     if as_json:

@@ -1,4 +1,4 @@
-"""What is installed: every plugin is loaded, and those that cannot be say why."""
+"""A survey of installed plugins: loads each plugin, and records the reason of each failure."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Failed:
 
     Attributes:
         name: Of the plugin.
-        distribution: That brings it; empty if that is not known.
-        reason: What its import raised.
+        distribution: The distribution that contains the plugin; empty if unknown.
+        reason: The exception of its import.
         extra: Of its distribution, which brings the package it lacks; empty if it is broken.
     """
 

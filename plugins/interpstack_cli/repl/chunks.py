@@ -1,4 +1,4 @@
-"""Cuts lines into what can be run as it is."""
+"""The division of typed lines into complete chunks."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def command(
 
 
 def converse(shell: Shell, editor: Editor) -> None:
-    """Run what the editor reads, until it has no more."""
+    """Run all chunks that the editor reads."""
     while not shell.done:
         try:
             editor.offer(shell.names(), shell.commands(), shell.members)
@@ -69,7 +69,7 @@ def converse(shell: Shell, editor: Editor) -> None:
 
 
 def _typed(editor: Editor) -> str | None:
-    """What was typed; nothing if that was dropped, `None` after Ctrl-D."""
+    """The typed text; empty if it was dropped, `None` after Ctrl-D."""
     from interpstack_cli.repl.editor import Dropped
 
     try:

@@ -29,17 +29,17 @@ _DOTTED: Final = re.compile(r"[\w$][\w$.]*\Z")
 
 
 class Dropped(Exception):
-    """Ctrl-C was typed at the prompt: what stands there is dropped."""
+    """Raised when Ctrl-C is typed at the prompt, to drop the typed text."""
 
 
 class Editor:
     """Reads one cell or dot command after the other.
 
     Args:
-        language: What is typed.
+        language: The language of the typed code.
 
     Attributes:
-        completer: Completes what `offer` was told.
+        completer: Completes the names that were passed to `offer`.
     """
 
     def __init__(self, language: GuestLanguage) -> None:
@@ -67,19 +67,20 @@ class Editor:
         commands: Sequence[str],
         members: Callable[[Sequence[str]], Sequence[str]] = lambda path: (),
     ) -> None:
-        """What to complete from now on; `members` finds what may follow a dotted path."""
+        """Set the names for completion; `members` finds the names that may follow a dotted path."""
         self.completer.members = members
         self.completer.names = sorted({*names, *self._words})
         self.completer.commands = commands
 
     def read(self) -> str:
-        """What was typed.
+        """The typed text.
 
         Raises:
             Dropped: Ctrl-C at the prompt.
             EOFError: Ctrl-D on an empty line.
-            KeyboardInterrupt: A signal, such as that of Ctrl-C just after the text was entered. The
-                editor's own handler would take it for a key, which nobody reads any more by then.
+            KeyboardInterrupt: A signal arrived, such as that of Ctrl-C just after the text was
+                entered. The editor's own handler would treat that signal as a key, but no longer
+                reads keys by then.
         """
         return self._prompt.prompt(handle_sigint=False)
 
@@ -119,7 +120,7 @@ def _next_part(name: str, typed: str) -> str:
 
 
 def _is_offered(name: str, part: str) -> bool:
-    """Whether a member goes on with what is typed; internal ones only once that is begun."""
+    """Whether a member begins with the typed text; internal members need their underscore typed."""
     return name.startswith(part) and (not name.startswith("_") or part.startswith("_"))
 
 
@@ -178,7 +179,7 @@ def _keys(rules: EditorRules) -> KeyBindings:
 
 
 def history_file() -> Path:
-    """Where the history is kept: in the user's state directory.
+    """The path of the history file, in the user's state directory.
 
     Raises:
         RuntimeError: The user has no home directory.

@@ -24,7 +24,7 @@ _HEAD: Final = re.compile(r"(?:[A-Za-z_$][\w$.]*(?:\(\d+\))? ?)?[(\[{]")
 def fold(text: str, width: int) -> str:
     """The text of one value in lines of about this width.
 
-    What is no single value in brackets, or fits, is left as it is; so is what has lines already.
+    Text stays unchanged if it fits, has several lines, or is not a single value in brackets.
     """
     if not width < len(text) <= _MOST or "\n" in text or not _HEAD.match(text):
         return text
@@ -35,7 +35,7 @@ def fold(text: str, width: int) -> str:
 
 @attrs.define
 class _Group:
-    """What stands between two brackets.
+    """The items between two brackets.
 
     Attributes:
         place: Of the first one, among the tokens.

@@ -1,4 +1,4 @@
-"""The session behind the REPL: runs cells and dot commands, and keeps what succeeded."""
+"""The session behind the REPL, which runs cells and dot commands, and collects successful ones."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _MEMBER: Final = re.compile(r"[^\W\d][\w$]{0,99}|\$[\w$]{0,99}")
 
 
 class Shell:
-    """What a person types, run in one session.
+    """The shell of one person: runs the typed cells and commands in one session.
 
     Attributes:
         done: Set by `.exit`.
-        language: What the engine runs.
+        language: The language of the engine.
         plain: Show values without colours.
     """
 
@@ -76,10 +76,10 @@ class Shell:
             return bridges
 
     def members(self, path: Sequence[str]) -> tuple[str, ...]:
-        """Names that may follow a dotted path; what a guest tells is checked."""
+        """Names that may follow a dotted path, as the guest reports them; the report is checked."""
         try:
             told = run_sync(self._session.members(path))
-        except (InterpstackError, NotImplementedError):  # it took too long, or cannot be told
+        except (InterpstackError, NotImplementedError):  # it took too long, or cannot answer
             return ()
         return tuple(name for name in told if _MEMBER.fullmatch(name) and name.isprintable())
 
@@ -178,13 +178,13 @@ class Shell:
         self.done = True
 
     def _joined(self) -> str:
-        """What succeeded, as one text."""
+        """The source of all successful cells, as one text."""
         joining = self.language.editor.joining
         parts = [cell.source.strip() for cell in self._succeeded]
         return "\n".join(f";{p}" if p.startswith(joining) else p for p in parts) + "\n"
 
     def _usage(self, bridge: Bridge, tool: HostTool | None) -> str:
-        """A call of a bridge with its fields, those with a default marked."""
+        """A call of a bridge with its fields; fields with a default are marked."""
         if tool is not None:
             required = tool.input_schema.get("required", ())
             fields = {name: name in required for name in tool.input_schema.get("properties", ())}

@@ -23,8 +23,8 @@ _BEAT_SECONDS: Final = 0.1
 async def interruptible(work: Awaitable[_T]) -> _T:
     """Wait for something that Ctrl-C cancels.
 
-    A signal that comes in the moment in which the event loop begins to wait is noticed only when
-    the loop wakes up again, which nothing else may do for long.
+    A signal that arrives just when the event loop begins to wait is noticed only when the loop
+    wakes up, which may take long without a timer.
     """
     beating = asyncio.ensure_future(_beat())
     try:
@@ -66,9 +66,9 @@ async def eval_live(session: Session, cell: Cell) -> Outcome:
 
 
 class _Writer:
-    """Writes parts of a text in a thread of its own, so that a slow reader holds up nobody.
+    """A writer of text in its own thread, so that a slow reader delays no other work.
 
-    What waits is bounded as the output of a cell is.
+    The waiting text is bounded like the output of a cell.
 
     Args:
         on_error: Called when standard output takes no more.
@@ -96,7 +96,7 @@ class _Writer:
         """End the last line, and wait until all is written.
 
         Args:
-            console: All of the output; `None` if nobody knows it.
+            console: The whole output; `None` if unknown.
         """
         if self._thread is None:
             return

@@ -104,7 +104,7 @@ def open_stack(
     Raises:
         InterpstackError: An option is wrong.
     """
-    # The stack needs the tools, and their names depend on what its engine runs.
+    # The stack needs the tools, and their names depend on the language of its engine.
     added = load_plugins(plugins)
     engine = stoppable(engine, PluginManager(added))
     manager = PluginManager(added)
@@ -131,7 +131,7 @@ def _skills_part(skills: Path) -> object:
 
 
 def stoppable(name: str, manager: PluginManager) -> str:
-    """The name of the engine with which Ctrl-C ends whatever runs.
+    """The name of an engine variant that Ctrl-C can end at any time.
 
     An engine with options for workers is one that is ended with its process where a guest does
     not stop.
@@ -156,7 +156,7 @@ def check_language(stack: InterpreterStack, cell: Cell) -> None:
 
 
 def _choice(language: str) -> str:
-    """What to do to run code in this language."""
+    """The advice on how to run code in this language."""
     found = survey()
     names = [one.cls.name for one in found.engines if language in one.cls.languages()]
     if names:

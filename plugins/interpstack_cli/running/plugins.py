@@ -1,4 +1,4 @@
-"""Loads what `--plugin` names: installed plugins, or objects of a module."""
+"""The values of `--plugin`: installed plugins, or objects of a module."""
 
 from __future__ import annotations
 

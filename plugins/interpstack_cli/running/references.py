@@ -1,4 +1,4 @@
-"""Resolves what options name as `MODULE:ATTR`; modules of the current directory are found too."""
+"""Resolution of option values `MODULE:ATTR`, including modules in the current directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def import_named(given: str, module_name: str) -> ModuleType:
     """Import a module.
 
     Args:
-        given: The option with its value, for messages.
+        given: The option and its value, for error messages.
         module_name: Of the module.
 
     Raises:
@@ -50,10 +50,10 @@ def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> 
     """The attribute of a dotted name; the module itself if the name is empty.
 
     Args:
-        given: The option with its value, for messages.
+        given: The option and its value, for error messages.
         module: Where it is looked for.
         attribute: The name.
-        offer: What to say if it is not there.
+        offer: The advice to give if the object is missing.
 
     Raises:
         ConfigurationError: It is not there.
@@ -69,7 +69,7 @@ def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> 
 
 
 def nearest(wanted: str, names: Iterable[str]) -> str:
-    """Names for a message, those that are spelt like the wanted one first; empty if there are none.
+    """Names for a message, the most similar to the wanted one first; empty if there are none.
 
     Of many, only some are listed, and the others are counted.
     """

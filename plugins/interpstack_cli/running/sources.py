@@ -15,12 +15,12 @@ __all__ = ["opened_stdin", "read_file", "read_stdin"]
 
 
 def read_file(name: str, stack: InterpreterStack, language: str | None = None) -> Cell:
-    """A file as a cell; its extension tells the language, unless one is given.
+    """A cell with the content of a file; the extension selects the language, unless one is passed.
 
     Args:
         name: The file's.
         stack: Its engine's languages are tried first.
-        language: The name of the language, if it is known.
+        language: The name of the language, or `None`.
 
     Raises:
         ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a

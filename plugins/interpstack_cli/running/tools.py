@@ -1,4 +1,4 @@
-"""Loads what `--tools module:attr` names: functions, bridges, host tools, or a whole module."""
+"""The values of `--tools module:attr`: functions, bridges, host tools, or a whole module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACCEPTED = "a function, a Bridge, a HostTool, a list of those, or a module"
 
 @attrs.frozen
 class Tools:
-    """What the code may call.
+    """The functions that code may call.
 
     Attributes:
         bridges: Functions, as `tools.<name>`, and bridges under their own names.
@@ -35,10 +35,10 @@ class Tools:
 
 
 def load_tools(references: Iterable[str], language: GuestLanguage) -> Tools:
-    """Import tools; modules of the current directory are found too.
+    """Import tools, also from modules in the current directory.
 
     Args:
-        references: As given with `--tools`.
+        references: The values of `--tools`.
         language: The language of the code, which spells the names of functions.
 
     Raises:
