@@ -14,8 +14,10 @@ import pydantic_monty
 from interpstack import Image, ImageError, Limits
 from interpstack_monty.workers import kernel_source
 
-__all__ = ["Saved", "base_id", "opened", "pack", "sealed", "unpack"]
+__all__ = ["ENGINE", "Saved", "base_id", "opened", "pack", "sealed", "unpack"]
 
+#: Name of the engine, in images and elsewhere.
+ENGINE: Final = "monty"
 #: Bytes of an unpacked image; Monty's own dumps may not be larger.
 _MAX_BYTES: Final = 2 * 256 * 2**20
 _DIGEST: Final = 16

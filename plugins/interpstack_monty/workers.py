@@ -248,6 +248,11 @@ class Worker:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
+    def give_up(self) -> None:
+        """Give the process back as one that was stopped: nothing of its session can be kept."""
+        self.killed = True
+        self.release()
+
     def release(self) -> None:
         """Give the process back; what was in the session is gone."""
         if not self._released:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interpstack import Completion, GuestError, Limits
+import pydantic_monty
 
-__all__ = ["UNDONE", "completion_of", "out_of_memory", "shown_chars"]
+from interpstack import Completion, GuestError, Limits
+from interpstack_monty.crossing.errors import is_memory_limit
+
+__all__ = ["UNDONE", "completion_of", "failure_of", "shown_chars"]
 
 #: Said wherever a cell had to be taken back.
 UNDONE: Final = "what this cell did to variables is undone"
@@ -44,7 +47,17 @@ def completion_of(output: Any, room: int) -> Completion:
     )
 
 
-def out_of_memory(limits: Limits) -> GuestError:
+def failure_of(error: Exception, limits: Limits) -> GuestError:
+    """The failure of a cell that Monty stopped, or whose process died."""
+    if is_memory_limit(error):
+        return _out_of_memory(limits)
+    if isinstance(error, pydantic_monty.MontyCrashedError):
+        return GuestError("EngineFailure", f"the guest's process died; {UNDONE}")
+    why = str(error).partition("\n")[0][:300]
+    return GuestError("EngineFailure", f"{why}; {UNDONE}")
+
+
+def _out_of_memory(limits: Limits) -> GuestError:
     """The failure of a cell that wanted more memory than there is."""
     limit = limits.memory_bytes
     allowed = "no more" if limit is None else f"{limit // 2**20} MiB"

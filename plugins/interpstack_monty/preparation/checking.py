@@ -12,15 +12,13 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pydantic_monty
 
 from interpstack import Bridge, BridgeSet, GuestError
 from interpstack_monty.offer import reachable, tree
-
-if TYPE_CHECKING:
-    from interpstack_monty.engine import MontyRealm
+from interpstack_monty.state import RealmState
 
 __all__ = ["check", "stubs_for"]
 
@@ -60,24 +58,24 @@ _HEADER: Final = (
 )
 
 
-def check(realm: MontyRealm, source: str, cell: str) -> GuestError | None:
+def check(state: RealmState, source: str, cell: str) -> GuestError | None:
     """Why a cell cannot be right, if that is certain.
 
     Args:
-        realm: Offers the bridges, and knows the globals.
+        state: Offers the bridges, and knows the globals.
         source: The cell.
         cell: Its name, for the message.
     """
-    declared = [bridge for bridge in reachable(realm.bridges) if bridge.declaration]
+    declared = [bridge for bridge in reachable(state.bridges) if bridge.declaration]
     if not any(bridge.name.partition(".")[0] in source for bridge in declared):
         return None
-    stubs = stubs_for(realm.bridges, realm.names())
-    worker = realm.engine.workers.take_checker(stubs)
+    stubs = stubs_for(state.bridges, state.names())
+    worker = state.workers.take_checker(stubs)
     try:
         with worker.watched(_SECONDS) as session:
             session.feed_start(f"{_HALT}\n{source}")
     except pydantic_monty.MontyTypingError as error:
-        return _told(json.loads(error.display()), source, realm.bridges, cell)
+        return _told(json.loads(error.display()), source, state.bridges, cell)
     except pydantic_monty.MontyError:
         return None  # no verdict: a syntax error, or the checker gave up
     finally:

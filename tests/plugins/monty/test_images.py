@@ -60,7 +60,7 @@ def test_images_are_small(engine: MontyEngine, offer: Offer) -> None:
 def test_large_states_survive_and_are_kept_small(engine: MontyEngine, offer: Offer) -> None:
     realm = engine.open(Limits(), offer())
     run(realm, "held = ['x' * 2**20 + str(n) for n in range(24)]")
-    assert len(realm.saved.dump) < 2**20
+    assert len(realm.state.saved.dump) < 2**20
     other = engine.open(Limits(), offer(), realm.image())
     assert run(other, "sum(map(len, held))") == str(24 * 2**20 + 38)
 

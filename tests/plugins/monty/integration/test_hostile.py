@@ -195,7 +195,7 @@ def test_a_killed_process_costs_one_cell(
     first.poll(1.0, 5.0)
     execution = realm.start(Cell(source="x = 2\nawait kit.echo(1)"))
     assert len(execution.poll(1.0, 5.0).requests) == 1
-    os.kill(execution._worker._pid, signal.SIGKILL)
+    os.kill(execution._place.worker._pid, signal.SIGKILL)
     failure = execution.abort("it died").failure
     assert "undone" in failure.message
     assert realm.start(Cell(source="x")).poll(1.0, 5.0).completion.text == "1"

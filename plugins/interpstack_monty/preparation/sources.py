@@ -1,0 +1,32 @@
+"""The source of a cell as Monty gets it, or the reason why the cell cannot be run."""
+
+from __future__ import annotations
+
+from interpstack import Cell, GuestError
+from interpstack_monty.crossing.errors import syntax_error
+from interpstack_monty.crossing.results import shown_chars
+from interpstack_monty.crossing.values import clean
+from interpstack_monty.preparation.cells import RefusedSource, prepare
+from interpstack_monty.preparation.checking import check
+from interpstack_monty.preparation.timeouts import Timeout
+from interpstack_monty.state import RealmState
+from interpstack_monty.workers import RESERVED
+
+__all__ = ["prepared_source"]
+
+
+def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | GuestError:
+    """The source of a cell, ready to run; an error if it cannot be right.
+
+    Raises:
+        OutOfTime: The time limit is reached, or the cell was stopped.
+    """
+    if RESERVED in cell.source:
+        return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
+    source = clean(cell.source)
+    try:
+        ready = prepare(source, shown_chars(state.limits), cell.value_name, timeout.check)
+    except RefusedSource as error:
+        return syntax_error(str(error), cell.name, error.line)
+    refused = check(state, source, cell.name) if state.type_check else None
+    return ready if refused is None else refused

@@ -1,0 +1,125 @@
+"""The state of a realm between two turns of a worker, and the way into a worker and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import pydantic_monty
+
+from interpstack import BridgeSet, EngineFailure, ImageError, Limits
+from interpstack_monty.crossing.export_values import export, globals_in, lost, why
+from interpstack_monty.images import Saved
+from interpstack_monty.offer import offered, roots
+from interpstack_monty.workers import (
+    EMIT,
+    TRUSTED_SECONDS,
+    KernelReplaced,
+    Worker,
+    Workers,
+    kernel_source,
+)
+
+__all__ = ["FAILURES", "RealmState"]
+
+#: What Monty's client raises, and what a replaced kernel does beside that.
+FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
+
+
+@attrs.define(eq=False)
+class RealmState:
+    """A realm's state: bytes, which are brought into a worker only for a turn.
+
+    Attributes:
+        workers: Worker processes of the engine.
+        limits: Limits of a cell.
+        bridges: Bridges that are offered.
+        saved: The state.
+        type_check: Whether cells that call a bridge wrongly are refused.
+    """
+
+    workers: Workers
+    limits: Limits
+    bridges: BridgeSet
+    saved: Saved
+    type_check: bool
+
+    def bind(self, bridges: BridgeSet) -> None:
+        """Offer other bridges."""
+        self.bridges = bridges
+
+    def go_to(self, saved: Saved) -> None:
+        """Take up another state."""
+        self.saved = saved
+
+    def names(self) -> Sequence[str]:
+        """Names of all variables: kept, lost, and those of the guest's own globals."""
+        saved = self.saved
+        return tuple(dict.fromkeys([*saved.kept, *saved.lost, *saved.names]))
+
+    def open_worker(self) -> Worker:
+        """A worker with the state in it, and the bridges bound.
+
+        Raises:
+            EngineFailure: The state cannot be brought into a worker.
+        """
+        worker = self.workers.take(self.limits)
+        try:
+            with worker.watched(TRUSTED_SECONDS) as session:
+                if self.saved.dump:
+                    session.load_session(self.saved.opened())
+                else:
+                    worker.run(kernel_source(), external_lookup={EMIT: _never})
+                binding = offered(self.bridges, self.limits.value_bytes)
+                if binding != self.saved.bound:
+                    worker.run(binding)
+                worker.bound = binding
+        except (*FAILURES, ImageError) as error:
+            worker.release()
+            raise EngineFailure(f"the guest's state cannot be opened: {error}") from error
+        except BaseException:
+            worker.release()
+            raise
+        return worker
+
+    def commit(self, worker: Worker) -> Sequence[str]:
+        """Make what is in a worker the state; call it inside `watched`.
+
+        Returns:
+            Names of bridges that the cell gave another value; they are bound anew before the
+            next cell.
+
+        Raises:
+            MontyError: The state cannot be dumped; the one from before stays.
+            KernelReplaced: Its names cannot be read; likewise.
+        """
+        bound = roots(worker.bound)
+        hidden = self.saved.roots | bound
+        found = globals_in(worker, hidden, bound)
+        dump = worker.session.dump()
+        own = frozenset(found.own)
+        self.saved = self.saved.after(
+            dump,
+            names=found.own,
+            lost={name: why for name, why in self.saved.lost.items() if name not in own},
+            bound="" if found.taken else worker.bound,
+            roots=hidden,
+        )
+        return found.taken
+
+    def exported(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """The values of globals as wire trees."""
+        worker = self.open_worker()
+        try:
+            with worker.watched(TRUSTED_SECONDS):
+                return export(worker, names)
+        except FAILURES as error:
+            reason = f"it could not be read: {why(error)}"
+            return {name: lost(reason) for name in names}
+        finally:
+            worker.release()
+
+
+def _never(*values: Any) -> None:
+    raise RuntimeError("no cell is running")
