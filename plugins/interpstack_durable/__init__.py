@@ -1,6 +1,6 @@
 """Durable cells: run again after a pause or a crash, with nothing done twice.
 
-A session that was offered `interpstack_durable.api.Journals` says there where its cells are kept.
+The part `interpstack_durable.api.Journals` of a session's offer names the stores for its journals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Public names of the plugin: what adapters pass to it, and a reader of recorded cells."""
+"""Public names of the plugin: parts for adapters to pass to it, and a reader of recorded cells."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Journals:
     """Part of a `HostOffer` that makes cells durable.
 
     Attributes:
-        store_for: Called with `Session.host` when a cell is about to run. Returns the store that
-            keeps what the cell does, or `None` for a cell that need not be durable.
+        store_for: Called with `Session.host` when a cell is about to run. Returns the store for the
+            cell's journal, or `None` for a cell that need not be durable.
     """
 
     store_for: Callable[[Any], JournalStore | None]

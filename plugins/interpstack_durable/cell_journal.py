@@ -1,4 +1,4 @@
-"""The journal of one cell: replays what its store holds, then records what happens."""
+"""The journal of one cell: replays the entries of its store, then records new ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CellJournal", "JournalStore"]
 
 
 class JournalStore(Protocol):
-    """Keeps the journal of one cell; what an adapter provides.
+    """A store for the journal of one cell, implemented by an adapter.
 
     Attributes:
         key: Identifies the cell among all cells, the same in every run of it.
@@ -45,16 +45,16 @@ class JournalStore(Protocol):
         """Keep an entry at `index`; return once it is safe."""
 
     async def append_spent(self, record: Entry) -> None:
-        """Keep a record of what was drawn; return once it is safe."""
+        """Store a record of drawn amounts; return once it is safe."""
 
     def spent(self) -> Sequence[Entry]:
-        """The records of what was drawn that were there when the entries were loaded."""
+        """The records of drawn amounts that were stored when the entries were loaded."""
 
     async def keep_suspended(self, text: str) -> None:
-        """Keep a run in the middle, in place of one that was kept before."""
+        """Store a suspended run, in place of an earlier one."""
 
     async def suspended(self) -> str | None:
-        """The run that was kept."""
+        """The stored suspended run."""
 
     async def resume(self, journal: Journal) -> None:
         """See `Journal.resume`."""
@@ -73,7 +73,7 @@ class CellJournal(Journal):
 
     Args:
         store: Keeps the entries.
-        cell: What is run.
+        cell: The cell to run.
     """
 
     def __init__(self, store: JournalStore, cell: Cell) -> None:
@@ -113,7 +113,9 @@ class CellJournal(Journal):
 
     async def resume(self) -> None:
         await self._store.resume(self)
-        if not self._count:  # the clock decided what is asked, so it is kept before that is done
+        if (
+            not self._count
+        ):  # requests may depend on the clock, so it is recorded before they are made
             await self._append({})
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
@@ -124,7 +126,7 @@ class CellJournal(Journal):
 
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
-        if pausing is not None:  # those that follow have the same
+        if pausing is not None:  # later entries have the same
             self._compare(pausing["asked"], asked)
         return read_undelivered(self._kept)
 
@@ -135,7 +137,7 @@ class CellJournal(Journal):
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request] = (),
     ) -> BaseException:
-        self._unwritten = step_entry(asked, step)  # goes with what the store notes of the pause
+        self._unwritten = step_entry(asked, step)  # written with the notes on the pause
         error = await self._store.pause(self, paused, running)
         if self._unwritten:
             await self._append({})

@@ -40,7 +40,7 @@ __all__ = [
     "step_entry",
 ]
 
-#: Characters of an input that are kept, to tell what was asked for.
+#: Characters of an input that are stored to describe a request.
 _PREVIEW_CHARS: Final = 200
 
 #: Names of the errors that tell of a refusal.
@@ -54,13 +54,13 @@ Asked = Sequence[Any]
 
 
 def header(cell: Cell, began: float) -> dict[str, Any]:
-    """What the first entry has beside its own."""
+    """The additional fields of the first entry."""
     told = {"version": VERSION, "release": release()}
     return {**told, "cell": digest(cell.source), "began": began}
 
 
 def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
-    """A step, and what the guest asked for before it."""
+    """A step, and the guest's requests before it."""
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
@@ -70,9 +70,9 @@ def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
 
 
 def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
-    """Answers that the guest is not told yet, and what it asked for since the last step.
+    """Undelivered answers, and the guest's requests since the last step.
 
-    While it computes, the latter is not known.
+    While the guest computes, its requests are not available.
     """
     told = {
         "asked": [asked_entry(request) for request in asked or ()],
@@ -83,7 +83,7 @@ def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
 
 
 def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
-    """What several such entries hold; `None` for no entries."""
+    """The undelivered answers of several entries; `None` for no entries."""
     if not entries:
         return None
     settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))

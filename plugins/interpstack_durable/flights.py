@@ -1,7 +1,7 @@
 """Calls that outlast the run of their cell.
 
-A pause waits for calls at work, but not for ever. A call that still runs then is left alone; when
-the cell is run again in this process, the call's answer is taken instead of making it again.
+A pause waits for running calls, but not forever. A call that runs longer is left running. If the
+cell is run again in this process, the answer of that call is used instead of making the call again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Flight:
 
     Attributes:
         task: Runs it.
-        end: Its answer, or what its handler raised for the host; cancelled if it has no end.
+        end: The answer, or the exception that the handler raised for the host; cancelled without
+            either.
         pid: The process that it is in.
     """
 
@@ -48,12 +49,12 @@ class Flight:
             self.end.set_result(settlement)
 
     def fail(self, error: BaseException) -> None:
-        """Note what the handler raised for the host."""
+        """Store the exception that the handler raised for the host."""
         if not self.end.done():
             self.end.set_exception(error)
 
     def cancel(self) -> None:
-        """Stop the call: nobody wants its answer any more."""
+        """Stop the call, because its answer is no longer needed."""
         if not self.lost:
             self.task.get_loop().call_soon_threadsafe(self.task.cancel)
 
@@ -68,7 +69,7 @@ class Flight:
         """The answer; `None` if there is none, so that the call is to be made again.
 
         Raises:
-            BaseException: What the handler raised for the host.
+            BaseException: The exception that the handler raised for the host.
         """
         if not self.end.done() and not self.task.get_loop().is_running():
             self.cancel()  # of a loop that stopped: nothing in it goes on
@@ -81,14 +82,14 @@ class Flight:
 
 
 class Flights:
-    """The calls of all sessions of a stack that were left alone, by their keys."""
+    """Calls that were left running in all sessions of a stack, by key."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Flight] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Flight | None:
-        """The call of this key, if it was left alone."""
+        """The call with this key, if it was left running."""
         return self._known.get(key)
 
     def add(self, key: str, flight: Flight) -> None:
@@ -122,10 +123,10 @@ class Flights:
         return running
 
     async def landed(self, run: CellRun, request: Request) -> Settlement | None:
-        """The answer of a call that an earlier run left alone; `None` if there is none.
+        """The answer of a call that an earlier run left running; `None` if there is none.
 
         Raises:
-            BaseException: What its handler raised for the host.
+            BaseException: The exception that its handler raised for the host.
         """
         key = run.requests.key(request.id)
         flight = self.get(key)
@@ -143,7 +144,7 @@ class Flights:
         return settlement
 
     def stop(self, key: str) -> None:
-        """Stop a call, if it was left alone: nobody wants its answer."""
+        """Stop a call that was left running, because its answer is no longer needed."""
         flight = self.get(key)
         if flight is not None:
             flight.cancel()
@@ -155,6 +156,6 @@ _lock = threading.Lock()
 
 
 def flights_of(stack: InterpreterStack) -> Flights:
-    """The calls that pauses of a stack's cells left alone."""
+    """Calls that pauses left running in the cells of a stack."""
     with _lock:
         return _flights.setdefault(stack, Flights())

@@ -1,4 +1,4 @@
-"""The forms that releases wrote journals in, and what reads each of them.
+"""The forms of journals that releases wrote, with a reader for each form.
 
 A journal tells its form in its first entry. The newest form is the only one that is written; the
 one before it is read, too, so that a pause outlives the change of a release. To change the form,
@@ -41,7 +41,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     """A journal as it is stored, in the newest form.
 
     Raises:
-        UnreadableJournal: A release wrote it whose form is not known.
+        UnreadableJournal: The journal has an unknown form.
     """
     if not entries:
         return Recorded()
@@ -81,7 +81,7 @@ _RELEASE: Final = _release()
 
 
 def _first(entries: Sequence[Entry]) -> Recorded:
-    """Form 1: requests are numbered as the engine did, and all that is kept is of a pause."""
+    """Form 1: requests have the engine's own ids, and undelivered answers belong to a pause."""
     read = [
         {**entry, "kept": {**entry["kept"], "pausing": True}} if "kept" in entry else entry
         for entry in entries

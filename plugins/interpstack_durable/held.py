@@ -55,7 +55,7 @@ class HeldRequests:
                 self.run.requests.replayed(request, settlement)
 
     def take_undelivered(self, undelivered: Step) -> None:
-        """Take answers that arrived before an earlier run was left, and that the guest has not."""
+        """Take answers that an earlier run recorded but did not pass to the guest."""
         ours = [one for one in undelivered.settlements if one.id in self.held]
         self.untold |= {one.id: self.held[one.id] for one in ours}
         self.replay(undelivered)
@@ -85,16 +85,16 @@ class HeldRequests:
 
     @property
     def made(self) -> dict[str, int]:
-        """Requests made before those that are not answered, by bridge."""
+        """The number of requests before the unanswered ones, by bridge."""
         waiting = Counter(r.bridge for r in self.untold.values() if r.bridge not in _BUILT_IN)
         counts = self.run.requests.counts
         return {name: count - waiting[name] for name, count in counts.items()}
 
     async def suspension(self, steps: int, asked: tuple[Request, ...]) -> Suspension | None:
-        """The run as it stands; `None` if it has answered, or attached what cannot be kept.
+        """The suspended run; `None` if it was answered or has attachments that cannot be stored.
 
         Args:
-            steps: Steps that the guest was told.
+            steps: The number of steps that the guest has received.
             asked: Requests that the guest made since the last of them.
         """
         console = self.run.context.console

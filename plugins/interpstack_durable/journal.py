@@ -1,9 +1,8 @@
-"""The journal of a cell: what its guest was told, so that another run can be told the same.
+"""The journal of a cell: a record of the guest's input, from which another run can repeat the cell.
 
-A guest's run is decided by its source, its seed, its clock and the answers it gets. A journal
-keeps these. When the cell is run again, after an approval or after the process died, `JournalSteps`
-tells the guest what the journal holds instead of doing the work a second time, and goes on from
-there.
+The source, the seed, the clock and the answers determine the run of a guest. A journal records
+them. When the cell is run again, after an approval or after the process died, `JournalSteps` passes
+the recorded answers to the guest instead of doing the work a second time, and continues from there.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ __all__ = ["Journal", "Suspension", "UndeliveredAnswers"]
 
 @attrs.frozen
 class UndeliveredAnswers:
-    """Answers that arrived before a run was left, and that were not passed to its guest.
+    """Undelivered answers: settlements that an earlier run recorded but did not pass to its guest.
 
     Attributes:
         step: Has them.
-        pausing: The run was about to pause: they are not told before it has come to its pause.
+        pausing: Whether the run was about to pause: the answers are then delivered after that
+            pause.
     """
 
     step: Step
@@ -38,12 +38,12 @@ class Suspension:
 
     Attributes:
         image: Of the realm, with the guest idle.
-        steps: Steps the guest was told so far.
-        asked: What the guest asked for since the last of them, in order.
-        open: What was not answered.
-        made: Requests made before those that are open, by bridge.
+        steps: The number of steps that the guest has received so far.
+        asked: The guest's requests since the last of these steps, in order.
+        open: Unanswered requests.
+        made: The number of requests before the open ones, by bridge.
         before: 0; engines of earlier releases counted requests on from cell to cell.
-        console: Console output so far, with the characters left out each time.
+        console: Console output so far, with the number of omitted characters of each part.
         cpu_seconds: Guest time used so far.
     """
 
@@ -62,8 +62,8 @@ class Journal(abc.ABC):
 
     Attributes:
         seed: For the cell, the same in every run.
-        suspends: Whether a paused run is to be kept in the middle, too: to go on from there is
-            faster than to run again what was run.
+        suspends: Whether the image of a paused run is stored as well: resuming from the image is
+            faster than running the code again.
         first_request: The number of the cell's first request; another than 1 where an earlier
             release recorded the cell.
         pause_grace: Seconds that a pause waits for calls that are at work.
@@ -76,7 +76,7 @@ class Journal(abc.ABC):
 
     @abc.abstractmethod
     async def begin(self, now: float) -> float:
-        """Read what is recorded.
+        """Read the recorded entries.
 
         Args:
             now: The host's time.
@@ -85,7 +85,7 @@ class Journal(abc.ABC):
             The clock of the first poll: the recorded one, or `now` if nothing is recorded.
 
         Raises:
-            UnreadableJournal: What is recorded has a form that is not known.
+            UnreadableJournal: The entries have an unknown form.
         """
 
     @abc.abstractmethod
@@ -93,7 +93,7 @@ class Journal(abc.ABC):
         """The next recorded step; `None` when all that is recorded was replayed.
 
         Args:
-            asked: What the guest asked for since the last step, in order.
+            asked: The guest's requests since the last step, in order.
 
         Raises:
             ReplayDivergence: At this place the recorded run asked for something else.
@@ -104,40 +104,41 @@ class Journal(abc.ABC):
         """Called once all recorded steps are replayed, before a request is answered anew.
 
         Raises:
-            BaseException: The run was paused and what it waits for is not there yet.
+            BaseException: The run is paused, and the decision or answer that it waits for has not
+                arrived.
         """
 
     @abc.abstractmethod
     async def record(self, asked: Sequence[Request], step: Step) -> None:
-        """Record a step before the guest is told. Returns once it is safe.
+        """Record a step before it is passed to the guest. Returns once the record is safe.
 
         Args:
-            asked: What the guest asked for since the last step, in order.
-            step: What it will be told.
+            asked: The guest's requests since the last step, in order.
+            step: The step that the guest will receive.
         """
 
     @abc.abstractmethod
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
-        """Keep answers that the guest is not told yet; returns once they are safe.
+        """Record undelivered answers. Returns once the record is safe.
 
-        A pause waits for the calls that are at work, and the first may have ended long before the
-        last; or the guest computes, and is told nothing before it is idle. The next step that is
-        recorded has these answers, too.
+        A pause waits for running calls, and the first of them may have ended long before the last.
+        A computing guest receives answers only when it is idle. The next recorded step contains
+        these answers again.
 
         Args:
-            asked: What the guest asked for since the last step, in order; `None` while it computes
-                and may ask for more.
+            asked: The guest's requests since the last step, in order; `None` while the guest
+                computes and may make more requests.
             ended: The answers.
         """
 
     @abc.abstractmethod
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
-        """What was kept and is in no recorded step; `None` if nothing is.
+        """The recorded answers that are in no recorded step; `None` if there are none.
 
         Called when all recorded steps are replayed.
 
         Args:
-            asked: What the guest asked for since the last step, in order.
+            asked: The guest's requests since the last step, in order.
 
         Raises:
             ReplayDivergence: The recorded run had asked for something else.
@@ -151,28 +152,28 @@ class Journal(abc.ABC):
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request] = (),
     ) -> BaseException:
-        """Record a last step, and that the run cannot go on now.
+        """Record a last step together with a pause.
 
-        Both are recorded at once or not at all: a run that knew of the step alone would go on
-        with the guest before anybody has decided.
+        Both are recorded in one entry: a run that knew only the step would continue before the
+            decision.
 
         Args:
-            asked: What the guest asked for since the last step, in order.
-            step: What it will be told when the run goes on.
-            paused: Requests that cannot be answered now, and what their handlers raised.
+            asked: The guest's requests since the last step, in order.
+            step: The step that the guest will receive when the run continues.
+            paused: Requests that cannot be answered now, with the exceptions of their handlers.
             running: Calls that are still at work. They end on their own; the next run of the cell
                 takes their answers if it is in this process, else makes them again.
 
         Returns:
-            What to raise out of `Session.eval`.
+            The exception to raise out of `Session.eval`.
         """
 
     @abc.abstractmethod
     async def keep_amounts(self, record: Mapping[str, Any]) -> None:
-        """Keep what a guard has counted since the last step; returns once it is safe.
+        """Record amounts that a guard counted since the last step; return once the record is safe.
 
-        Called before what the cell's calls run, such as a subagent, acts; while other methods are
-        under way, and also after a pause, by calls that are still at work.
+        Called before code that the cell's calls run, such as a subagent, acts: possibly while
+        another method runs, and also after a pause, by calls that still run.
 
         Args:
             record: Plain data of the guard's own form. Its items `run` and `number` identify it
@@ -181,23 +182,23 @@ class Journal(abc.ABC):
 
     @abc.abstractmethod
     def amounts(self) -> Sequence[Mapping[str, Any]]:
-        """The records that guards kept in earlier runs, in no order."""
+        """The records that guards stored in earlier runs, in no order."""
 
     async def suspend(self, suspension: Suspension) -> None:
         """Keep a run in the middle; called before its pause is recorded, if `suspends`."""
         raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
 
     async def suspended(self) -> Suspension | None:
-        """The run that was kept last, if `suspends`; `None` to run the cell from the start."""
+        """The suspended run, if `suspends`; `None` to run the cell from the start."""
         raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
 
     def skip(self, steps: int) -> None:
-        """Replay from after so many steps: the run goes on in the middle."""
+        """Skip this number of steps in the replay, because the run continues in the middle."""
         raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
 
     @abc.abstractmethod
     def noted(self, key: str) -> Any:
-        """What was noted under `key`; `None` if nothing was."""
+        """The note under `key`; `None` if there is none."""
 
     @abc.abstractmethod
     async def note(self, notes: Mapping[str, Any]) -> None:

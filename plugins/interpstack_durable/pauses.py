@@ -1,4 +1,4 @@
-"""What a pause waits for."""
+"""The calls that a pause waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded cells: what a journal holds, for adapters that show or analyse it."""
+"""Recorded cells: the contents of a journal, for adapters that show or analyse them."""
 
 from __future__ import annotations
 

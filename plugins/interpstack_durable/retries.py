@@ -1,8 +1,8 @@
-"""Cells that an exception of a handler has left, and that will be run again.
+"""Retries of cells that ended with an exception of a handler.
 
-The exception was told to the code, and recorded, before anybody could know that the code would not
-catch it. So a later entry says from where on the journal does not hold: calls that failed there are
-made again, calls that succeeded there are not, and their answers wait for the code.
+The exception was passed to the code, and recorded, before the host could know that the code would
+not catch it. So a later entry marks the step from which the journal is no longer valid. Failed
+calls after that step are made again. Successful calls are not, and their answers wait for the code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interpstack import GuestError
 __all__ = ["effective", "retry_entry"]
 
 _Entry = Mapping[str, Any]
-#: Fields of an entry that belong to a step or to kept answers.
+#: Fields of an entry that belong to a step or to undelivered answers.
 _OF_STEPS: Final = frozenset({"asked", "now", "settled", "drawn", "kept"})
 #: Requests that do nothing.
 _HARMLESS: Final = frozenset({"timer", "module"})
@@ -26,7 +26,7 @@ def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] 
 
     Args:
         entries: All entries of the cell, as they are stored.
-        error: The error that code was told and did not catch.
+        error: The error that the code received and did not catch.
 
     Returns:
         The entry to append; `None` where code called something else after it knew of the failure,
@@ -49,7 +49,7 @@ def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] 
 
 
 def _told_at(entries: Sequence[_Entry], error: GuestError) -> int | None:
-    """The first step that told of the failure, with no call asked for after it."""
+    """The first step that delivered the failure, with no request after it."""
     found = None
     for index in range(len(entries) - 1, -1, -1):
         entry = entries[index]
@@ -66,7 +66,7 @@ def _is(told: Sequence[Any] | None, error: GuestError) -> bool:
 
 
 def effective(entries: Sequence[_Entry]) -> list[_Entry]:
-    """Entries with what holds of them, each in its place."""
+    """The valid parts of the entries, each at its index."""
     held: list[_Entry] = []
     for entry in entries:
         retry = entry.get("retry")

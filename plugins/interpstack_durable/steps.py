@@ -29,9 +29,9 @@ from interpstack_durable.pauses import quiesce
 
 __all__ = ["JournalSteps", "journal_of"]
 
-#: Seconds that a guest computes before what ends meanwhile is kept on its own.
+#: Seconds of computing after which answers that arrive are recorded in entries of their own.
 _KEEP_SECONDS: Final = 0.05
-#: Seconds that a journal gets to keep what has happened once the cell is cancelled.
+#: Seconds that a journal has for its last record when the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
 
 
@@ -47,7 +47,7 @@ class JournalSteps(StepSource):
 
     Attributes:
         journal: Of the cell.
-        flights: Calls that earlier runs left alone.
+        flights: Calls that earlier runs left running.
     """
 
     journal: Journal
@@ -62,7 +62,7 @@ class JournalSteps(StepSource):
     _asked: list[Request] = attrs.field(factory=list, init=False)
     #: Calls of a replayed guest: whether they were delivered is known with the next step.
     _emitted: list[Call] = attrs.field(factory=list, init=False)
-    #: Steps that the guest was told.
+    #: The number of steps that the guest has received.
     _told: int = attrs.field(default=0, init=False)
     #: How many of the answers that the guest has not got are in the journal.
     _kept: int = attrs.field(default=0, init=False)
@@ -114,7 +114,7 @@ class JournalSteps(StepSource):
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
 
-    # -- what the guest asks for -----------------------------------------------------------
+    # -- requests of the guest -------------------------------------------------------------
 
     async def take(self, progress: Progress) -> None:
         if self._replaying:
@@ -148,7 +148,7 @@ class JournalSteps(StepSource):
 
     @property
     def _shift(self) -> int:
-        """What is added to an engine's request ids: 0, but for journals of an older form."""
+        """The offset of request ids to the engine's: 0, except for journals of an older form."""
         return self.journal.first_request - 1
 
     def _of_cell(self, request: Request) -> Request:
@@ -162,7 +162,7 @@ class JournalSteps(StepSource):
         settlements = tuple(attrs.evolve(one, id=one.id - shift) for one in step.settlements)
         return attrs.evolve(step, settlements=settlements)
 
-    # -- what the guest is told ------------------------------------------------------------
+    # -- answers to the guest --------------------------------------------------------------
 
     async def next(self) -> Step | None:
         step = await self._replayed() or await self._computed()
@@ -186,7 +186,7 @@ class JournalSteps(StepSource):
         return step
 
     async def _go_beyond(self) -> None:
-        """Begin with what no run has done yet."""
+        """Begin after the end of the replay."""
         if self._held.held:  # else nothing new is done
             await self.journal.resume()
         undelivered = self.journal.undelivered(self._asked)
@@ -233,7 +233,7 @@ class JournalSteps(StepSource):
         return bool(ended)
 
     async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
-        """Let the guest compute; answers that come meanwhile are kept, if it takes long."""
+        """Let the guest compute, and record answers that arrive during a long computation."""
         if self._replaying or not self.run.requests.open:
             return await guest()
         computing = asyncio.ensure_future(guest())
@@ -261,8 +261,8 @@ class JournalSteps(StepSource):
     async def _pause(self) -> Step | None:
         """Leave the cell, once the calls at work have ended and are recorded.
 
-        The guest is told nothing meanwhile, so it can start nothing more. Calls that take longer
-        than the pause waits are left alone.
+        The guest receives nothing during the pause, so it can start no further calls. Calls that
+        outlast `pause_grace` are left running.
         """
         await quiesce(self.run, self.journal.pause_grace, lambda: self._keep(self._asked))
         requests = self.run.requests

@@ -1,4 +1,4 @@
-"""How Monty is held to the conformance kit: its dialect, and its gaps."""
+"""Monty in the conformance kit: its dialect and its gaps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _NO_DEADLOCK: Final = "Monty's only futures are requests, and those are settled"
 
 
 class MontyConformance(EngineConformance):
-    """What Monty must do, and what it cannot do."""
+    """Conformance tests of Monty, with its gaps."""
 
     guest = _MONTY
     gaps: ClassVar[Mapping[str, str]] = {

@@ -1,4 +1,4 @@
-"""Images: Monty's own dump of a session, with what the realm knows of it."""
+"""Images: Monty's own dump of a session, with the realm's data about the session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Saved:
         bound: The code that bound the bridges in it.
         roots: Names that bridges have or had.
         lost: Why globals are missing, by name.
-        kept: Values whose names Python lacks, as wire trees.
+        kept: Values whose names are not valid in Python, as wire trees.
     """
 
     dump: bytes = attrs.field(default=b"", repr=False)
@@ -58,7 +58,7 @@ class Saved:
         return _expanded(self.dump, {}) if self.packed else self.dump
 
     def after(self, dump: bytes, **changes: Any) -> Saved:
-        """The state with another dump, which is kept small if it is large."""
+        """The state with another dump, which is compressed if it is large."""
         packed = len(dump) > _LARGE_BYTES
         kept = zlib.compress(dump, 1) if packed else dump
         return attrs.evolve(self, dump=kept, packed=packed, **changes)
@@ -78,8 +78,8 @@ def pack(
     Args:
         engine: Name of the engine.
         saved: The state; with a running cell, the one from before it.
-        limits: What the dumps have inside them.
-        running: What is known of the running cell; empty if none runs.
+        limits: The limits that the dumps contain.
+        running: The state of the running cell; empty if none runs.
         snapshot: Monty's dump of it.
     """
     head = json.dumps(
@@ -100,14 +100,14 @@ def pack(
 
 
 def sealed(body: bytes) -> bytes:
-    """The data of an image: what it says, compressed, behind its checksum."""
+    """The data of an image: a checksum, followed by the compressed content."""
     packer = zlib.compressobj(zdict=kernel_source().encode())
     data = packer.compress(body) + packer.flush()
     return hashlib.sha256(data).digest()[:_DIGEST] + data
 
 
 def opened(data: bytes) -> bytes:
-    """What an image says.
+    """The content of an image.
 
     Raises:
         ImageError: Its checksum does not fit, or it expands without end.
@@ -119,7 +119,7 @@ def opened(data: bytes) -> bytes:
 
 
 def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]:
-    """The state, what is known of a running cell, and its snapshot.
+    """The dump of the session, the state of a running cell, and the cell's snapshot.
 
     Raises:
         ImageError: The image is damaged, of another build, or made under smaller limits.
@@ -159,7 +159,7 @@ def _read(body: bytes, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]
 
 
 def _running(told: Any) -> Mapping[str, Any]:
-    """What is known of a cell, as `MontyExecution.suspend` tells it; nothing if none runs."""
+    """The state of a cell, as `MontyExecution.suspend` returns it; empty if none runs."""
     if not _typed(told, dict):
         return {}
     for name in ("cell", "bound", "text"):
@@ -210,7 +210,7 @@ def _told(limits: Limits) -> list[float | None]:
 
 
 def _smaller(made_under: list[float | None], limits: Limits) -> str:
-    """The limit that a dump would go on enforcing although more is allowed now."""
+    """A limit in the dump that is lower than the current one, and would stay in force."""
     now = _told(limits)
     for name, was, allowed in zip(("CPU time", "memory"), made_under, now, strict=True):
         if was is not None and (allowed is None or allowed > was):

@@ -1,4 +1,4 @@
-"""What a realm offers to its guest, as code that binds it."""
+"""The offer of a realm, as code that binds it in the guest."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offered(bridges: BridgeSet, room: int) -> str:
     """Code that binds every root name; the same text means the same offer.
 
     Args:
-        bridges: What is offered.
+        bridges: The bridges on offer.
         room: Bytes of the largest input.
     """
     lines = [

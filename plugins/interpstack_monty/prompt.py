@@ -1,4 +1,4 @@
-"""What the model reads of the language it may write."""
+"""The prompt section about the language of cells."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _TEXT: Final = (files("interpstack_monty") / "prompt.md").read_text("utf-8").str
 
 
 def python_section() -> str:
-    """The section on what Monty's Python lacks."""
+    """The section on missing features of Monty's Python."""
     return _TEXT

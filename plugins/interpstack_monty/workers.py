@@ -32,9 +32,9 @@ RESERVED: Final = "__interpstack_"
 EMIT: Final = f"{RESERVED}emit__"
 #: Seconds that a turn of the host's own may take, such as bringing values in or out.
 TRUSTED_SECONDS: Final = 5.0
-#: Workers held by cells that wait for the host; those beyond give theirs back meanwhile.
+#: Workers that waiting cells may hold; further waiting cells return theirs.
 _WAITING: Final = 16
-#: Worker processes at once: also those of threads that run guests just now.
+#: Worker processes at once, including the ones in which guests run.
 _PROCESSES: Final = _WAITING + 4 * (os.cpu_count() or 2)
 #: Seconds to wait for one of them.
 _PATIENCE: Final = 30.0
@@ -47,14 +47,14 @@ _POLICY: Final[pydantic_monty.OSPolicy] = {
     "random_start": {"seed": 0},
     "timezone": "utc",
 }
-#: Monty counts what it takes to store a state, about three times its size, as the guest's.
+#: Monty counts the memory for storing a state, about three times its size, as the guest's.
 _COPIES: Final = 2
 #: Memory that the type checker may take, in bytes.
 _CHECKER_BYTES: Final = 512 * 2**20
 
 
 class KernelReplaced(Exception):
-    """The kernel did what only another one can do: a cell has put its own in the place."""
+    """Raised when the kernel's answer shows that a cell has replaced the kernel."""
 
 
 @cache
@@ -64,7 +64,7 @@ def kernel_source() -> str:
 
 
 _all: weakref.WeakSet[Workers | Worker] = weakref.WeakSet()
-#: What belongs to the parent of a forked process: to drop it would end what the parent uses.
+#: Objects of a forked process's parent: dropping them would end processes that the parent uses.
 _left: list[object] = []
 
 
@@ -83,7 +83,7 @@ class Workers:
         _all.add(self)
 
     def start_anew(self) -> list[object]:
-        """Forget the processes: in the child of a fork they are the parent's; those forgotten."""
+        """Forget and return the processes, which belong to the parent after a fork."""
         forgotten, self._pool, self._held = self._pool, None, 0
         self._lock = threading.Lock()
         return [] if forgotten is None else [forgotten]
@@ -110,7 +110,7 @@ class Workers:
         return worker
 
     def take_checker(self, stubs: str) -> Worker:
-        """A worker that checks the types of what it is given.
+        """A worker that checks the types of its code.
 
         Raises:
             EngineFailure: As for `take`.
@@ -206,17 +206,17 @@ class Worker:
     def run(self, source: str, **given: Any) -> Any:
         """Run code of the host's own; call it inside `watched`.
 
-        It calls the kernel, and a cell may have put anything in the kernel's place. So its output
-        goes nowhere (Monty's client would print it in this process), it ends in time, and what
-        it gives is the guest's data: nothing is certain of it.
+        The code calls the kernel, which a cell may have replaced with its own code. So its output
+        is discarded (Monty's client would print it in this process), its time is limited, and its
+        answer is untrusted data.
 
         Args:
             source: The code.
-            given: As `feed_run` of Monty's session takes it.
+            given: The input, in the form that `feed_run` of Monty's session takes.
 
         Raises:
             MontyError: The code failed, or the session is lost.
-            KernelReplaced: What the code gave has no form in this process.
+            KernelReplaced: The answer of the code cannot be represented in this process.
         """
         try:
             with self._killed_after(None if self.timed else TRUSTED_SECONDS):
@@ -254,7 +254,7 @@ class Worker:
         self.release()
 
     def release(self) -> None:
-        """Give the process back; what was in the session is gone."""
+        """Return the process; the contents of the session are lost."""
         if not self._released:
             self._released = True
             if self._host != os.getpid():
@@ -265,7 +265,7 @@ class Worker:
 
 
 def _discard(stream: str, text: str) -> None:
-    """Take output that nobody is to see."""
+    """Discard output."""
 
 
 def _start_anew() -> None:

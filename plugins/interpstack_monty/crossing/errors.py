@@ -1,4 +1,4 @@
-"""Errors in both directions: thrown into the guest, and told of it.
+"""Conversion of errors that are thrown into the guest or raised by it.
 
 Monty has no classes that inherit, so the guest can only catch Python's own exceptions. An error
 with a name of its own arrives as a `RuntimeError` whose message begins with that name, as in
@@ -27,7 +27,7 @@ __all__ = [
     "thrown",
 ]
 
-#: Exceptions that take one message and that a guest may be given by their names.
+#: Exceptions with one message, which the host may raise in a guest by name.
 _KNOWN: Final[Mapping[str, type[Exception]]] = {
     kind.__name__: kind
     for kind in (
@@ -65,7 +65,7 @@ _MEMORY: Final = re.compile(
     r"memory limit exceeded: \d+ bytes > \d+ bytes"
     r"|the worker exceeded its memory limit and was terminated"
 )
-#: Characters of a message, and of a stack trace, that are kept.
+#: Characters of a message, and of a stack trace, that are returned at most.
 _CHARS: Final = 16_384
 #: Frames at each end of a long stack trace.
 _FRAMES: Final = 10
@@ -85,20 +85,20 @@ def thrown(error: GuestError) -> dict[str, Any]:
 
 
 def syntax_error(message: str, cell: str, line: int) -> GuestError:
-    """How a cell ends whose source is refused."""
+    """The completion of a cell whose source is refused."""
     return GuestError("SyntaxError", message, stack=f"  at {cell}:{line} in <module>")
 
 
 def describe(
     error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestError], lines: int
 ) -> GuestError:
-    """How a cell ended that did not catch its error.
+    """The completion of a cell that did not catch its error.
 
     Args:
-        error: What Monty's client raised.
+        error: The exception of Monty's client.
         cell: The name of the cell.
         own: Errors that the host threw into the cell; they get their own names back.
-        lines: Of the cell's source; what Monty was given may have one more.
+        lines: The lines of the cell's source; the source for Monty may have one more.
     """
     inner = error.exception()
     name, message = type(inner).__name__, str(error).partition(": ")[2]
@@ -111,7 +111,7 @@ def describe(
 
 
 def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:
-    """Where the source of a cell is at fault that did not parse."""
+    """The place of a syntax error in the source of a cell."""
     if not isinstance(error, pydantic_monty.MontySyntaxError):
         return None
     frames = error.traceback()
@@ -125,7 +125,7 @@ def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:
 
 
 def _column(line: str, given: str, column: int) -> int:
-    """The column in a line, of which Monty was given another form with more around it."""
+    """The column in a line of the cell that corresponds to a column in Monty's form of the line."""
     at = given.find(line.strip())
     if at < 0:
         return min(column, len(line) + 1)

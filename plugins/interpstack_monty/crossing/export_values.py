@@ -1,4 +1,4 @@
-"""What the host reads of a guest's state: its names, and its values as wire trees.
+"""Readers of a guest's state: its names, and its values as wire trees.
 
 The guest's kernel gives both, and a cell may have put its own functions in the kernel's place.
 """
@@ -17,10 +17,10 @@ from interpstack_monty.workers import RESERVED, KernelReplaced, Worker
 
 __all__ = ["Globals", "export", "globals_in", "lost", "why"]
 
-#: Bytes that all values of a session may take in the host, and those of one small item.
+#: Bytes that all values of a session may occupy in the host, and bytes of one small item.
 _ROOM_BYTES: Final = 2**28
 _ITEM_BYTES: Final = 64
-#: Characters of a reason that are kept.
+#: Characters of a reason that are stored.
 _REASON_CHARS: Final = 300
 
 
@@ -29,8 +29,8 @@ class Globals:
     """The global names of a session.
 
     Attributes:
-        own: Those of the guest.
-        taken: Those of bridges that a cell gave another value.
+        own: Names of the guest.
+        taken: Names of bridges to which a cell assigned another value.
     """
 
     own: tuple[str, ...]
@@ -42,12 +42,12 @@ def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) ->
 
     Args:
         worker: Holds the session.
-        hidden: Names that bridges have or had.
-        bound: Those that bridges have.
+        hidden: Current and earlier names of bridges.
+        bound: Current names of bridges.
 
     Raises:
         MontyError: The kernel failed, or the session is lost.
-        KernelReplaced: It gave something else.
+        KernelReplaced: The kernel's answer has another form.
     """
     found = worker.run("__interpstack_globals__(__interpstack_locals__())")
     if not isinstance(found, list) or len(found) != 2 or not all(map(_is_list, found)):
@@ -66,7 +66,7 @@ def export(worker: Worker, names: Sequence[str]) -> dict[str, Any]:
 
     Raises:
         MontyError: The kernel failed, or the session is lost.
-        KernelReplaced: What it gave cannot be read.
+        KernelReplaced: The kernel's answer cannot be read.
     """
     wanted = json.dumps(names, ensure_ascii=False)
     found = worker.run(f"__interpstack_export__(__interpstack_locals__(), {wanted}, {_ROOM_BYTES})")
@@ -90,10 +90,10 @@ def _wire(entry: Any, room: Room) -> Any:
 
 
 def lost(reason: str) -> Any:
-    """What stands for a value that is missing."""
+    """The wire form of a missing value."""
     return {"$": "lost", "v": reason[:_REASON_CHARS]}
 
 
 def why(error: Exception) -> str:
-    """What an error says, as the reason why a value is missing."""
+    """The message of an error, as the reason why a value is missing."""
     return str(error).partition("\n")[0].removesuffix(" (at $)")[:_REASON_CHARS]

@@ -1,4 +1,4 @@
-"""How cells end that reach their end, and how those that are too large."""
+"""Completions of cells that reach their end or exceed a limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["UNDONE", "completion_of", "failure_of", "shown_chars"]
 
 #: Said wherever a cell had to be taken back.
 UNDONE: Final = "what this cell did to variables is undone"
-#: Characters left out of a result that are told at most.
+#: The largest number of omitted characters that is reported.
 _MOST_OMITTED: Final = 2**31
 _UNREADABLE: Final = (
     "the cell's result cannot be read: it ended with `return` outside a function, or the "
@@ -27,11 +27,11 @@ def shown_chars(limits: Limits) -> int:
 
 
 def completion_of(output: Any, room: int) -> Completion:
-    """What the kernel's `show` told; a cell may have put anything in its place.
+    """The checked answer of the kernel's `show`, which a cell may have replaced.
 
     Args:
         output: As Monty's client gave it; `None` for a cell without a last expression.
-        room: Characters of the text that are kept.
+        room: Characters of the text that are returned at most.
     """
     if output is None:
         return Completion(text="None", undefined=True)

@@ -1,4 +1,4 @@
-"""Values between the wire and what Monty's client takes and gives.
+"""Conversion of values between wire trees and the types of Monty's client.
 
 A tuple, a set and a frozenset of the guest become a list and sets on the wire, as for every
 engine. JavaScript kinds that Python lacks take the nearest form: `undefined` is `None`, a Map
@@ -44,14 +44,14 @@ _DEPTH: Final = 200
 
 
 class Room:
-    """How much of a guest's values may still be turned into wire trees.
+    """The remaining room for a guest's values as wire trees.
 
     A wire tree has no shared parts: a few lists that hold each other twice would fill the host's
     memory.
 
     Args:
         size: In bytes.
-        item: Bytes that every item takes, beside those of texts and large numbers.
+        item: Bytes for every item, in addition to texts and large numbers.
 
     Attributes:
         orders: Texts by which containers in sets are sorted, by the containers' identity.
@@ -66,7 +66,7 @@ class Room:
         """Count an item.
 
         Raises:
-            UnsupportedValue: There is no room left.
+            UnsupportedValue: The room is used up.
         """
         self._left -= self._item + size
         if self._left < 0:
@@ -130,8 +130,8 @@ def _order(item: Any, known: dict[int, str]) -> str:
     """Text by which the items of a set are sorted.
 
     Args:
-        item: An item; what it holds is alive as long as `known`.
-        known: Texts of containers, by identity: each is made once, however deep sets are nested.
+        item: An item; its contents live as long as `known`.
+        known: Texts of containers, by identity, so that each is made once in nested sets.
     """
     if not isinstance(item, (list, SetValue)):
         return json.dumps(encode(item))

@@ -9,7 +9,7 @@ from interpstack_monty.preparation.scan import scan
 
 __all__ = ["RefusedSource", "prepare"]
 
-#: What holds a value until it is known whether it is kept.
+#: The variable that holds a value until the engine decides whether to assign it.
 _VALUE: Final = "__interpstack_value__"
 
 
@@ -37,7 +37,7 @@ def prepare(
         source: Without characters that UTF-8 lacks.
         chars: Characters of the result that `show` gives at most.
         value_name: A variable that gets the value, unless that is `None`; empty for none.
-        pause: Called every few milliseconds; what it raises ends the work.
+        pause: Called every few milliseconds; an exception from it ends the work.
 
     Raises:
         RefusedSource: It has a NUL, or a `return` outside a function, which would be the value.

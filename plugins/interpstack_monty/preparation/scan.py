@@ -1,7 +1,8 @@
 """One pass over Python source that finds its last statement, and each `return` outside functions.
 
-It takes time in proportion to the source, uses no recursion, and asks its caller every few
-thousand tokens whether to go on. What it cannot make sense of is left for Monty to report.
+The scan takes time in proportion to the source, uses no recursion, and asks its caller every few
+thousand tokens whether to continue. Text that the scan does not understand is left for Monty to
+report.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _Bracket: TypeAlias = tuple[str, _Text | None]
 
 @attrs.frozen
 class Found:
-    """What a scan found; positions are indexes of characters.
+    """The result of a scan; positions are indexes of characters.
 
     Attributes:
         value: Start and end of the expression that the source ends with, if it does.
@@ -76,7 +77,7 @@ def scan(source: str, pause: Callable[[], None]) -> Found | None:
 
     Args:
         source: Python.
-        pause: Called now and then; what it raises ends the scan.
+        pause: Called at intervals; an exception from it ends the scan.
     """
     try:
         return _Scan(source).run(pause)
@@ -92,9 +93,9 @@ class _Scan:
     """The state of one scan.
 
     Attributes:
-        _line: Start of the line, which may go on in the next ones.
+        _line: Start of the logical line.
         _start: Start of the statement in it.
-        _plain: Whether the statement can be an expression, by what was seen of it.
+        _plain: Whether the statement can still be an expression.
         _value: The last statement, if it is an expression of the top level.
         _functions: Columns of the heads of functions and classes around the line.
         _begins: Where the statement's first token may be, if that was not seen; else -1.
@@ -282,7 +283,7 @@ _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 def _text_of(quotes: str, in_format: bool) -> re.Pattern[str]:
-    """What stands in a text with fields, up to a field or to its end."""
+    """The text of an f-string up to the next field or to its end."""
     if in_format:
         return re.compile(r"[^{}]*+" if len(quotes) == 3 else r"[^{}\n\r]*+")
     quote = quotes[0]

@@ -16,11 +16,11 @@ _STOP: Final[Any] = {"exc_type": "KeyboardInterrupt", "message": "the cell was s
 
 
 def wind_down(at: pydantic_monty.SyncSnapshot, given_up: Callable[[Exception], bool]) -> bool:
-    """Answer everything with `KeyboardInterrupt` until the cell has ended.
+    """Answer every request of the cell with `KeyboardInterrupt` until the cell has ended.
 
     Args:
-        at: Where the cell stands.
-        given_up: Whether an error means that Monty stopped the cell, and not the cell itself.
+        at: The suspension of the cell.
+        given_up: Returns whether an error means that Monty, and not the cell itself, ended the run.
 
     Returns:
         Whether it ended; its state can then be kept.

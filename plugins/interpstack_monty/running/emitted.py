@@ -139,7 +139,7 @@ class Emitted:
         return attrs.evolve(progress, calls=calls, requests=requests)
 
     def told(self) -> Mapping[str, Any]:
-        """Everything, as JSON, for an image; the host has fetched what was queued."""
+        """The state as JSON, for an image; the queues are empty by then."""
         return {
             "open": list(self.open.items()),
             "timers": sorted(self._timers),
@@ -150,7 +150,7 @@ class Emitted:
         }
 
     def restore(self, told: Mapping[str, Any]) -> None:
-        """Take over what `told` gave."""
+        """Restore a state that `told` returned."""
         self.open = dict(told["open"])
         self._timers = set(told["timers"])
         self._next_id = told["next"]

@@ -1,4 +1,4 @@
-"""What a guest asks of its system: it has a clock, and nothing else."""
+"""System calls of a guest: a clock, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def answer_system_call(name: str, args: Sequence[Any], clock: GuestClock) -> Any
 
     Args:
         name: As in `datetime.now`.
-        args: What the guest gave.
+        args: The guest's arguments.
         clock: The cell's.
     """
     if name not in _TIMES:
