@@ -31,7 +31,7 @@ _GRACE_SECONDS: Final = 0.25
 #: Share of the time limit that must be used up before Monty is believed that it is: its clock
 #: and that of this process differ a little.
 _BELIEVED: Final = 0.95
-#: Names of bridges that are told when a cell gave them other values.
+#: Names of replaced bridges in a notice, at most.
 _TAKEN: Final = 5
 
 
@@ -40,7 +40,7 @@ class MontyExecution(Execution):
 
     Args:
         state: The realm's state.
-        cell: What is run.
+        cell: The cell to run.
         ended: Called with this execution once it has ended.
     """
 
@@ -142,7 +142,7 @@ class MontyExecution(Execution):
     # -- for the realm ---------------------------------------------------------------------
 
     def suspend(self) -> tuple[Mapping[str, Any], bytes]:
-        """What is known of the cell, and Monty's dump of it; nothing if it has not begun.
+        """The state of the cell, and Monty's dump of it, which is empty before the cell begins.
 
         Raises:
             EngineFailure: It cannot be dumped.
@@ -160,14 +160,14 @@ class MontyExecution(Execution):
         return told, snapshot
 
     def close(self) -> None:
-        """Give the worker back; what the cell did is lost."""
+        """Return the worker; the effects of the cell are lost."""
         self._ended = True
         self._place.release()
 
     # -- from one suspension to the next ---------------------------------------------------
 
     def _run(self, worker: Worker, end: float | None) -> Completion | None:
-        """Go on until the cell has ended, waits for the host, or the time is up.
+        """Run until the cell has ended, waits for the host, or has used up its time.
 
         Args:
             end: When the time is up, by `time.perf_counter`.
@@ -222,7 +222,7 @@ class MontyExecution(Execution):
         return self._spent + time.perf_counter() - self._turn_began >= _BELIEVED * limit
 
     def _stopped_by(self, error: Exception, spent: float) -> Progress:
-        """How a cell ended that Monty stopped, or whose process died."""
+        """The progress of a cell that Monty stopped, or whose process died."""
         worker = self._place.worker
         assert worker is not None  # noqa: S101 - it has just been used
         killed = worker.killed or getattr(error, "timed_out", False)
@@ -241,7 +241,7 @@ class MontyExecution(Execution):
         return attrs.evolve(told, place=fault(error, self._cell.source))
 
     def _commit(self, worker: Worker) -> None:
-        """Keep the state; the reader is told of what is not kept."""
+        """Store the state, and add notices for the parts that are not stored."""
         taken = self._state.commit(worker)
         for name in taken[:_TAKEN]:
             self._emitted.note(
@@ -262,7 +262,7 @@ class MontyExecution(Execution):
         return None
 
     def _wound_down(self, worker: Worker) -> bool:
-        """End the cell; whether that went well, so that its state can be kept."""
+        """End the cell. Returns whether the cell ended cleanly, so that its state can be stored."""
         at = self._turns.at
         if worker.killed or at is None:
             return False

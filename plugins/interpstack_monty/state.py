@@ -23,7 +23,7 @@ from interpstack_monty.workers import (
 
 __all__ = ["FAILURES", "RealmState"]
 
-#: What Monty's client raises, and what a replaced kernel does beside that.
+#: Exceptions of Monty's client and of a replaced kernel.
 FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
 
 
@@ -84,7 +84,7 @@ class RealmState:
         return worker
 
     def commit(self, worker: Worker) -> Sequence[str]:
-        """Make what is in a worker the state; call it inside `watched`.
+        """Store the state of a worker as the state of the realm; call this method inside `watched`.
 
         Returns:
             Names of bridges that the cell gave another value; they are bound anew before the

@@ -1,7 +1,9 @@
 """Finds wrong calls of bridges before a cell runs, with the type checker inside Monty.
 
-Only what is certain counts: a call of a bridge with missing, unknown or wrong arguments, a
-bridge that is not there, and a coroutine used as if it were its value. Everything else is left
+Only certain errors count: a call of a bridge with missing, unknown or wrong arguments, a bridge
+    that does not exist, and a coroutine used as if it were its value. Everything else is left to
+    Python itself: annotations are not binding there, and a cell may well be right where a type
+    checker has doubts.
 to Python itself: annotations bind nobody there, and a cell may well be right where a checker
 has doubts.
 """
@@ -22,7 +24,7 @@ from interpstack_monty.state import RealmState
 
 __all__ = ["check", "stubs_for"]
 
-#: The first line of what is checked: the name has no value, so that nothing behind it runs.
+#: The first line of the checked source: the name has no value, so that no code behind it runs.
 _HALT: Final = "interpstack_halt"
 #: Seconds that checking may take; a cell that takes longer runs unchecked.
 _SECONDS: Final = 3.0
@@ -59,7 +61,7 @@ _HEADER: Final = (
 
 
 def check(state: RealmState, source: str, cell: str) -> GuestError | None:
-    """Why a cell cannot be right, if that is certain.
+    """The certain error of a cell, if there is one.
 
     Args:
         state: Offers the bridges, and knows the globals.
@@ -84,7 +86,7 @@ def check(state: RealmState, source: str, cell: str) -> GuestError | None:
 
 
 def stubs_for(bridges: BridgeSet, names: Sequence[str]) -> str:
-    """Declarations of what cells can name: bridges by their own, other globals as anything."""
+    """Declarations of all names for cells: bridges as declared, other globals as `Any`."""
     classes: list[str] = []
     roots = [
         f"{name}: {_namespace(name, members, classes)}"
@@ -167,9 +169,9 @@ def _is_certain(rule: str, message: str, bridges: BridgeSet) -> bool:
 
 
 def _misfits(expected: str, given: str) -> bool:
-    """Whether no value of the given type can do.
+    """Whether no value of the actual type can be valid.
 
-    A container may well hold the right things, and a text may be one of those that are allowed.
+    A container may hold the right items, and a text may be one of the allowed texts.
     """
     if given.startswith("Literal[") and " | " not in given:
         return True

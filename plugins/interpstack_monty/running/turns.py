@@ -63,7 +63,7 @@ class Turns:
         self.at = None
 
     def run(self, end: float | None) -> MontyComplete | None:
-        """Go on until the cell has ended, waits for the host, or the time is up.
+        """Run until the cell has ended, waits for the host, or has used up its time.
 
         Monty's own clock stands still while it waits for an answer, so a guest that only asks
         has to be stopped here.
@@ -92,13 +92,13 @@ class Turns:
         return {"blocked": self._blocked, "clock": clock, **self.emitted.told()}
 
     def restore(self, told: Mapping[str, Any]) -> None:
-        """Take over what `told` gave."""
+        """Restore a state that `told` returned."""
         self.emitted.restore(told)
         self._blocked = told["blocked"]
         self.clock = GuestClock(*told.get("clock", ()))
 
     def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
-        """Go on from a suspension; `None` if that has to wait for the host."""
+        """Continue from a suspension; `None` if the suspension has to wait for the host."""
         if isinstance(at, FutureSnapshot):
             # One by one, in the order of the answers: of several at once, Monty picks any first.
             first = next((i for i in self._answers if i in at.pending_call_ids), None)
