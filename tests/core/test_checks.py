@@ -1,0 +1,63 @@
+"""Checks of what callers pass: messages are short, whatever the value is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack.checks import expect, positive, shown
+
+
+class _Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("short", "'short'"),
+        (_Mute(), "a value of type _Mute"),
+        (10**5000, "a value of type int"),
+        ("x" * 100, "'" + "x" * 56 + "..."),
+    ],
+    ids=["short", "mute", "huge", "long"],
+)
+def test_wrong_values_are_shown_in_short(value: Any, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_another_type_is_refused() -> None:
+    expect("a", str, "x takes a text")
+    with pytest.raises(ConfigurationError, match=r"^x takes a text; got 5$"):
+        expect(5, str, "x takes a text")
+
+
+@attrs.frozen
+class _Limits:
+    count: Any = attrs.field(default=1, validator=positive(int, least=2))
+    wall_seconds: Any = attrs.field(default=1, validator=positive(float, optional=False, of="time"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("count", 1, r"limits: count takes a whole number from 2 to \d+, or None for no limit"),
+        ("count", 2.0, "got 2.0"),
+        ("count", True, "got True"),
+        ("count", 2**53 + 1, "a whole number"),
+        ("wall_seconds", 0, "time: wall_seconds takes a number above 0, at most 1000000000; got 0"),
+        ("wall_seconds", None, "got None"),
+        ("wall_seconds", float("nan"), "got nan"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(name: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        _Limits(**{"count": 2, "wall_seconds": 1, name: value})
+
+
+def test_numbers_that_fit_are_taken() -> None:
+    assert _Limits(count=None, wall_seconds=0.5) == _Limits(None, 0.5)

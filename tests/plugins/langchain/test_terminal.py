@@ -1,0 +1,19 @@
+"""What is printed cannot command the terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from interpstack_langchain.terminal import plain
+
+
+def test_control_characters_are_escaped() -> None:
+    assert plain("a\tb\n\x1b[31mred\x07") == "a\tb\n\\x1b[31mred\\x07"
+
+
+def test_what_the_terminal_cannot_encode_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert plain("é") == "\\xe9"

@@ -1,0 +1,40 @@
+"""Tools by their names in guests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError, HostTool
+from interpstack_javascript import JAVASCRIPT
+from interpstack_ptc.names import guest_name, guest_names
+from interpstack_python import PYTHON
+
+
+async def _call(given: dict[str, Any], context: Any) -> None:
+    """Never called."""
+
+
+def tool(name: str) -> HostTool:
+    return HostTool(name=name, call=_call)
+
+
+@pytest.mark.parametrize(
+    ("language", "made"), [(JAVASCRIPT, "webSearch"), (PYTHON, "web_search")], ids=["js", "python"]
+)
+def test_names_are_those_of_the_language(language: Any, made: str) -> None:
+    assert guest_name("web-search", language) == made
+    assert list(guest_names([tool("web-search")], language)) == [made]
+
+
+def test_a_name_of_which_nothing_is_left_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="rename the tool, or leave it out of ptc"):
+        guest_name("日本", JAVASCRIPT)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"'a-b' and 'a_b' would both be tools\.aB"):
+        guest_names([tool("a-b"), tool("a_b")], JAVASCRIPT)
+    same = tool("a")
+    assert guest_names([same, same], JAVASCRIPT) == {"a": same}
