@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any
         noted.count += 1
         if len(noted.examples) < _NAMED:
             noted.examples.append(name)
-    return listed, list(left_out.values())
+    return sorted(listed, key=itemgetter("path")), list(left_out.values())
 
 
 def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:

@@ -1,0 +1,58 @@
+"""The kernel's answers are data of a guest: each part is checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from interpstack import EngineFailure
+from interpstack_javascript.drained import read_drained
+
+SOUND: dict[str, Any] = {
+    "calls": [["console.log", 1]],
+    "requests": [[1, "kit.f", {}], [2, "kit.f", {}, True]],
+    "cancelled": [3],
+    "importing": 0,
+    "idle": True,
+    "completion": None,
+}
+RESULT = {"text": "1", "omitted": 0, "exact": True, "handle": False, "undefined": False}
+
+
+@pytest.mark.parametrize(
+    "completion", [None, RESULT, {"error": {"name": "E", "message": "m", "stack": ""}}]
+)
+def test_what_the_kernel_answers_is_read(completion: Any) -> None:
+    told = {**SOUND, "completion": completion}
+    assert read_drained(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"calls": None},
+        {"calls": [["console.log"]]},
+        {"requests": [[0, "kit.f", {}]]},
+        {"requests": [[True, "kit.f", {}]]},
+        {"requests": [[2**53, "kit.f", {}]]},
+        {"requests": [[1, "kit.f", {}, 1]]},
+        {"cancelled": [1.0]},
+        {"importing": True},
+        {"idle": 1},
+        {"completion": {**RESULT, "text": 5}},
+        {"completion": {"error": {"name": "E"}}},
+        {"completion": 5},
+    ],
+    ids=str,
+)
+def test_what_it_does_not_answer_is_a_damaged_guest(changes: dict[str, Any]) -> None:
+    with pytest.raises(EngineFailure, match="the guest's memory is damaged"):
+        read_drained(json.dumps({**SOUND, **changes}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000])
+def test_what_is_no_object_is_a_damaged_guest(text: str) -> None:
+    with pytest.raises(EngineFailure, match="the guest's memory is damaged"):
+        read_drained(text)

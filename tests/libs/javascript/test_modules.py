@@ -1,0 +1,73 @@
+"""Modules of a realm: they import each other inside their bundle, and outlive it as text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import pytest
+
+from interpstack_javascript import KERNEL_NAME
+from interpstack_javascript.modules import ModuleTable
+
+
+@pytest.fixture
+def table() -> ModuleTable:
+    made = ModuleTable()
+    made.add({"a/main.js": "1", "a/lib.ts": "let n: number = 2", "a/b/index.js": "3"})
+    made.add({"other.js": "4"})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("base", "specifier", "name"),
+    [
+        (KERNEL_NAME, "a/main.js", "a/main.js"),
+        (KERNEL_NAME, "missing.js", None),
+        ("a/main.js", "./lib.js", "a/lib.ts"),
+        ("a/main.js", "./lib", "a/lib.ts"),
+        ("a/main.js", "./b", "a/b/index.js"),
+        ("a/b/index.js", "../main.js", "a/main.js"),
+        ("a/main.js", "../other.js", None),
+        ("a/main.js", "other.js", None),
+        ("unknown.js", "./lib.js", None),
+    ],
+)
+def test_names_lead_nowhere_but_into_the_bundle(
+    table: ModuleTable, base: str, specifier: str, name: str | None
+) -> None:
+    assert table.resolve(base, specifier) == name
+
+
+def test_typescript_is_javascript_once_resolved(table: ModuleTable) -> None:
+    name = table.resolve("a/main.js", "./lib.js")
+    assert name is not None
+    assert (table.load(name) or "").rstrip(";\n").split() == ["let", "n", "=", "2"]
+    assert table.load("missing.js") is None
+
+
+def test_typescript_that_does_not_parse_is_told_in_the_name() -> None:
+    table = ModuleTable()
+    table.add({"m.ts": "let let = : 5"})
+    assert (table.resolve(KERNEL_NAME, "m.ts") or "").startswith("m.ts: ")
+
+
+def test_a_table_outlives_its_realm_without_what_was_loaded(table: ModuleTable) -> None:
+    assert table.resolve(KERNEL_NAME, "other.js") == "other.js"
+    assert table.load("other.js") == "4"
+    again = ModuleTable(table.dump())
+    assert again.load("a/main.js") == "1"
+    assert again.load("other.js") is None
+    assert ModuleTable(ModuleTable().dump()).dump() == ""
+
+
+def _stored(value: Any) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(value).encode())).decode()
+
+
+@pytest.mark.parametrize("stored", ["x", "eA==", _stored({}), _stored([5]), _stored([{"a": 5}])])
+def test_a_damaged_table_is_refused(stored: str) -> None:
+    with pytest.raises(ValueError):
+        ModuleTable(stored)

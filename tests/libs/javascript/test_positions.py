@@ -1,0 +1,47 @@
+"""Places of faults, from what an engine was given back to what the user wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack import Cell
+from interpstack_javascript.positions import faulty, offset_of, original_offset
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "column", "offset"),
+    [
+        ("abc", 1, 1, 0),
+        ("abc", 1, 99, 3),
+        ("a\nbc", 2, 2, 3),
+        ("a\r\nbc", 2, 1, 3),
+        ("a\u2028b", 2, 1, 2),
+        ("\U0001f600x", 1, 3, 1),  # two UTF-16 units
+        ("a", 9, 1, 1),
+    ],
+)
+def test_characters_that_an_engine_names(source: str, line: int, column: int, offset: int) -> None:
+    assert offset_of(source, line, column) == offset
+
+
+@pytest.mark.parametrize(
+    ("source", "prepared", "at"),
+    [
+        ("let a = ;", "var a = ;", ";"),
+        ("const a = ;", "var   a = ;", ";"),
+        ("await import('x') + ;", "await $mport('x') + ;", ";"),
+        ("class A {} + ;", "var A = class A {}; + ;", "+"),
+        ("1\nlet b = ;", "1\nvar b = ;", ";"),
+    ],
+)
+def test_places_in_what_was_prepared(source: str, prepared: str, at: str) -> None:
+    assert original_offset(source, prepared, prepared.rindex(at)) == source.rindex(at)
+
+
+def test_a_fault_has_its_line_and_column() -> None:
+    error = faulty(
+        Cell(source="1\nlet b = ;", name="cell"), "1\nvar b = ;", 10, "SyntaxError", "no"
+    )
+    assert (error.name, error.stack) == ("SyntaxError", "    at cell:2:9")
+    assert error.place is not None
+    assert (error.place.line, error.place.column) == (2, 9)

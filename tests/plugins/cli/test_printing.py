@@ -1,0 +1,69 @@
+"""What the commands print, and where."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import pytest
+
+from interpstack import GuestError, Outcome
+from interpstack_cli.printing import Problem, encodable, show_outcome, write
+
+
+class Full(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("outcome", "out", "err"),
+    [
+        (Outcome(text="5"), "5\n", ""),
+        (Outcome(text="undefined", undefined=True), "", ""),
+        (Outcome(text="5", notices=("so",)), "5\n", "Note: so\n"),
+        (
+            Outcome(text="5", omitted_chars=3, omitted_exact=False),
+            "5\n",
+            "Note: more than 3 characters of the result were left out; print less at a time\n",
+        ),
+        (Outcome(error=GuestError("E", "m", "    at x:1")), "", "E: m\n    at x:1\n"),
+    ],
+    ids=["value", "statement", "notice", "omitted", "error"],
+)
+def test_values_and_remarks_go_to_their_streams(
+    outcome: Outcome, out: str, err: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_outcome(outcome)
+    assert capsys.readouterr() == (out, err)
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"), [(None, "standard output is closed"), (Full(), "No space left")]
+)
+def test_output_that_cannot_be_written_is_a_problem(
+    stream: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(Problem, match=message):
+        write("x")
+    monkeypatch.setattr(sys, "stderr", stream)
+    write("x", err=True)  # nobody is left to be told
+
+
+def test_colours_are_for_terminals_and_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, expected in (("", "\x1b[31mx\x1b[0m\n"), ("1", "x\n")):
+        monkeypatch.setenv("NO_COLOR", value)
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        write("x", colour="red")
+        assert sys.stdout.getvalue() == expected  # type: ignore[attr-defined]
+
+
+def test_what_a_stream_cannot_encode_is_escaped() -> None:
+    assert encodable("\ud800", io.StringIO()) == "\\ud800"
