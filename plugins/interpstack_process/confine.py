@@ -1,4 +1,4 @@
-"""What a worker may use of the machine, and what it gets to see of the host's environment."""
+"""Limits of a worker on resources of the machine, and its environment variables."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from interpstack import ConfigurationError
 
 __all__ = ["WorkerLimits", "confine", "environment"]
 
-#: All that a worker gets of the host's environment: where its caches are and what its
-#: interpreter needs to start. None of them is secret.
+#: The host's variables that a worker inherits: the paths of its caches and variables that its
+#: Python needs to start. None of them is secret.
 _PASSED: Final = ("HOME", "INTERPSTACK_CACHE_DIR", "LD_LIBRARY_PATH", "TZ", "XDG_CACHE_HOME")
 
 
@@ -65,8 +65,8 @@ def confine(limits: Mapping[str, int | None]) -> None:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a worker: nothing of the host's but what it needs to start."""
+    """The environment of a worker: only the host's variables that a worker needs to start."""
     kept = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    # The worker must find the same packages as the host, however the host found them.
+    # The worker must find the same packages as the host, however the host's path was set.
     path = [entry or str(Path.cwd()) for entry in sys.path if os.pathsep not in entry]
     return {**kept, **given, "PYTHONPATH": os.pathsep.join(path)}

@@ -1,4 +1,4 @@
-"""How engines in worker processes are held to the conformance kit."""
+"""Engines in worker processes in the conformance kit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["QuickJSConformance", "V8Conformance"]
 
 
 class QuickJSConformance(EngineConformance):
-    """What `process:quickjs` must do, and what it cannot do."""
+    """Conformance tests of `process:quickjs`, with its gaps."""
 
     guest = JAVASCRIPT
     varying: ClassVar[Mapping[str, str]] = {
@@ -27,7 +27,7 @@ class QuickJSConformance(EngineConformance):
 
 
 class V8Conformance(EngineConformance):
-    """What `process:v8` must do, and what it cannot do."""
+    """Conformance tests of `process:v8`, with its gaps."""
 
     guest = JAVASCRIPT
     varying: ClassVar[Mapping[str, str]] = {

@@ -37,14 +37,15 @@ class ProcessEngine(Engine):
 
     Args:
         workers: Worker processes at most; `None` for one a core.
-        grace_seconds: What a command may take beyond its CPU time before its worker is killed.
+        grace_seconds: Seconds that a command may take beyond its CPU time before its worker is
+            killed.
         keep_state: Hand each session's state to the host after each cell, so that it outlives
             its worker. Without it cells cost less, and a dead worker's sessions start anew.
         worker_memory_bytes: Private writable memory of one worker, all its realms together.
         worker_cpu_seconds: CPU time of a worker's whole life; it is replaced then.
         worker_files: Open files of one worker.
-        worker_environment: Environment variables for workers, which get none of the host's
-            but those that they need to start.
+        worker_environment: Environment variables for workers, which otherwise inherit only the
+            host's variables that they need to start.
         worker_message_bytes: Largest message that is read from a worker.
         worker_python: The Python interpreter that runs workers; `None` for the host's.
         options: Everything else goes to the engine that is run; plain JSON values.
@@ -104,7 +105,7 @@ class ProcessEngine(Engine):
             grace_seconds=grace_seconds,
         )
         self.pool = WorkerPool(config, workers or os.cpu_count() or 1)
-        #: Ends the workers when nobody holds the engine any more, or at the end of the program.
+        #: Ends the workers when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
 
     @classmethod

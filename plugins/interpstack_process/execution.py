@@ -33,7 +33,7 @@ class ProcessExecution(Execution):
 
     Args:
         realm: Where it runs.
-        cell: What to run; `None` for the one that was running when `suspended` was taken.
+        cell: The cell to run; `None` for the cell that was running when `suspended` was taken.
         suspended: The image that the realm was opened with.
         before: The state from before the suspended cell.
     """
@@ -87,7 +87,7 @@ class ProcessExecution(Execution):
     def abort(self, reason: str) -> Progress:
         if self._over or self._worker is None:
             self._end()
-            # What happened after a cell's end has been told to nobody yet.
+            # Events after a cell's end have not been reported yet.
             failure, self._late_failure = self._late_failure, None
             return Progress(failure=failure)
         try:
@@ -102,7 +102,7 @@ class ProcessExecution(Execution):
     def undo(self) -> None:
         realm, before = self._realm, self._undo_to
         if self._worker is None or self._failed:
-            return  # then the realm holds what was before this cell
+            return  # then the realm has the state from before this cell
         if before.values is not None or before.lost:
             realm.keep(realm.ask("undo"))
             return
@@ -227,11 +227,11 @@ class ProcessExecution(Execution):
         return Progress(failure=failure, state="undone", cpu_seconds=seconds)
 
     def _end_lost(self, lost: StateLost) -> Progress:
-        """The end of a cell that found no variables any more, or left none."""
+        """The end of a cell whose variables were lost before or during its run."""
         self._end()
         failure = GuestError("EngineFailure", str(lost))
         return Progress(failure=failure, state="lost", loss=lost.loss)
 
 
 def _ignore(part: str) -> None:
-    """What nobody listens to comes with the cell's calls."""
+    """Without a listener, output is returned with the cell's calls."""

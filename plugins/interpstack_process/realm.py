@@ -1,4 +1,4 @@
-"""A realm that lives in a worker process, and what the host keeps to open it again."""
+"""A realm in a worker process, with the state from which the host can open it again."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ProcessRealm"]
 
-#: Workers that may die, one after another, before a realm that is to be opened is given up.
+#: Workers that may die one after another before the opening of a realm fails.
 _ATTEMPTS: Final = 5
-#: Seconds for what runs no cell, beyond the time of getters that run in it.
+#: Seconds for commands that run no cell, beyond the time of getters that run in them.
 _PLAIN_SECONDS: Final = 30.0
 
 _numbers = itertools.count(1)
@@ -54,7 +54,7 @@ class ProcessRealm(Realm):
         engine: The engine, referenced so that it outlives its realms.
         pool: Where workers come from.
         limits: Of each cell.
-        bridges: What is offered first.
+        bridges: The first bridges on offer.
         saved: The state that the realm starts from.
     """
 
@@ -72,7 +72,7 @@ class ProcessRealm(Realm):
         self.saved = saved
         #: Whether `saved` equals the current state of the guest.
         self.fresh = False
-        #: What the reader of the next cell must be told before it can run.
+        #: Notices for the reader of the next cell.
         self._lost: StateLost | None = None
         self.running: ProcessExecution | None = None
         self._pool = pool
@@ -86,7 +86,7 @@ class ProcessRealm(Realm):
     # -- the protocol ----------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
-        self._bridges = bridges  # told with the next command
+        self._bridges = bridges  # sent with the next command
 
     def start(self, cell: Cell) -> Execution:
         self.running = None
@@ -154,7 +154,7 @@ class ProcessRealm(Realm):
         """The worker it lives in; opened in another one if that has died.
 
         Raises:
-            ImageError: The image given by the caller cannot be opened.
+            ImageError: The image of the caller cannot be opened.
             EngineFailure: No worker can open it.
         """
         if self.running is not None:
@@ -175,7 +175,7 @@ class ProcessRealm(Realm):
             return self._open(self.saved)
 
     def start_anew(self, what: str) -> StateLost:
-        """Forget a state that is lost because of `what`; the error that tells a reader of it."""
+        """Forget a state that is lost because of `what`, and return the error to report."""
         lost = StateLost(what, self.saved.told())
         self.saved = SavedState()
         return lost
@@ -184,7 +184,7 @@ class ProcessRealm(Realm):
         """Tell once that the state was lost.
 
         Raises:
-            StateLost: It was, and no cell has told of it.
+            StateLost: The state was lost, and no cell has reported the loss.
         """
         lost, self._lost = self._lost, None
         if lost is not None:
@@ -197,14 +197,14 @@ class ProcessRealm(Realm):
             raise EngineFailure(str(death)) from death
 
     def carry_on(self, paused: Image) -> WorkerProcess:
-        """Open the state of a cell that waits for the host, for it to go on."""
+        """Open the state of a cell that waits for the host, so that the cell can continue."""
         self.detach()
         worker = self._open(SavedState(image=paused))
         self.fresh = False
         return worker
 
     def detach(self) -> None:
-        """Leave the worker; what the guest did since its last cell is forgotten."""
+        """Leave the worker; changes of the guest since its last cell are lost."""
         _leave(self._place, self.number)
         self._place.clear()
         self._bound = None
@@ -258,7 +258,7 @@ class ProcessRealm(Realm):
 
     @property
     def plain_seconds(self) -> float:
-        """What a command that runs no cell may take."""
+        """The time limit of a command that runs no cell."""
         return (self.limits.cpu_seconds or 0.0) + _PLAIN_SECONDS
 
     def command(self, do: str, **fields: Any) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class ProcessRealm(Realm):
         raise EngineFailure("no worker process stays alive")
 
     def bound(self) -> None:
-        """Note that the worker knows what is offered."""
+        """Note that the worker has the current offer."""
         self._bound = self._bridges
 
     def keep(self, answer: Answer) -> None:
@@ -302,7 +302,7 @@ class ProcessRealm(Realm):
             self.fresh = True
 
     def checking(self) -> _Checking:
-        """A block that reads what the worker sent; kills it if that is malformed."""
+        """A block that reads the worker's data, and kills the worker if the data is malformed."""
         return _Checking(self)
 
 

@@ -49,7 +49,7 @@ class SavedState:
         return self.image is not None or self.values is not None
 
     def told(self) -> str:
-        """What becomes of the variables when the realm is opened from this."""
+        """The words for the state of the variables in a realm that is opened from this state."""
         if self.lost:
             return f"all variables of earlier cells are lost: {self.lost}"
         if self.values is None:

@@ -1,4 +1,4 @@
-"""What a worker does: the realms of one engine, by number, behind a connection."""
+"""The service in a worker: the realms of one engine, by number, behind a connection."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Service:
         self.running: tuple[int, Execution] | None = None
 
     def answer(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        """Carry out a command. What the engine refuses is an answer, too."""
+        """Run a command, and return its answer or the engine's refusal."""
         for number in told["leave"]:
             self._forget(number)
         command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{told['do']}")
@@ -132,7 +132,7 @@ class Service:
         return self._with_state(realm, None)
 
     def _printed(self, execution: Execution, part: str) -> None:
-        """Tell what a guest prints, as long as its command runs; may come from any thread."""
+        """Send output of a guest while its command runs; may be called from any thread."""
         running = self.running
         if running is None or running[1] is not execution:
             return  # it comes with the calls
@@ -167,7 +167,7 @@ class Service:
         return {"done": done, "kept": kept}, attached
 
     def _state(self, realm: Realm) -> Reply:
-        """What the host needs to open the realm again elsewhere."""
+        """The state from which the host can open the realm again elsewhere."""
         capabilities = self._engine.capabilities
         if not self._keep:
             return {"lost": "states are not kept (keep_state)"}, b""
@@ -184,7 +184,7 @@ class Service:
     def _save_others(self, number: int) -> None:
         """Tell the states of cells that wait for the host, before another guest runs.
 
-        If that one takes the process down, they go on in another worker.
+        If that guest crashes the process, they continue in another worker.
         """
         for other in list(self._unsaved):
             if other == number:

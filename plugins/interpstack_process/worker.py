@@ -31,7 +31,7 @@ OUT_OF_MEMORY: Final = 83
 _STACK_BYTES: Final = 16 * 2**20
 #: Frames from the host are trusted.
 _NO_BOUND: Final = 2**63
-#: Seconds a command may take beyond what the host waits for it.
+#: Seconds that a command may take beyond the host's wait.
 _ALARM_MARGIN: Final = 5.0
 
 
@@ -50,7 +50,7 @@ def main(commands: socket.socket, control: socket.socket) -> None:
 
 
 def _listen(control: socket.socket, box: list[Service]) -> None:
-    """Interrupt what the host names; end at once with the host, whatever runs."""
+    """Interrupt the command that the host names, and end the process at once when the host ends."""
     try:
         while len(data := control.recv(INTERRUPT.size, socket.MSG_WAITALL)) == INTERRUPT.size:
             running = box[0].running if box else None

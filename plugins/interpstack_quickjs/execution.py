@@ -37,7 +37,7 @@ __all__ = ["QuickJSExecution"]
 UNDONE: Final = "what this cell did to variables is undone"
 #: Seconds that leftovers of an aborted cell may take to wind down before they are undone.
 _WIND_DOWN_SECONDS: Final = 0.05
-#: Seconds that the kernel may take to tell what a cell has queued, which takes milliseconds.
+#: Seconds for the kernel to return a cell's queue, which normally takes milliseconds.
 _DRAIN_SECONDS: Final = 2.0
 #: What QuickJS throws where memory ends: anywhere, in a regex that runs, in one that is compiled.
 _OUT_OF_MEMORY: Final = (
@@ -124,7 +124,8 @@ class QuickJSExecution(KernelExecution):
                 if not progress.calls:
                     progress = Progress(calls=self._output())
             else:
-                # Nobody could ever import again what is stopped in the middle of its evaluation.
+                # A module that is stopped in the middle of its evaluation could never be imported
+                # again.
                 half = "it left a module half loaded"
                 why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.

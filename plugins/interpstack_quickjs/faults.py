@@ -1,9 +1,9 @@
-"""Finds the token at which QuickJS gave a source up.
+"""The position of a syntax error: the token at which QuickJS stopped parsing.
 
-QuickJS names the line, and a column that is that of some token before. But it reads from left to
-right and stops at the first fault. So what comes before the faulty token passes if the source is
-cut off there and a fault of another kind follows; what includes that token does not. None of
-these pieces is ever run, since each has a fault.
+QuickJS reports the line, and the column of some earlier token. But QuickJS reads from left to right
+and stops at the first error. So if the source is cut off before the faulty token and an error of
+another kind is appended, QuickJS reports the appended one; if the piece includes the faulty token,
+it does not. None of these pieces is ever run, since each contains an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ __all__ = ["find_fault"]
 #: Whatever the piece leaves open, a text or a template, what follows does not close it for good.
 _NO_NAME: Final = ("\n#(", "invalid first character of private name")
 _OPEN_STRING: Final = ("\n'\"#(", "unexpected end of string")
-#: Faults of what has no end, by what that begins with. Each piece of a sound text has them, too.
+#: Errors of unterminated literals, by their first characters. Pieces of a correct literal have
+#: them, too.
 _OPEN: Final = {
     "unexpected end of string": re.compile("['\"`]"),
     "unexpected end of comment": re.compile(r"/(?=\*)"),
@@ -52,12 +53,12 @@ _SECONDS: Final = 0.5
 
 
 def find_fault(guest: Guest, source: str, error: int) -> int | None:
-    """Index of the token at which the guest's parser failed; `None` if that cannot be told.
+    """The index of the token at which the guest's parser failed; `None` if unknown.
 
     Args:
         guest: Its clock runs; the search takes a part of the time.
-        source: What did not parse.
-        error: Handle of what was thrown then.
+        source: The source with the syntax error.
+        error: Handle of the exception.
     """
     message = guest.text_of(error, "message")
     if message is None or message in _OTHER:
@@ -139,7 +140,7 @@ class _Search:
 
 
 def _line(source: str, number: int) -> tuple[int, int]:
-    """Start and end of a line; those of the source if it has no such line."""
+    """Start and end of a line, or of the whole source if it has no such line."""
     start = 0
     for _ in range(number - 1):
         start = source.find("\n", start) + 1
@@ -150,7 +151,7 @@ def _line(source: str, number: int) -> tuple[int, int]:
 
 
 def _operand(source: str, end: int) -> int:
-    """Where the operand begins that the operator before `end` assigns to."""
+    """The start of the operand to which the operator before `end` assigns."""
     start, depth = end, 0
     tokens = list(_TOKEN.finditer(source, max(0, end - _OPERAND), end))
     for token in reversed(tokens[:-1]):

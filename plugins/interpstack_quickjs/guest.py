@@ -56,14 +56,14 @@ class Workspace:
 
 @attrs.frozen
 class Heap:
-    """An instance's memory and what is needed to run it again.
+    """The memory of an instance, and the values that are needed to run it again.
 
     Attributes:
-        memory: The linear memory; what lies below the stack pointer means nothing.
+        memory: The linear memory; the bytes below the stack pointer are meaningless.
         stack_pointer: The guest's own stack pointer.
         workspace: Where in the memory the host passes data.
-        size: Bytes of memory, more than `memory` has if `differences` go on behind it.
-        differences: Address and content of what is not as in `memory`.
+        size: Size of the memory in bytes; larger than `memory` if `differences` extend beyond it.
+        differences: Address and content of the parts that differ from `memory`.
     """
 
     memory: bytes | bytearray = attrs.field(repr=False)
@@ -77,7 +77,8 @@ class Guest(Machine):
     """One instance with a QuickJS runtime and one context in it.
 
     Args:
-        memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
+        memory_bytes: Size in bytes to which the memory may grow; `None` for the maximum of the
+            format.
         instance: One that was wiped, which must be loaded before it is used; else a new one.
 
     Raises:
@@ -94,7 +95,7 @@ class Guest(Machine):
     # -- memory ----------------------------------------------------------------------------
 
     def has_room(self) -> bool:
-        """Whether enough memory is left for the next cell to begin."""
+        """Whether enough memory is free for the next cell to begin."""
         limit = self._memory_limit
         if limit is None or self.memory_bytes + _HEADROOM <= limit:
             return True
@@ -115,11 +116,11 @@ class Guest(Machine):
         return address
 
     def heap(self, into: bytearray | None = None) -> Heap:
-        """A copy of the whole state, without what lies on the stack below its pointer.
+        """A copy of the whole state, without the unused part of the stack.
 
         Args:
-            into: Memory of an earlier copy that nobody needs any more; used again if it fits,
-                since fresh memory costs more than the copying.
+            into: Memory of an earlier, unused copy; used again if it fits, since fresh memory costs
+                more than the copying.
         """
         space, size = self._space(), self.memory_bytes
         instance = self._instance
@@ -188,7 +189,7 @@ class Guest(Machine):
         return status, self._word(out)
 
     def run_jobs(self) -> None:
-        """Run promise jobs until none is left.
+        """Run all pending promise jobs.
 
         Raises:
             OutOfTime: The time is up; more of them are waiting.

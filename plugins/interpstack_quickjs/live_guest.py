@@ -22,7 +22,7 @@ __all__ = ["LiveGuest"]
 _BIND_SECONDS: Final = 1.0
 #: Seconds for other commands, where cells have no limit.
 _KERNEL_SECONDS: Final = 30.0
-#: Bytes of the largest memory that is kept for the next copy.
+#: Size in bytes of the largest memory that is reserved for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
 
 
@@ -49,7 +49,7 @@ class LiveGuest:
         self._bound = state.bound
         self.guest = self._new_guest(state.heap)
         self._touched = state.heap is not base.heap
-        #: Memory of a copy that nobody needs any more.
+        #: Memory of a copy that is no longer needed.
         self._spare: bytearray | None = None
         #: What the guest's memory still is; every command ends that.
         self._copy: Heap | None = state.heap
@@ -68,7 +68,7 @@ class LiveGuest:
         """Note the name of the cell that runs; `None` once it has ended."""
         self.running = cell
 
-    # -- what is offered -------------------------------------------------------------------
+    # -- bridges on offer ------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
         """Tell the guest of bridges and limits."""
@@ -107,9 +107,9 @@ class LiveGuest:
         return text or ""
 
     def read(self, *command: Any, seconds: float | None = None) -> str:
-        """Run a command that changes nothing; what it leaves in memory is undone, too.
+        """Run a command that changes nothing; its traces in memory are undone, too.
 
-        So the next image does not differ by it, and a realm goes on as one restored would.
+        So the next image has no such traces, and a live realm behaves exactly like a restored one.
         """
         if not self._touched:
             return self._trusted(*command, seconds=seconds)
@@ -150,7 +150,7 @@ class LiveGuest:
     # -- copies of the memory --------------------------------------------------------------
 
     def start(self) -> Heap:
-        """What the guest's memory is before a cell that is about to run."""
+        """A copy of the guest's memory before a cell."""
         before = self._before()
         self._touched = True
         return before
@@ -172,7 +172,7 @@ class LiveGuest:
         return Image(ENGINE, self.base.id, pack(self._copy, self.base.heap, extra))
 
     def restore(self, heap: Heap) -> None:
-        """Go on in a new instance with an earlier state."""
+        """Continue in a new instance with an earlier state."""
         self.guest.close()
         self.running = None
         self.guest = self._new_guest(heap)
@@ -181,13 +181,13 @@ class LiveGuest:
             self._offer(self._bridges, undo=False)
 
     def _before(self) -> Heap:
-        """What the guest's memory is now."""
+        """A copy of the guest's current memory."""
         if not self._touched:
             return self.base.heap
         return self._copy or self._keep(self._new_copy())
 
     def _passing_copy(self) -> Heap:
-        """What the guest's memory is now, until this thread makes another such copy."""
+        """A copy of the guest's current memory, valid until this thread makes another such copy."""
         return self.guest.heap(_scratch.take(self.guest.memory_bytes))
 
     def _new_copy(self) -> Heap:

@@ -1,4 +1,4 @@
-"""Realms of the engine: what the protocol asks of a live guest."""
+"""Realms of the engine: the methods of the protocol, over a live guest."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class QuickJSRealm(Realm):
         return names
 
     def _told(self, command: str, kind: type, seconds: float | None = None) -> Any:
-        """What a command gives that changes nothing."""
+        """The answer of a command that changes nothing."""
         told = read_answer(self.live.read(command, seconds=seconds))
         if not isinstance(told, kind):
             raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")

@@ -1,4 +1,4 @@
-"""States that a realm begins with: the base heap, or what an image holds."""
+"""States that a realm begins with: the base heap, or the content of an image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RealmState:
         heap: The guest's memory.
         cell: Name of the cell that was running.
         modules: Modules that were loaded.
-        bound: Digest of what the guest was last told of bridges and limits.
+        bound: Digest of the bridges and limits that the guest received last.
     """
 
     heap: Heap

@@ -1,7 +1,7 @@
-"""Realms that are awake: a bounded number, for each costs a thread and a heap.
+"""Realms that are awake: a bounded number, because each needs a thread and a heap.
 
 Beyond the bound, the realm that was used longest ago is put to rest: its portable values are
-kept, its heap and its thread go. It wakes when it is used again.
+stored, and its heap and its thread end. The realm wakes when it is used again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AwakeRealms:
                 other.rest()
 
     def left(self, realm: V8Realm) -> None:
-        """Note that a realm has no heap any more."""
+        """Note that a realm no longer has a heap."""
         with self._lock:
             self._awake.pop(id(realm), None)
 

@@ -32,7 +32,7 @@ class Script:
 
 
 class CellClock(cells.Clock):
-    """How long a cell has computed before it began, in this thread and in V8's.
+    """The computing time of a cell's preparation, in this thread and in V8's.
 
     Args:
         seconds: How long it may; `None` for no limit.
@@ -50,14 +50,14 @@ class CellClock(cells.Clock):
         return time.thread_time() - self._began + self._elsewhere
 
     def computed(self, seconds: float) -> None:
-        """Count what another thread computed for the cell."""
+        """Count the time that another thread computed for the cell."""
         self._elsewhere += seconds
 
     def left(self) -> float | None:
         return None if self._seconds is None else self._seconds - self.spent
 
     def pause(self) -> None:
-        """Go on, if there is time.
+        """Return if time remains.
 
         Raises:
             OutOfTime: There is none.

@@ -1,4 +1,4 @@
-"""How V8 is held to the conformance kit."""
+"""V8 in the conformance kit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["V8Conformance"]
 
 
 class V8Conformance(EngineConformance):
-    """What V8 must do, and what it cannot do."""
+    """Conformance tests of V8, with its gaps."""
 
     guest = JAVASCRIPT
     fatal: ClassVar[Mapping[str, str]] = {

@@ -1,4 +1,4 @@
-"""What is run in a fresh V8 context before any guest: kernel, web APIs and the plugins' sources.
+"""The set-up of a fresh V8 context before any guest: kernel, web APIs and the plugins' sources.
 
 No start snapshot holds it. V8 keeps one read-only heap per process, laid out by the snapshot of
 the first isolate. An isolate from another snapshot, such as that of other sources or of a runtime
@@ -39,7 +39,7 @@ _SCHEME: Final = "module:"
 
 
 def module_url(name: str) -> str:
-    """What jsrun calls a module."""
+    """The name of a module in jsrun."""
     return _SCHEME + quote(name, safe="@/")
 
 
@@ -62,7 +62,7 @@ class SetupScript:
 
 
 def setup_scripts(sources: Sequence[GuestSource]) -> Sequence[SetupScript]:
-    """What makes a context of jsrun one of ours, with these guest sources installed, in order."""
+    """The scripts that set up a context of jsrun with these guest sources, in order."""
     return _scripts(tuple(sources))
 
 
@@ -77,7 +77,7 @@ def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
         setup_script("interpstack:prepare", "$setup.prepare()"),
         setup_script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')})()"),
         setup_script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
-        # A module, so that what it imports can be told from what the guest's own code imports.
+        # A module, so that its imports differ from imports of the guest's own code.
         SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),
         *(setup_script(each.name, f"({each.source})($setup.api)") for each in (web, *sources)),
         setup_script("interpstack:host", f"$setup.record = ({_read('host.js')})({given}, {names})"),
@@ -93,7 +93,7 @@ def kernel_module() -> str:
 
 def setup_script(name: str, source: str) -> SetupScript:
     """A script of which stack traces tell the name."""
-    # jsrun names all that it runs alike; only what `eval` runs has a name of its own.
+    # jsrun gives all code the same name; only code run by `eval` has its own.
     text = json.dumps(f"{source};undefined\n//# sourceURL={name}")
     return SetupScript(name, f"(0, eval)({text})")
 

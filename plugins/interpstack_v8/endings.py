@@ -1,4 +1,4 @@
-"""What must have left Python before Python itself ends.
+"""Threads that must leave Python before Python itself ends.
 
 A thread of jsrun that wants Python's lock while Python ends never gets it. Up to 3.13, Python ends
 such a thread where it stands; the unwinding passes through jsrun, which then frees Python objects
@@ -72,7 +72,7 @@ def wait_until_left(loop: DeliveryLoop) -> None:
 
 
 def isolate_threads() -> int:
-    """How many threads run an isolate; 0 where the system does not tell."""
+    """The number of threads that run isolates; 0 on systems that do not report it."""
     count = 0
     # A thread may end between its listing and its reading.
     with contextlib.suppress(OSError):

@@ -27,9 +27,9 @@ class V8Engine(Engine):
     """V8 in the host's process: fast, and only as safe as V8 itself.
 
     Args:
-        give_up_seconds: How long a builtin that V8 does not leave may go on after the guest's
-            time is up. Its heap is given up then, and its thread computes until the builtin has
-            ended. `None` to wait for it, where the whole process is ended instead.
+        give_up_seconds: Seconds that a built-in which V8 cannot interrupt may continue after the
+            guest's time limit. After that, its heap is abandoned, and its thread computes until the
+            built-in has ended. `None` to wait for it, where the whole process is ended instead.
 
     Raises:
         ConfigurationError: It is not a number above 0, nor `None`.
@@ -65,7 +65,7 @@ class V8Engine(Engine):
 
     @property
     def abandoned(self) -> int:
-        """Threads of this process that compute for nobody, since V8 could not be stopped."""
+        """Abandoned threads of this process that still compute, because V8 could not be stopped."""
         return abandoned()
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:

@@ -43,7 +43,7 @@ UNDONE: Final = (
 _WIND_DOWN_SECONDS: Final = 0.5
 #: Times that the engine is entered for a module before the guest counts as idle.
 _MODULE_STEPS: Final = 50
-#: Bytes of garbage that may lie in the heap, or in buffers, beside what the guest keeps.
+#: Bytes of garbage that the heap or buffers may contain in addition to the guest's live data.
 _GARBAGE_BYTES: Final = 64 * 2**20
 #: Bytes beyond the limit that a stopped cell may leave: nobody knows whether they are garbage, and
 #: the export of its values, or the next cell, would pay for them.
@@ -59,10 +59,10 @@ class V8Execution(KernelExecution):
         self._isolate: Isolate | None = None
         self._source = ""
         self._interrupted = self._polling = False
-        self._gone = False  # its heap was given up, and all that it did is undone
+        self._gone = False  # its heap was abandoned, and all of its effects are undone
         self._completed = False
         self._hear: Callable[[str], None] | None = None
-        self._room = realm.limits.console_chars  # for what is heard
+        self._room = realm.limits.console_chars  # for delivered output
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class V8Execution(KernelExecution):
             return Progress(exhausted=True)
         progress = self._entered(isolate, command, cpu_seconds, begins)
         if self._gone:
-            return progress  # nobody reads it; the next cell tells what was lost
+            return progress  # no caller reads it; the next cell reports the loss
         spent = progress.cpu_seconds + prepared
         return attrs.evolve(progress, notices=self._realm.take_notices(), cpu_seconds=spent)
 
@@ -121,7 +121,7 @@ class V8Execution(KernelExecution):
     def interrupt(self) -> None:
         """Keep a poll from beginning, or give up the heap of one that runs.
 
-        Nothing stops V8 before the time that it was given at first is up.
+        V8 cannot be stopped before its initial time limit.
         """
         self._interrupted = True
         isolate = self._isolate
@@ -133,7 +133,7 @@ class V8Execution(KernelExecution):
     def _entered(
         self, isolate: Isolate, command: list[Any], cpu_seconds: float | None, begins: bool
     ) -> Progress:
-        """What a command led to, whatever became of the heap."""
+        """The progress of a command, also if the heap was lost."""
         self._polling = True
         try:
             return self._run(isolate, command, cpu_seconds)
@@ -175,7 +175,7 @@ class V8Execution(KernelExecution):
         return attrs.evolve(progress, cpu_seconds=spent)
 
     def _leave(self) -> Progress:
-        """The end of a poll that was cancelled while V8 computed; the next cell is told of it."""
+        """The end of a poll that was cancelled while V8 computed; the next cell reports it."""
         self._gone = True
         self._realm.forsake(f"A cancelled cell did not stop: {UNDONE}.")
         return Progress(exhausted=True)
@@ -188,13 +188,13 @@ class V8Execution(KernelExecution):
         return isolate
 
     def _was_left(self, error: IsolateLost) -> bool:
-        """Whether the heap was lost for what earlier cells, or the export of values, left in it."""
+        """Whether earlier cells, or the export of values, caused the loss of the heap."""
         limit = self._realm.limits.memory_bytes
         full = limit is not None and self._realm.left_bytes > limit
         return isinstance(error, IsolateGone) or (isinstance(error, OutOfHeap) and full)
 
     def _begin_again(self, command: list[Any], cpu_seconds: float | None) -> Progress:
-        """Run the cell in a new heap; nobody has seen anything of what it did in the old one."""
+        """Run the cell again in a new heap, before any effect of the first run was visible."""
         isolate = self._take(self._realm.replace())
         try:
             return self._run(isolate, command, cpu_seconds)
@@ -249,7 +249,7 @@ class V8Execution(KernelExecution):
         return limit is not None and most > limit + garbage
 
     def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
-        """Tell what the guest had said so far, then go on in a new heap."""
+        """Deliver the guest's output so far, then continue in a new heap."""
         output = "\n".join(isolate.recorded)
         calls = [Call("console", {"text": output, "omitted": 0})] if output else []
         self._realm.reopen()

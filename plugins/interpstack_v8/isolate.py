@@ -1,7 +1,7 @@
 """One V8 isolate, driven through jsrun.
 
-This module knows what jsrun does; no other one knows. `tests/plugins/v8/test_isolate.py`
-names what breaks if that changes:
+Only this module depends on the behaviour of jsrun. `tests/plugins/v8/test_isolate.py` shows what
+breaks if that behaviour changes:
 
 * `eval_async` with a timeout stops guest code wherever it runs, promise jobs included, and the
   isolate goes on afterwards. Nothing else does: `eval` stops no promise jobs, a called function
@@ -76,7 +76,7 @@ _LEAST_SECONDS: Final = 0.01
 
 
 def _on_the_clock(seconds: float) -> float:
-    """How long it takes to compute so many seconds, by the machine's load.
+    """The expected duration of a computation, by the load of the machine.
 
     jsrun stops code by the clock alone.
     """
@@ -85,15 +85,15 @@ def _on_the_clock(seconds: float) -> float:
     return max(seconds * stretch, _LEAST_SECONDS)
 
 
-#: Seconds a command may go on once nobody wants its answer any more.
+#: Seconds that a command may continue after its answer is no longer needed.
 _LEAVE_SECONDS: Final = 0.25
-#: Isolates that may compute for nobody; beyond that, those who cancel wait for the time limit.
+#: Abandoned isolates that may compute; beyond this number, a cancellation waits for the time limit.
 MAX_ABANDONED: Final = 8
 _abandoned: set[Isolate] = set()
 
 
 def abandoned() -> int:
-    """How many isolates of this process compute although they were given up."""
+    """The number of abandoned isolates of this process that still compute."""
     return len(_abandoned)
 
 
@@ -106,7 +106,7 @@ class IsolateLost(Exception):
 
 
 class IsolateGone(IsolateLost):
-    """The isolate was lost before the command began: what an earlier one left has ended it."""
+    """Raised when the isolate was lost before the command began, because of an earlier command."""
 
 
 class OutOfHeap(IsolateLost):
@@ -118,7 +118,7 @@ class _RejectionsOverflowed(EngineFailure):
 
 
 def _failure(error: Exception, late: bool) -> Exception:
-    """The exception that tells how a command failed, from what jsrun raised for it."""
+    """The exception for a failed command, made from the exception of jsrun."""
     told = str(error)
     if isinstance(error, jsrun.RuntimeTerminated):
         return OutOfHeap(told)
@@ -135,7 +135,7 @@ def _failure(error: Exception, late: bool) -> Exception:
 
 @attrs.frozen
 class Answer:
-    """What a command answered, after the guest's jobs have run.
+    """The answer of a command, after the guest's jobs have run.
 
     Attributes:
         text: Of the kernel.
@@ -152,11 +152,11 @@ class Isolate:
     """A V8 heap with one context, and the thread jsrun runs it in.
 
     Args:
-        setup: What is run in the context first.
+        setup: Scripts that run first in the context.
         memory_bytes: The guest's memory limit; `None` for V8's own.
         resolve: Name of a module as another one imports it; raises if there is none.
         load: JavaScript of a module that was resolved.
-        give_up_seconds: How long a builtin may go on after the limit; `None` for ever.
+        give_up_seconds: Seconds that a built-in may continue after the limit; `None` for no limit.
     """
 
     def __init__(
@@ -177,10 +177,10 @@ class Isolate:
         self._parked: asyncio.Future[Any] | None = None
         self._turn = asyncio.Lock()  # commands run one by one
         self._answer: Future[Answer] = Future()  # of the running command
-        self._left: asyncio.Future[None] | None = None  # set when the running one is given up
+        self._left: asyncio.Future[None] | None = None  # set when the running isolate is abandoned
         self._lost: IsolateLost | None = None
         self._hung = False
-        self._closing: asyncio.Future[None] | None = None  # of one that was given up
+        self._closing: asyncio.Future[None] | None = None  # of an abandoned isolate
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
         #: Takes each line when it is recorded, in the isolate's thread.
@@ -210,7 +210,7 @@ class Isolate:
             began); `EngineFailure`, when the command failed.
         """
         answer: Future[Answer] = Future()
-        repeats = kind != "say"  # what the kernel said would be lost
+        repeats = kind != "say"  # the kernel's output would be lost
         self._owner.spawn(self._enter(self._command(kind, *args), seconds, answer, repeats))
         return answer
 
@@ -224,7 +224,7 @@ class Isolate:
         that is ended instead, and not if too many do so already.
 
         Args:
-            waits: Whether somebody still does.
+            waits: Whether a caller still waits.
         """
         if self._give_up_seconds is not None:
             self._owner.spawn(self._leave(waits))
@@ -299,7 +299,7 @@ class Isolate:
 
     def _tell(self, text: str, heap: float, buffers: float) -> None:
         """Called in the isolate's thread, with the answer of a command that took long."""
-        with contextlib.suppress(InvalidStateError):  # nobody waits for one that was given up
+        with contextlib.suppress(InvalidStateError):  # no caller waits for an abandoned isolate
             self._answer.set_result(Answer(text, heap, buffers))
 
     async def _enter(
@@ -321,10 +321,10 @@ class Isolate:
             if not answer.done():
                 answer.set_exception(error)
             elif isinstance(error, IsolateLost):
-                self._lost = error  # told at the next command
+                self._lost = error  # reported with the next command
 
     async def _run(self, script: str, seconds: float | None, answer: Future[Answer]) -> Any:
-        """Run a command; what it answered, or `None` if that was told already."""
+        """Run a command, and return its answer, or `None` if the answer was delivered already."""
         if self._runtime is None or self._hung:
             raise IsolateGone(str(self._lost or "it was closed"))
         self._answer = answer
@@ -338,7 +338,7 @@ class Isolate:
         left = self._left = asyncio.get_running_loop().create_future()
         await asyncio.wait({command, left}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         self._left = None
-        self._rest()  # not before: jsrun may swap what is given at once
+        self._rest()  # not earlier: jsrun may swap commands that are sent at once
         if not command.done():
             self._give_up(command)
             cancelled = "it was cancelled, and V8 cannot be stopped before its time is up"

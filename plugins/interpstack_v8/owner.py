@@ -27,7 +27,7 @@ _STOPPING_SECONDS: Final = 5.0
 
 
 class Owner:
-    """An event loop in a thread, and what must be closed before the process ends."""
+    """An event loop in a thread, and the isolates to close before the process ends."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -63,7 +63,7 @@ class Owner:
 
     @property
     def gone(self) -> bool:
-        """Whether its isolates are closed, or those of the process that this was forked from."""
+        """Whether the isolates of this process, or of its parent before a fork, are closed."""
         return self._ended or self.pid != os.getpid()
 
     def adopt(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -103,7 +103,7 @@ async def _cancel_others() -> None:
 
 
 def refuse_forked(pid: int) -> None:
-    """Refuse to go on in the child of a fork.
+    """Raise `EngineFailure` in the child of a fork.
 
     Args:
         pid: Of the process in which V8 was started.

@@ -22,7 +22,8 @@ __all__ = ["Wrapped", "wrap_awaiting"]
 
 #: Bytes of heap to count on; V8 gets several times as much, for the trees of large sources.
 _HEAP_BYTES: Final = 64 * 2**20
-#: Bytes in use after a source from which an isolate is not kept: it would hold them.
+#: Bytes in use after a source above which an isolate is not used again, because it would retain
+#: them.
 _KEPT_BYTES: Final = 48 * 2**20
 #: Characters of a source that needs no time limit: it takes a few milliseconds. With a limit, an
 #: isolate is ready again 10 ms later.
@@ -33,11 +34,11 @@ _GIVE_UP_SECONDS: Final = 2.0
 
 @attrs.frozen
 class Wrapped:
-    """What became of a source.
+    """The result of preparing a source.
 
     Attributes:
         source: A script whose value is a promise of `{value}`; `None` if nothing is awaited.
-        cpu_seconds: What that took.
+        cpu_seconds: The CPU time of the preparation.
     """
 
     source: str | None
@@ -45,7 +46,7 @@ class Wrapped:
 
 
 class _Idle:
-    """Isolates that wait for a source, those of this process."""
+    """Idle isolates of this process that wait for a source."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,10 +1,10 @@
 """Readies V8 itself, once per process.
 
-jsrun passes V8 its flags when a process first uses it, and has two sets of them. With those for
-runtimes, V8 leaves loops that call `Array(n)` without any place to stop at: neither a time limit
-nor the heap limit ends `for (;;) Array(1000)`. With those for snapshots, which also keep V8 to
-one thread an isolate (`--predictable --random-seed=42`), each such loop ends. So a snapshot is
-made first, and thrown away.
+jsrun passes flags to V8 when a process first uses V8, and has two sets of flags. With the flags for
+runtimes, V8 never checks for termination in loops that call `Array(n)`: neither a time limit nor
+the heap limit ends `for (;;) Array(1000)`. With the flags for snapshots, which also keep V8 to one
+thread for each isolate (`--predictable --random-seed=42`), each such loop ends. So this module
+first makes a snapshot and discards it.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ _UNKNOWN: Final = 2**62
 class V8Realm(Realm):
     """One guest global scope.
 
-    Its state is a V8 heap while it is awake. What outlives the heap is `saved`: the portable
-    values from before the last cell.
+    An awake realm has a V8 heap. `saved` outlives the heap: the portable values from before the
+    last cell.
 
     Args:
         limits: Limits of a cell.
@@ -97,7 +97,7 @@ class V8Realm(Realm):
         self._export = None
 
     def ended(self, isolate: Isolate) -> None:
-        """A cell has ended: its values are exported while nobody waits for them."""
+        """Note the end of a cell; its values are exported in the background."""
         with self._lock:
             self._export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
             self.running = False
@@ -150,12 +150,12 @@ class V8Realm(Realm):
             return self._awake()
 
     def take_notices(self) -> tuple[str, ...]:
-        """What is to be told of heaps that were lost between cells."""
+        """Notices about heaps that were lost between cells."""
         notices, self._notices = self._notices, []
         return tuple(notices)
 
     def reopen(self) -> None:
-        """Go on in a new heap, with the portable values from before the last cell."""
+        """Continue in a new heap, with the portable values from before the last cell."""
         with self._lock:
             self.running = False
             self._drop()
@@ -165,7 +165,7 @@ class V8Realm(Realm):
         """Leave the heap behind; the next cell finds the values from before the last one.
 
         Args:
-            notice: What the next cell's reader is told.
+            notice: The notice for the reader of the next cell.
         """
         with self._lock:
             self.running = False
@@ -188,8 +188,8 @@ class V8Realm(Realm):
     def save(self) -> None:
         """Export the values, unless they were exported since the last cell.
 
-        Where that fails, because the guest's own code takes too long or they are too large,
-        the earlier ones stay.
+        If the export fails, because the guest's own code takes too long or the values are too
+        large, the earlier values stay.
         """
         refuse_forked(self._pid)
         with self._lock:
@@ -216,7 +216,7 @@ class V8Realm(Realm):
         """Give a heap up that is of no use any more.
 
         Args:
-            saved: Whether the values are those after the last cell.
+            saved: Whether the values are from after the last cell.
         """
         self._drop()
         self.left_bytes = 0
@@ -280,7 +280,8 @@ class V8Realm(Realm):
         """Run a command of the kernel outside a cell.
 
         Raises:
-            EngineFailure: It failed; what the last cell did is undone if the heap was lost.
+            EngineFailure: The export failed; effects of the last cell are undone if the heap was
+                lost.
         """
         text = json.dumps(command, separators=(",", ":"))
         try:

@@ -1,8 +1,8 @@
 """Frames: how a message and the bytes attached to it cross a socket.
 
-A frame is the length of its text, the length of its attachment (8 bytes each, little endian),
-the text, which is JSON, and the attachment. What is announced is checked against a bound before
-anything is read, and memory is taken only for what has arrived.
+A frame consists of the length of its text, the length of its attachment (8 bytes each, little
+endian), the text, which is JSON, and the attachment. The lengths are checked against a bound before
+the rest is read, and memory is allocated only for received bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Closed(Exception):
     """The other side is gone.
 
     Attributes:
-        unread: What was being sent had not all been taken, so it was not acted upon.
+        unread: Whether the frame being sent was not received completely, so that it had no effect.
     """
 
     def __init__(self, message: str, *, unread: bool = False) -> None:
@@ -49,7 +49,7 @@ class Channel:
     def __init__(self, connection: socket.socket, max_bytes: int) -> None:
         self._socket = connection
         self._max_bytes = max_bytes
-        self._sending = threading.Lock()  # what a guest prints may come from a thread of its own
+        self._sending = threading.Lock()  # output of a guest may come from another thread
 
     def send(
         self, message: Any, attached: bytes = b"", check: Callable[[], None] | None = None
@@ -57,10 +57,10 @@ class Channel:
         """Send a frame.
 
         Args:
-            message: What `json.dumps` takes.
+            message: A value for `json.dumps`.
             attached: Bytes that go with it.
-            check: Called again and again while the other side keeps us waiting; what it raises
-                ends the waiting. `None` waits for ever.
+            check: Called repeatedly during the wait for the other side; an exception from it ends
+                the wait. `None` waits forever.
 
         Raises:
             Closed: The other side is gone.
@@ -83,11 +83,11 @@ class Channel:
                 check()
 
     def receive(self, check: Callable[[], None] | None = None) -> tuple[Any, bytes]:
-        """Wait for a frame; its message and what is attached.
+        """Wait for a frame, and return its message and its attachment.
 
         Raises:
             Closed: The other side is gone.
-            Malformed: What it sent is no frame, or too large.
+            Malformed: The received bytes are not a frame, or are too large.
         """
         self._socket.settimeout(None if check is None else _SLICE_SECONDS)
         text_size, attached_size = _HEAD.unpack(self._read(_HEAD.size, check))

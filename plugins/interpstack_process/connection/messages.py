@@ -1,6 +1,6 @@
 """The messages between host and workers, with the values of the engine protocol in JSON form.
 
-The host bounds what it reads of a worker, whose guest may have taken the worker over.
+The host bounds and checks all data from a worker, because a guest may control the worker.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NOTICE_CHARS: Final = 4000
 
 
 def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
-    """What guests know of bridges, and guest sources; handlers stay in the host."""
+    """The guest's part of bridges, and guest sources; handlers stay in the host."""
     return {
         "bridges": [to_json(bridge, GuestBridge) for bridge in bridges],
         "sources": [to_json(source) for source in bridges.sources],
@@ -94,9 +94,9 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
     """A progress.
 
     Args:
-        told: What a worker sent.
-        after: Id of the last request of this execution; those of new ones are higher.
-        seconds: What the poll took; the guest cannot have computed longer.
+        told: The data that a worker sent.
+        after: Id of the last request of this execution; new requests have higher ids.
+        seconds: The duration of the poll; the guest cannot have computed longer.
 
     Raises:
         Malformed: It has another form, or is out of bounds.

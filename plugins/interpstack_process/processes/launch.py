@@ -19,14 +19,14 @@ __all__ = ["WorkerConfig", "default_python", "launch", "told_end"]
 
 @attrs.frozen(kw_only=True)
 class WorkerConfig:
-    """How workers are made.
+    """The configuration and start of worker processes.
 
     Attributes:
         python: The interpreter to run.
-        environment: Variables beside those that every worker gets.
+        environment: Variables in addition to those of every worker.
         message: First message to a worker: engine, options and limits.
         max_bytes: Largest frame that is read from it.
-        grace_seconds: What a command may take beyond its own time.
+        grace_seconds: Seconds that a command may take beyond its own time.
     """
 
     python: str
@@ -73,7 +73,7 @@ def default_python() -> str:
 
 
 def told_end(status: int) -> str:
-    """How a process ended, in words."""
+    """The end of a process, in words."""
     if status == OUT_OF_MEMORY:
         return "ran out of memory (worker_memory_bytes)"
     if status >= 0:

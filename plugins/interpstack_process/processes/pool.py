@@ -35,7 +35,7 @@ class WorkerPool:
 
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
-        """Those that run."""
+        """The running workers."""
         return tuple(self._workers)
 
     def place(self, realm: int) -> WorkerProcess:
@@ -66,7 +66,7 @@ class WorkerPool:
         return None
 
     def close(self) -> None:
-        """End all workers. What they held is gone; the host has all that matters."""
+        """End all workers. Their data is lost; the host holds the state of each realm."""
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []

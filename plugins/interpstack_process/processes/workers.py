@@ -52,7 +52,7 @@ class WorkerDied(Exception):
 
 @attrs.frozen
 class Answer:
-    """What a worker answered: its message, not checked yet, and what came attached."""
+    """The answer of a worker: its unchecked message, and its attachment."""
 
     message: dict[str, Any]
     attached: bytes
@@ -78,7 +78,7 @@ class WorkerProcess:
         self.ready = False
         self.ended = False
         self.reason = ""
-        #: Realms that were placed here, and those of them to be closed with the next command.
+        #: Realms in this worker, and realms to be closed with the next command.
         self.realms: set[int] = set()
         self._leaving: deque[int] = deque()
         #: States of cells that wait for the host, by realm.
@@ -98,7 +98,7 @@ class WorkerProcess:
             target=self._watch, name="interpstack-process-watcher", daemon=True
         )
         self._watcher.start()
-        # The reader is not there yet, but this fits what a socket holds.
+        # The worker does not read yet, but the message fits into the socket's buffer.
         with suppress(Closed):
             self._channel.send(config.message)
 
@@ -118,20 +118,22 @@ class WorkerProcess:
         interrupted: Callable[[], bool] = lambda: False,
         hear: Callable[[str], None] = lambda part: None,
     ) -> Answer | None:
-        """Have a command carried out, after those of other threads.
+        """Run a command, after the commands of other threads.
 
         Args:
             command: The message.
             attached: Bytes that go with it.
-            seconds: What it may take once its turn has come; `None` for no limit.
+            seconds: The time limit of the command, without its wait for others; `None` for no
+                limit.
             interrupted: Becomes true when the guest is to be stopped.
-            hear: Takes what the guest prints meanwhile.
+            hear: Receives the guest's output during the command.
 
         Returns:
             The answer; `None` if it was interrupted before its turn had come.
 
         Raises:
-            WorkerDied: The process has ended, maybe because it kept silent or sent nonsense.
+            WorkerDied: The process has ended, possibly because it did not answer or sent malformed
+                data.
             ConfigurationError: The engine refuses the command; likewise `ImageError`,
                 `EngineFailure` and `NotImplementedError`.
         """
@@ -170,13 +172,13 @@ class WorkerProcess:
             told, data = self._receive(watch, hear)
         except (Closed, Malformed):
             raise
-        except BaseException:  # the next command would get what is left of this one
+        except BaseException:  # the next command would receive the rest of this answer
             self.end("was killed because a command could not be sent, or its answer not be read")
             raise
         return _checked(told, data)
 
     def _receive(self, watch: Timeout, hear: Callable[[str], None]) -> tuple[dict[str, Any], bytes]:
-        """The answer to the current command, after what the worker tells meanwhile."""
+        """The answer to the current command, after all messages that precede it."""
         while True:
             told, data = self._channel.receive(watch)
             if not isinstance(told, dict):
@@ -230,7 +232,7 @@ class WorkerProcess:
         with self._end_lock:
             if self.ended:
                 return
-            # Nobody else waits for it, so its number cannot have been given away by now.
+            # No other thread waits for the process, so the system has not reused its id.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             try:

@@ -1,1 +1,1 @@
-"""The heap of a guest: what it starts with, what its allocator holds, and its image."""
+"""The heap of a guest: its initial content, its free memory, and its image."""

@@ -1,8 +1,8 @@
-"""Finds the memory of a guest that its allocator holds free.
+"""The free memory of a guest, as its allocator records it.
 
-What freed blocks still contain means nothing, yet it would fill images with what cells have long
-thrown away. The guest's C library uses dlmalloc 2.8.6; names here are those of its source. Nothing
-is changed in its own structures: only the inside of free chunks is named.
+Freed blocks still contain data that cells discarded long ago, and that data would enlarge images.
+The guest's C library uses dlmalloc 2.8.6; the names here are those of its source. The allocator's
+own fields are left unchanged: the spans cover only the inside of free chunks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_CHUNKS: Final = 100_000
 def find_allocator(memory: Memory, start: int) -> int:
     """Address of the allocator's state, somewhere from `start` on; 0 if it is not there.
 
-    It is known by its list heads: that of a list never used points to itself.
+    The state is recognised by its list heads: the head of an empty list points to itself.
     """
     for address in range(start, len(memory) - _STATE_BYTES, 4):
         small, _, _, topsize, least, _, top = _STATE.unpack_from(memory, address)
@@ -45,7 +45,7 @@ def find_allocator(memory: Memory, start: int) -> int:
 
 
 def free_spans(memory: Memory, allocator: int) -> list[tuple[int, int]]:
-    """Start and end of what free chunks contain, without what the allocator keeps in them.
+    """Start and end of the contents of free chunks, without the allocator's own fields.
 
     A guest may have ruined its heap; then nothing counts as free.
     """
@@ -56,7 +56,8 @@ def free_spans(memory: Memory, allocator: int) -> list[tuple[int, int]]:
     except (struct.error, ValueError):
         return []
     sound = all(0 < start <= end <= len(memory) for start, end in spans)
-    # They lie side by side; what lay one over the other would take for ever to wipe.
+    # Chunks lie side by side; overlapping ones, which only damage produces, would take forever to
+    # wipe.
     sound = sound and sum(end - start for start, end in spans) <= len(memory)
     return spans if sound else []
 
@@ -110,7 +111,7 @@ def _trees(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
-    """The two chunks that are in no list: the last remainder, and what follows all others."""
+    """The two chunks that are in no list: the last remainder, and the chunk behind all others."""
     _, _, remainder_bytes, top_bytes, _, remainder, top = _STATE.unpack_from(memory, allocator)
     for chunk, size in ((remainder, remainder_bytes), (top, top_bytes)):
         if chunk:

@@ -32,7 +32,7 @@ from interpstack_wasm.compiled import read_cached, write_cached
 
 __all__ = ["Base", "base_heaps"]
 
-#: Changes whenever what is stored, or what the host puts into a fresh guest, changes.
+#: Changes whenever the stored form or the code for fresh guests changes.
 _FORMAT = "base 7"
 
 
@@ -42,10 +42,10 @@ class Base:
 
     Attributes:
         id: The same exactly where the heap is the same.
-        heap: What new realms start from.
+        heap: The heap from which new realms start.
         dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel/intrinsics.js`.
         printed: Address of the console output; see `printed.py`.
-        allocator: Address of the allocator's state, 0 if it is not known.
+        allocator: Address of the allocator's state, 0 if unknown.
     """
 
     id: str

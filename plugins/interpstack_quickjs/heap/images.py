@@ -1,15 +1,15 @@
 """The image codec: a heap as its difference from the base heap every realm starts with.
 
-Two heaps of one conversation have most of their difference in common. So an image is left
-uncompressed, and each stretch of memory says where it lies: whoever stores images of one session
-one after another can store what changed between two. See `interpstack_persistence.records`.
+Two heaps of one conversation mostly differ from the base in the same places. So an image is
+uncompressed, and each stretch of memory begins with its address: a store of consecutive images of
+one session can store the changes between two of them. See `interpstack_persistence.records`.
 
 Layout: `IQJ3`, a checksum of the rest (16 bytes), the length of a JSON header (4 bytes, little
 endian), the header, then stretches, each its start and length (4 bytes each, both in words of 4
 bytes) and its bytes. Images of the earlier form `IQJ2` lack the checksum.
 
-The checksum finds accidents. Who forges an image can make a right one, so nothing relies on what
-such an image holds: memory that makes no sense stops the guest, not the host.
+The checksum detects accidents. An attacker can forge an image with a correct checksum, so nothing
+relies on the content of an image: invalid memory stops the guest, not the host.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
     """Encode a heap.
 
     Args:
-        heap: What to store.
-        base: What `unpack` will be given.
+        heap: The heap to store.
+        base: The base heap; `unpack` needs the same one.
         extra: Plain JSON data stored beside it.
     """
     if heap.memory is not base.memory:
@@ -71,17 +71,17 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
 
 
 def sealed(body: bytes) -> bytes:
-    """An image: what it says, behind its checksum."""
+    """An image: a checksum, followed by the content."""
     return b"".join((_MAGIC, _digest(body), body))
 
 
 def compared(heap: Heap, base: Heap) -> Heap:
-    """The same heap as the memory of `base` and what differs from it."""
+    """The same heap, as the memory of `base` and the differences from it."""
     memory, stack = heap.memory, heap.stack_pointer
     differences = tuple(
         (max(start, stack), bytes(memory[max(start, stack) : end]))
         for start, end in _stretches(memory, base.memory, stack)
-        if end > stack  # below lies what is left of other calls, and of other guests
+        if end > stack  # the memory below holds remains of other calls and other guests
     )
     return attrs.evolve(base, stack_pointer=stack, size=heap.size, differences=differences)
 
@@ -90,8 +90,8 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
     """Decode a heap.
 
     Args:
-        data: What `pack` returned, from an untrusted place.
-        base: As given to `pack`.
+        data: A return value of `pack`, from an untrusted place.
+        base: The same base heap as for `pack`.
         max_bytes: Largest heap to accept.
 
     Returns:
@@ -107,7 +107,7 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
 
 
 def _stretches(memory: Memory, reference: Memory, start: int) -> Iterator[Span]:
-    """Start and end of what differs, in whole words, near ones joined."""
+    """Start and end of the differences, in whole words; close ones are joined."""
     open_start = open_end = -1
     for first, last in _changes(memory, reference, start):
         if open_end < 0:
@@ -180,7 +180,7 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
 
 
 def _opened(data: bytes) -> int:
-    """Where in the data an image begins to speak, once its checksum was verified."""
+    """The offset of an image's content in the data; the checksum is verified first."""
     if data.startswith(_UNSEALED):
         return len(_UNSEALED)
     if not data.startswith(_MAGIC):

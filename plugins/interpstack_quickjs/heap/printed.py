@@ -54,7 +54,7 @@ def find_printed(heap: Heap) -> int:
 
 
 def read_printed(guest: Guest, address: int) -> tuple[str, int]:
-    """Console output since the host was last told of it, and how many characters are missing."""
+    """Console output since its last delivery to the host, and the number of missing characters."""
     memory = guest.read(address, _SLOTS * _VALUE.size)
     (omitted, _), (surplus, _), *pieces = _VALUE.iter_unpack(memory)
     text = "".join(_piece(guest, at) for at, tag in pieces if tag == _STRING)
@@ -63,7 +63,7 @@ def read_printed(guest: Guest, address: int) -> tuple[str, int]:
 
 @attrs.define(eq=False)
 class Ear:
-    """Passes on what a guest prints while it computes: what its memory shows of the output.
+    """Delivery of a guest's output during a computation, read from the guest's memory.
 
     Args:
         hear: Takes each new part.
@@ -76,7 +76,7 @@ class Ear:
     _next: float = attrs.field(default=0.0, init=False)
 
     def begin(self) -> None:
-        """The host has been told of all output so far."""
+        """Note that all output so far was delivered to the host."""
         self._heard = 0
 
     def look(self, guest: Guest) -> None:

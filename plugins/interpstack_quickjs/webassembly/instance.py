@@ -1,7 +1,7 @@
-"""WebAssembly instances of the guest, and those that wait for another one.
+"""WebAssembly instances of guests, and a reserve of instances for new guests.
 
-A new instance costs the system fresh memory, page by page, which takes longer than all else that
-opening a realm does. So an instance whose realm was closed is wiped and given to the next one.
+A new instance needs fresh memory from the system, page by page, which takes longer than the rest of
+opening a realm. So an instance whose realm was closed is wiped and used for the next realm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Instance:
     """A store with one instance of the guest in it.
 
     Args:
-        runtime: What all instances share.
+        runtime: The objects that all instances share.
 
     Raises:
         EngineFailure: It cannot be made.
@@ -53,7 +53,7 @@ class Instance:
         return int(self.memory.data_len(self.store))
 
     def limit_memory(self, memory_bytes: int | None) -> None:
-        """How far the memory may grow from now on; `None` for what the format allows."""
+        """Set the size to which the memory may grow; `None` for the maximum of the format."""
         self.store.set_limits(memory_size=-1 if memory_bytes is None else memory_bytes)
 
     def function(self, name: str) -> Callable[..., int]:
@@ -64,7 +64,7 @@ class Instance:
         return found
 
     def host_address(self) -> int:
-        """Where in this process the memory lies, until the guest runs again."""
+        """The address of the memory in this process, valid until the guest runs again."""
         return ctypes.addressof(self.memory.data_ptr(self.store).contents)
 
     def wipe(self) -> None:
@@ -79,7 +79,7 @@ class Spares:
     """Instances that are wiped and wait for a realm.
 
     Args:
-        bound: How many are kept.
+        bound: The number of instances in reserve.
     """
 
     def __init__(self, bound: int) -> None:
@@ -97,7 +97,7 @@ class Spares:
         return None
 
     def give(self, instance: Instance) -> None:
-        """Keep an instance that nobody uses any more, or close it."""
+        """Add an unused instance to the reserve, or close the instance."""
         if len(self._waiting) < self._bound:
             instance.wipe()
             with self._lock:

@@ -1,6 +1,6 @@
 """The machine below QuickJS: an instance of WebAssembly, its memory, and the time it may take.
 
-It knows nothing of JavaScript; `guest.py` does.
+The machine is independent of JavaScript, which `guest.py` handles.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Machine(Clock):
     """An instance in its own linear memory, which runs for a limited time.
 
     Args:
-        memory_bytes: Bytes its memory may grow to; `None` for what the format allows.
+        memory_bytes: Size in bytes to which the memory may grow; `None` for the maximum of the
+            format.
         instance: One that was wiped, which must be loaded before it is used; else a new one.
 
     Raises:
@@ -87,7 +88,7 @@ class Machine(Clock):
         return self._held
 
     def release(self) -> Instance | None:
-        """Give the instance up, for somebody else; `None` if it was closed."""
+        """Release the instance for another guest; `None` if it was closed."""
         instance, self._held = self._held, None
         return instance
 
@@ -104,7 +105,7 @@ class Machine(Clock):
         return 0 if self._held is None else self._held.memory_bytes
 
     def write(self, data: bytes | bytearray, address: int, start: int = 0) -> None:
-        """Put data, or what of it lies behind `start`, into memory.
+        """Copy data, from index `start` on, into memory.
 
         Raises:
             EngineFailure: The memory is not all there.
@@ -121,7 +122,7 @@ class Machine(Clock):
         return ctypes.string_at(self._host_address(address, length), length)
 
     def _host_address(self, address: int, length: int) -> int:
-        """Where in this process a part of the memory lies, until the guest runs again."""
+        """The address of a part of the memory in this process, valid until the guest runs again."""
         if address < 0 or length < 0 or address + length > self.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
         return self._instance.host_address() + address
@@ -157,7 +158,7 @@ class Machine(Clock):
         self._interrupt = True
 
     def look_on(self, look: Callable[[Any], None] | None) -> None:
-        """Call `look` with this machine now and then while guest code runs; `None` for nobody."""
+        """Call `look` with this machine at intervals while guest code runs; `None` for no calls."""
         self._look = look
 
     def poll_interrupt(self) -> bool:
@@ -200,7 +201,7 @@ class Machine(Clock):
 
 
 def address_of(data: bytes | bytearray) -> int:
-    """Where in this process some bytes lie."""
+    """The address of some bytes in this process."""
     if isinstance(data, bytearray):
         return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

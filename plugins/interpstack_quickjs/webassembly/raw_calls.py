@@ -36,7 +36,7 @@ _MAX_ARGS: Final = 8
 def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
     """A caller for an exported function whose arguments and result are 32-bit integers.
 
-    What it returns raises `wasmtime.Trap` or `wasmtime.WasmtimeError`, as the function would.
+    The returned caller raises `wasmtime.Trap` or `wasmtime.WasmtimeError`, as the function would.
     """
     if not FAST:
         return lambda *args: function(store, *args) or 0
@@ -61,7 +61,7 @@ def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
 
 def _raise(error: Any, trap: Any) -> None:
     try:
-        _forget_exception()  # of a host function; it would come up in somebody else's call
+        _forget_exception()  # from a host function; otherwise another call would raise it
     except Exception as cause:
         raise wasmtime.WasmtimeError(str(cause)) from cause
     if error:

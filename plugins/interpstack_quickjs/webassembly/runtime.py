@@ -1,4 +1,4 @@
-"""What all guests of a process share: the compiled module, its imports, and a clock.
+"""The shared runtime of all guests of a process: the compiled module, its imports, and a clock.
 
 The guest has no system interface at all. The functions of WASI it imports are stubs that fail,
 but for clock and random, which are constant: so an instance's memory depends on nothing but the
@@ -37,7 +37,7 @@ class _Importer(Protocol):
 
 @attrs.frozen
 class GuestRuntime:
-    """What all instances of the process share."""
+    """The objects that all instances of the process share."""
 
     host: WasmHost
     compiled: Compiled

@@ -1,4 +1,4 @@
-"""Asks the host, ten times a second while a guest computes, whether it may go on.
+"""Ticks: ten times a second while a guest computes, the host decides whether to continue.
 
 The guest itself asks every ten thousand steps, but not inside a long builtin, and not at all where
 its memory is damaged. wasmtime looks at its clock in every loop, but its Python package lets that
