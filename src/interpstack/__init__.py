@@ -7,6 +7,7 @@ from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.raised import GuestException
 from interpstack.cells.step import RunRecord, Step
 from interpstack.cells.steps import CellRun, StepSource
+from interpstack.cells.wrappers import Wrapper
 from interpstack.encoding import encode
 from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.errors import (
@@ -121,6 +122,7 @@ __all__ = [
     "UnreadableJournal",
     "UnsupportedValue",
     "Usage",
+    "Wrapper",
     "bridge",
     "call_blocking",
     "decode",

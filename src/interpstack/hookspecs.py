@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from types import ModuleType
 
     from interpstack.bridges import BridgeRegistry
     from interpstack.cells.extensions import CellExtension
+    from interpstack.cells.outcome import Outcome
+    from interpstack.cells.wrappers import Wrapper
     from interpstack.engine import Engine
     from interpstack.languages import GuestLanguage
     from interpstack.modules import ModuleLoader
     from interpstack.offer import HostOffer
-    from interpstack.protocol import Cell
+    from interpstack.protocol import Cell, Request, Settlement
     from interpstack.sessions import Session
     from interpstack.stack import InterpreterStack
 
@@ -117,8 +120,93 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
 
 
 # -------------------------------------------------------------------------
+# The life of a session
+# -------------------------------------------------------------------------
+
+
+@hookspec
+def interpstack_session_opened(session: Session) -> None:
+    """Prepare what a session needs.
+
+    Called by `stack.session` when it makes one; returns at once, and runs no cell.
+
+    Args:
+        session: The new session.
+
+    Nothing is returned; an exception reaches the caller of `stack.session`, and the session is
+    not made.
+    """
+
+
+@hookspec
+def interpstack_session_closing(session: Session) -> Awaitable[None] | None:
+    """Release what a session had.
+
+    Called once, after the last cell of the session, before its realm is freed.
+
+    Args:
+        session: The session, in which no cell can be run any more.
+
+    Returns:
+        What is awaited before the session is closed; `None` for nothing. An exception is logged,
+        and keeps neither other plugins nor the session from closing.
+    """
+
+
+# -------------------------------------------------------------------------
 # Around running code
 # -------------------------------------------------------------------------
+
+
+@hookspec
+def interpstack_wrap_eval(session: Session, cell: Cell) -> Wrapper[Outcome]:
+    """Return what surrounds one eval, the other hooks of its cell included.
+
+    Called once an eval, when its turn in the session has come.
+
+    Args:
+        session: The session, which nobody else uses meanwhile.
+        cell: As the caller of `Session.eval` wrote it.
+
+    Returns:
+        `async def wrapper(run) -> Outcome`; see `Wrapper`. `None` adds nothing.
+    """
+
+
+@hookspec
+def interpstack_transform_cell(session: Session, cell: Cell) -> Cell:
+    """Return the cell to run in place of another one.
+
+    Called before each run of the cell, so it must make the same of it each time: a journal records
+    what ran.
+
+    Args:
+        session: The session that runs the cell.
+        cell: What the plugin before this one returned. Positions in errors are those of the cell
+            that runs, so lines should keep their numbers.
+
+    Returns:
+        A cell; `None` leaves it as it is. An exception refuses the cell: the outcome has a
+        `GuestException` as its error, or a `CellRefused` that names the plugin.
+    """
+
+
+@hookspec
+def interpstack_wrap_request(session: Session, request: Request) -> Wrapper[Settlement]:
+    """Return what surrounds one request of the guest.
+
+    Called for each request that this run answers, the ones that limits refuse and imports
+    included; not for timers. An answer from a record makes no call, so it is not surrounded;
+    `CellGuard.replayed` sees it.
+
+    Args:
+        session: The session that runs the cell.
+        request: The request; untrusted.
+
+    Returns:
+        `async def wrapper(make) -> Settlement`; see `Wrapper`. A `GuestException` refuses the
+        request. `None` adds nothing.
+    """
 
 
 @hookspec(firstresult=True)
@@ -153,4 +241,25 @@ def interpstack_open_cell(session: Session, cell: Cell) -> CellExtension:
         A `CellGuard`, which bounds and counts what the cell uses; or a `StepSource`,
         which decides what the guest is told next. A cell may have several guards and one source.
         `None` adds nothing.
+    """
+
+
+# -------------------------------------------------------------------------
+# Showing an outcome
+# -------------------------------------------------------------------------
+
+
+@hookspec(firstresult=True)
+def interpstack_render_outcome(session: Session, outcome: Outcome) -> str:
+    """Return an outcome as the text that a model reads.
+
+    Called by `Session.render`; the first plugin with an answer wins.
+
+    Args:
+        session: The session, for the limits of its stack.
+        outcome: How a cell ended. What the guest says in it is untrusted.
+
+    Returns:
+        The text, in which guest text cannot be taken for the host's. `None` leaves the outcome to
+        the next plugin; without any answer, `interpstack.render` renders it.
     """

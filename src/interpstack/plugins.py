@@ -17,6 +17,7 @@ import attrs
 import pluggy
 
 from interpstack import hookspecs
+from interpstack.cells.wrappers import Each
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError, PluginLoadError, UnknownEngine, UnknownPlugin
 from interpstack.languages import GuestLanguage
@@ -118,6 +119,16 @@ class PluginManager:
     def hook(self) -> Any:
         """Calls hooks; plugins answer in the order in which the stack lists them."""
         return self._manager.hook
+
+    def each(self, hook: str) -> Each:
+        """What calls a hook of one plugin, with its name, for each plugin that implements it."""
+        impls = reversed(getattr(self.hook, hook).get_hookimpls())
+        plugins = {impl.plugin_name: impl.plugin for impl in impls}
+        every = self._manager.get_plugins()
+        return [
+            (name, self._manager.subset_hook_caller(hook, every - {plugin}))
+            for name, plugin in plugins.items()
+        ]
 
     def add(self, plugin: Any) -> None:
         """Add an installed plugin by name, or any object with hook implementations.

@@ -34,13 +34,13 @@ class SessionPool:
         self._max_live = max_live
         self._sessions: dict[str, Session] = {}
         self._used: OrderedDict[str, Session] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._closed = False
         _pools.add(self)
 
     def start_anew(self) -> None:
         """After a fork, in the child: cells that ran go on in the parent, without this lock."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for session in self._sessions.values():
             session.forked()
 
@@ -53,7 +53,9 @@ class SessionPool:
                 raise SessionClosed("the stack was closed; make a new InterpreterStack")
             name = key or f"anonymous-{os.urandom(8).hex()}"
             if name not in self._sessions:
-                self._sessions[name] = Session(self, name, anonymous=key is None)
+                session = Session(self, name, anonymous=key is None)
+                self.stack.hook.interpstack_session_opened(session=session)
+                self._sessions[name] = session
             return self._sessions[name]
 
     def touch(self, session: Session) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -17,6 +22,7 @@ from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.raised import GuestException
+from interpstack.cells.wrappers import Wrapper, closing, transformed, wrapped_eval
 from interpstack.checks import expect, shown
 from interpstack.engine import Capability, Execution, Realm
 from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
@@ -24,7 +30,7 @@ from interpstack.languages import GuestLanguage
 from interpstack.listening import Listener
 from interpstack.modules import ModuleLoader
 from interpstack.offer import HostOffer
-from interpstack.protocol import Cell, GuestError, Image
+from interpstack.protocol import Cell, GuestError, Image, Request, Settlement
 from interpstack.realm_slot import RealmSlot, off_loop
 from interpstack.render import render
 from interpstack.slots import Slots, WaitGraph
@@ -48,6 +54,17 @@ __all__ = ["Session"]
 _running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
 #: Sessions whose cells wait for other sessions.
 _waits = WaitGraph()
+
+
+@contextmanager
+def _running_in(session: Session) -> Iterator[None]:
+    """A block in which nobody may wait for a session."""
+    token = _running.set((*_running.get(), session))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
+            _running.reset(token)
 
 
 class Session:
@@ -101,7 +118,7 @@ class Session:
                 `on_console` is no function.
             SessionClosed: The session was closed.
         """
-        cell = self._check(cell)
+        cell = _checked(self._stack, cell)
         listener = None
         if on_console is not None:
             if not callable(on_console):
@@ -131,7 +148,7 @@ class Session:
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
         """
-        cell = self._check(cell)
+        cell = _checked(self._stack, cell)
         async with self._exclusive():
             outcome = await self._eval(cell, None, host)
             try:
@@ -143,16 +160,31 @@ class Session:
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
     async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
+        hook, run = self._stack.hook, partial(self._eval_once, cell, listener)
         self._host = host
         try:
-            return await self._eval_for_host(cell, listener)
+            with _running_in(self):
+                if not self._stack.each("interpstack_wrap_eval"):
+                    return await run()
+                find = partial(hook.interpstack_wrap_eval, session=self, cell=cell)
+                return await wrapped_eval(find, run)
         finally:
             self._host = None
 
-    async def _eval_for_host(self, cell: Cell, listener: Listener | None) -> Outcome:
+    async def _eval_once(self, cell: Cell, listener: Listener | None) -> Outcome:
         self._cells += 1
+        try:
+            cell = transformed(
+                self._stack.each("interpstack_transform_cell"),
+                self,
+                cell,
+                partial(_checked, self._stack),
+            )
+        except GuestException as error:
+            return Outcome(error=error.error)
+        wraps = self._wrappers if self._stack.each("interpstack_wrap_request") else None
         opened = self._stack.hook.interpstack_open_cell(session=self, cell=cell)
-        extensions = Extensions.of(opened)
+        extensions = Extensions.of(opened, wraps)
         steps = extensions.steps
         if cell.seed is None:
             seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
@@ -164,9 +196,14 @@ class Session:
             run = self._run_again if steps.repeats else self._run
             outcome = await run(start, context, extensions)
         except EngineFailure as error:
-            outcome = self._failed(error)
+            outcome = _failed(error)
         notices, self._notices = self._notices, []
         return attrs.evolve(outcome, notices=(*notices, *outcome.notices))
+
+    def _wrappers(self, request: Request) -> Iterable[Wrapper[Settlement]]:
+        hook = self._stack.hook.interpstack_wrap_request
+        found: list[Wrapper[Settlement]] = hook(session=self, request=request)
+        return found
 
     def eval_sync(self, cell: str | Cell) -> Outcome:
         """`eval` for synchronous callers; see there."""
@@ -179,7 +216,11 @@ class Session:
             ConfigurationError: It is no `Outcome`.
         """
         expect(outcome, Outcome, "render takes an Outcome")
-        limits = self._stack.limits
+        limits, hook = self._stack.limits, self._stack.hook.interpstack_render_outcome
+        text = hook(session=self, outcome=outcome)
+        if text is not None:
+            expect(text, str, "interpstack_render_outcome returns text or None")
+            return str(text)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
     # -- what is offered -------------------------------------------------------------------
@@ -336,6 +377,9 @@ class Session:
         """Close for good, after the cells that are waiting. Closing twice is allowed."""
         async with self._slot():
             self._abandon()
+            if not self._closed:
+                with _running_in(self):
+                    await closing(self._stack.each("interpstack_session_closing"), self)
             self._closed = True
             await self._state.clear()
         self._pool.forget(self)
@@ -398,25 +442,6 @@ class Session:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _check(self, cell: str | Cell) -> Cell:
-        if isinstance(cell, str):
-            cell = Cell(source=cell)
-        if not isinstance(cell, Cell):
-            raise ConfigurationError(
-                f"eval takes source text or a Cell; got a {type(cell).__name__}"
-            )
-        self._stack.engine.check_language(cell)
-        limit = self._stack.limits.source_bytes
-        if not cell.source.strip():
-            raise ConfigurationError("the code is empty; pass at least one expression or statement")
-        size = len(cell.source.encode("utf-8", "surrogatepass"))
-        if size > limit:
-            raise ConfigurationError(
-                f"the code has {size} bytes; at most {limit} are accepted "
-                "(Limits.source_bytes); pass data through a tool or a bridge instead"
-            )
-        return cell
-
     async def _ready(self) -> tuple[Realm, BridgeSet]:
         bridges = self._stack.bridge_set(self._offer)
         realm = await self._state.ready(bridges)
@@ -453,7 +478,6 @@ class Session:
             guards.begin(context.cell, extensions.steps, resumed=start.resumed)
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
-        token = _running.set((*_running.get(), self))
         try:
             with guards.running():
                 outcome = await run_cell(
@@ -469,19 +493,11 @@ class Session:
         except EngineFailure:
             await self._state.drop()
             raise
-        finally:
-            with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
-                _running.reset(token)
 
     def _resolve_module(self, specifier: str) -> ModuleLoader | None:
         hook = self._stack.hook.interpstack_resolve_module
         found: ModuleLoader | None = hook(specifier=specifier, session=self)
         return found
-
-    def _failed(self, error: EngineFailure) -> Outcome:
-        loss = "the session starts anew: all variables of earlier cells are lost"
-        broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
-        return Outcome(error=broke, stopped=True, state="lost", loss=loss)
 
     def _slot(self) -> AbstractAsyncContextManager[None]:
         running = _running.get()
@@ -528,3 +544,27 @@ class Session:
 
     def _note(self, execution: Execution | None) -> None:
         self._execution = execution
+
+
+def _checked(stack: InterpreterStack, cell: str | Cell) -> Cell:
+    if isinstance(cell, str):
+        cell = Cell(source=cell)
+    if not isinstance(cell, Cell):
+        raise ConfigurationError(f"eval takes source text or a Cell; got a {type(cell).__name__}")
+    stack.engine.check_language(cell)
+    limit = stack.limits.source_bytes
+    if not cell.source.strip():
+        raise ConfigurationError("the code is empty; pass at least one expression or statement")
+    size = len(cell.source.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        raise ConfigurationError(
+            f"the code has {size} bytes; at most {limit} are accepted "
+            "(Limits.source_bytes); pass data through a tool or a bridge instead"
+        )
+    return cell
+
+
+def _failed(error: EngineFailure) -> Outcome:
+    loss = "the session starts anew: all variables of earlier cells are lost"
+    broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
+    return Outcome(error=broke, stopped=True, state="lost", loss=loss)

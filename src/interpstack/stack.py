@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.cells.wrappers import Each
 from interpstack.engine import Engine
 from interpstack.errors import ConfigurationError
 from interpstack.languages import GuestLanguage
@@ -70,6 +71,7 @@ class InterpreterStack:
         self._bridges = tuple(bridges)
         BridgeRegistry(self._bridges)  # name clashes among the host's own come out here
         self._engine = self._make_engine(engine, dict(options or {}))
+        self._each: dict[str, Each] = {}
         self._pool = SessionPool(self, max_live_sessions)
         self._bound: dict[int, tuple[HostOffer, BridgeSet]] = {}
 
@@ -96,6 +98,12 @@ class InterpreterStack:
     def language(self) -> GuestLanguage:
         """The guest language of the engine; a neutral one where no plugin registers it."""
         return find_language(self._engine.runs, self._manager)
+
+    def each(self, hook: str) -> Each:
+        """What calls one hook for each plugin that implements it, in order, with its name."""
+        if hook not in self._each:
+            self._each[hook] = self._manager.each(hook)
+        return self._each[hook]
 
     @property
     def hook(self) -> Any:

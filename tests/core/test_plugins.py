@@ -101,6 +101,30 @@ class Recorder:
     def interpstack_open_cell(self, session: Any, cell: Any) -> Any:
         self.note("interpstack_open_cell")
 
+    @hookimpl
+    def interpstack_session_opened(self, session: Any) -> None:
+        self.note("interpstack_session_opened")
+
+    @hookimpl
+    def interpstack_session_closing(self, session: Any) -> None:
+        self.note("interpstack_session_closing")
+
+    @hookimpl
+    def interpstack_wrap_eval(self, session: Any, cell: Any) -> None:
+        self.note("interpstack_wrap_eval")
+
+    @hookimpl
+    def interpstack_transform_cell(self, session: Any, cell: Any) -> None:
+        self.note("interpstack_transform_cell")
+
+    @hookimpl
+    def interpstack_wrap_request(self, session: Any, request: Any) -> None:
+        self.note("interpstack_wrap_request")
+
+    @hookimpl
+    def interpstack_render_outcome(self, session: Any, outcome: Any) -> None:
+        self.note("interpstack_render_outcome")
+
 
 class Importing:
     name = "importing"
@@ -124,7 +148,8 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
         assert stack.prompt() == "one\n\ntwo\n\nthree"
         session = stack.session("k")
         assert list(stack.bridge_set(session.offer).bridges) == ["kit.one", "kit.two", "kit.three"]
-        assert session.eval_sync("await kit.two()").text == "two"
+        outcome = session.eval_sync("await kit.two()")
+        assert (outcome.text, session.render(outcome)) == ("two", "<result>two</result>")
         error = session.eval_sync("await load('four')").error
         assert error is not None
         assert (error.name, error.message) == (
@@ -192,8 +217,8 @@ def test_hook_calls_are_traced_on_request(
 # -- the specifications ----------------------------------------------------------------------
 
 
-def test_there_are_at_most_twelve_hooks() -> None:
-    assert 0 < len(_SPECS) <= 12
+def test_there_are_at_most_thirteen_hooks() -> None:
+    assert 0 < len(_SPECS) <= 13
 
 
 @pytest.mark.parametrize("name", _SPECS)

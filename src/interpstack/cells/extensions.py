@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import attrs
 
 from interpstack.cells.guards import CellGuard, Guards
 from interpstack.cells.steps import StepSource
+from interpstack.cells.wrappers import Wrapper
 from interpstack.checks import shown
 from interpstack.errors import ConfigurationError
+from interpstack.protocol import Request, Settlement
 
 __all__ = ["CellExtension", "Extensions"]
 
@@ -25,14 +27,20 @@ class Extensions:
     Attributes:
         steps: Says what the guest is told next; by default everything is computed anew.
         guards: Bound what the cell may use, and count it.
+        wraps: Finds the wrappers of a request; `None` where no plugin has any.
     """
 
     steps: StepSource = attrs.field(factory=StepSource)
     guards: Guards = attrs.field(factory=Guards)
+    wraps: Callable[[Request], Iterable[Wrapper[Settlement]]] | None = None
 
     @classmethod
-    def of(cls, opened: Sequence[CellExtension]) -> Extensions:
-        """The extensions that plugins opened.
+    def of(
+        cls,
+        opened: Sequence[CellExtension],
+        wraps: Callable[[Request], Iterable[Wrapper[Settlement]]] | None = None,
+    ) -> Extensions:
+        """The extensions that plugins opened, with what finds the wrappers of requests.
 
         Raises:
             ConfigurationError: A plugin returned something else, or two returned a step source.
@@ -48,4 +56,4 @@ class Extensions:
             named = " and ".join(type(one).__name__ for one in sources)
             raise ConfigurationError(f"a cell has one step source; two plugins opened one: {named}")
         guards = Guards(tuple(one for one in opened if isinstance(one, CellGuard)))
-        return cls(sources[0] if sources else StepSource(), guards)
+        return cls(sources[0] if sources else StepSource(), guards, wraps)

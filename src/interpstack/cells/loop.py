@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -24,6 +25,7 @@ from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import Requests
 from interpstack.cells.step import Step
 from interpstack.cells.steps import CellRun, StepSource
+from interpstack.cells.wrappers import wrapped_request
 from interpstack.engine import Execution, Realm
 from interpstack.errors import EngineFailure
 from interpstack.limits import Limits
@@ -86,7 +88,11 @@ async def run_cell(
     """
     steps, guards, cell = extensions.steps, extensions.guards, context.cell
     bridges = start.bridges
-    requests = Requests(cell, bridges, limits, context, resolve_module, guards, steps.earlier)
+    wraps = extensions.wraps
+    around = None if wraps is None else partial(wrapped_request, wraps, limits.value_bytes)
+    requests = Requests(
+        cell, bridges, limits, context, resolve_module, guards, steps.earlier, around
+    )
     execution = await _begin(start, cell)
     began(execution)
     clock = CellClock(limits, guards)

@@ -46,6 +46,11 @@ class Taker(Protocol):
         """Take an exception that is for the host."""
 
 
+_Around = Callable[
+    [Request, Callable[[], Awaitable[Settlement]], Callable[[], bool]], Awaitable[Settlement]
+]
+
+
 async def _made_anew(request: Request) -> None:
     """No earlier run has made any call."""
 
@@ -62,6 +67,7 @@ class Requests:
         resolve_module: Finds what loads a module; `None` for modules that cannot be had.
         guards: May refuse requests, and count them.
         earlier: Finds the answer of a call that an earlier run of the cell made.
+        around: Makes a request inside its wrappers, see `wrapped_request`; `None` without any.
         count: Requests made so far, without timers and imports.
         counted: Those among them that `Limits.requests` counts.
         counts: The same as `count`, by bridge.
@@ -78,6 +84,7 @@ class Requests:
     resolve_module: Callable[[str], ModuleLoader | None]
     guards: Guards = attrs.field(factory=Guards)
     earlier: Callable[[Request], Awaitable[Settlement | None]] = _made_anew
+    around: _Around | None = None
     count: int = 0
     counted: int = 0
     counts: dict[str, int] = attrs.field(factory=dict)
@@ -231,7 +238,11 @@ class Requests:
     async def _settlement(self, request: Request) -> Settlement:
         settlement = await self.earlier(request)
         if settlement is None:
-            settlement = await self._made(request)
+            make = partial(self._made, request)
+            if self.around is None or request.bridge == TIMER:
+                settlement = await make()
+            else:
+                settlement = await self.around(request, make, lambda: self._finishing)
         return self._named(settlement)
 
     def _named(self, settlement: Settlement) -> Settlement:

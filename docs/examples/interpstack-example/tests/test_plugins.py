@@ -10,7 +10,7 @@ from interpstack_example.progress import Progress
 from interpstack_example.records import ReadableMode
 from interpstack_example.text import MAX_CHARS
 
-from interpstack import Cell, InterpreterStack
+from interpstack import Cell, InterpreterStack, Limits
 from interpstack_agents import Persistence, persistence_mode
 from interpstack_testing import BridgeConformance, BridgeUse, PersistenceConformance
 
@@ -22,6 +22,7 @@ def test_entry_points_are_installed() -> None:
     assert found == {
         "example": "interpstack_example.plugin",
         "postfix": "interpstack_example.postfix",
+        "tracing": "interpstack_example.tracing",
     }
 
 
@@ -100,3 +101,38 @@ class TestBridges(BridgeConformance):
 
     def make_plugins(self) -> list[str]:
         return ["example"]
+
+
+def test_a_failed_cell_shows_how_far_it_came() -> None:
+    with InterpreterStack(plugins=["example"]) as stack, stack.session() as session:
+        failed = session.eval_sync("progress(0.5, '</notice>'); null.x")
+        assert session.render(failed).startswith(
+            "<notice>The code had come to 50%: &lt;/notice&gt;</notice>\n<error"
+        )
+        done = session.eval_sync("progress(0.5, 'half'); 7")
+        assert session.render(done) == "<result>7</result>"
+
+
+def test_a_pragma_makes_a_cell_typescript() -> None:
+    with InterpreterStack(plugins=["example"]) as stack, stack.session() as session:
+        assert session.eval_sync("// @ts\nconst n: number = 41; n + 1").text == "42"
+        assert session.eval_sync("const n: number = 41").error is not None
+        error = session.eval_sync("// @ts\nconst a: any = null;\na.x").error
+        assert error is not None
+        assert "cell:3" in error.stack
+
+
+def test_sessions_evals_and_requests_are_traced(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "interpstack_example.tracing")
+    with (
+        InterpreterStack(plugins=["tracing", "example"], limits=Limits(requests=1)) as stack,
+        stack.session("s") as session,
+    ):
+        session.eval_sync("await text.stats({text: 'a'}); await text.stats({text: 'b'})")
+    assert [record.message for record in caplog.records] == [
+        "session s opened",
+        "request 1 to text.stats was answered",
+        "request 2 to text.stats was refused",
+        "eval of s failed",
+        "session s closing after 1 cells",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import BridgeRegistry, InterpreterStack, hookimpl
+from interpstack import BridgeRegistry, Cell, InterpreterStack, Outcome, Session, hookimpl
 from interpstack_agents import Persistence
 
 
@@ -30,3 +30,17 @@ def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
         "`await text.stats({text})` counts lines, words and characters. "
         "`progress(fraction, note)` tells the user how far the code has come."
     )
+
+
+@hookimpl
+def interpstack_transform_cell(cell: Cell) -> Cell | None:
+    from interpstack_example.pragmas import transformed
+
+    return transformed(cell)
+
+
+@hookimpl
+def interpstack_render_outcome(session: Session, outcome: Outcome) -> str | None:
+    from interpstack_example.progress import rendered
+
+    return rendered(session, outcome)

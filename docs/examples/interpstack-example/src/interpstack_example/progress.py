@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Bridge, CellContext, GuestSource
+from interpstack import Bridge, CellContext, GuestSource, Outcome, Session, render
 
-__all__ = ["BRIDGE", "Progress", "source"]
+__all__ = ["BRIDGE", "Progress", "rendered", "source"]
 
 _OWNER: Final = "interpstack_example"
 
@@ -49,3 +49,20 @@ def source() -> GuestSource:
     """Defines `progress` in the guest."""
     text = (files("interpstack_example") / "progress.js").read_text("utf-8")
     return GuestSource("javascript", "interpstack:example-progress", text, owner=_OWNER)
+
+
+def rendered(session: Session, outcome: Outcome) -> str | None:
+    """The outcome with how far its code came; `None` if it came to its end, or said nothing.
+
+    The note is of the guest, so it goes through the renderer, which escapes it.
+    """
+    reports = [item for item in outcome.attachments if isinstance(item, Progress)]
+    if outcome.ok or not reports:
+        return None
+    last = f"The code had come to {reports[-1].fraction:.0%}: {reports[-1].note}"
+    limits = session.stack.limits
+    return render(
+        attrs.evolve(outcome, notices=(*outcome.notices, last)),
+        result_chars=limits.result_chars,
+        console_chars=limits.console_chars,
+    )
