@@ -27,6 +27,7 @@ from interpstack_process.confine import WorkerLimits
 from interpstack_process.processes.launch import WorkerConfig, default_python
 from interpstack_process.processes.pool import WorkerPool
 from interpstack_process.realm import ProcessRealm
+from interpstack_process.residence import Residence
 from interpstack_process.saved_state import SavedState
 
 __all__ = ["ProcessEngine"]
@@ -82,18 +83,13 @@ class ProcessEngine(Engine):
         _check_number("workers", 1 if workers is None else workers, 1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("worker_message_bytes", worker_message_bytes, 2**20)
-        if not (worker_python is None or (isinstance(worker_python, str) and worker_python)):
-            raise ConfigurationError(
-                "worker_python takes the path of a Python interpreter, or None for the host's; "
-                f"got {worker_python!r}"
-            )
         if not isinstance(keep_state, bool):
             raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
         limits = WorkerLimits(
             memory_bytes=worker_memory_bytes, cpu_seconds=worker_cpu_seconds, files=worker_files
         )
         config = WorkerConfig(
-            python=worker_python or default_python(),
+            python=_python(worker_python),
             environment=_environment(worker_environment),
             message={
                 "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
@@ -119,9 +115,9 @@ class ProcessEngine(Engine):
         return self.inner or type(self)
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
-        realm = ProcessRealm(self, self.pool, limits, bridges, SavedState(image=image))
-        realm.attach()
-        return realm
+        residence = Residence(self, self.pool, limits, bridges, SavedState(image=image))
+        residence.attach()
+        return ProcessRealm(residence)
 
     def close(self) -> None:
         self._end()
@@ -185,6 +181,16 @@ def _try(inner: type[Engine], options: dict[str, Any]) -> None:
         return
     with contextlib.suppress(Exception):
         engine.close()
+
+
+def _python(given: Any) -> str:
+    """The Python interpreter that runs workers."""
+    if not (given is None or (isinstance(given, str) and given)):
+        raise ConfigurationError(
+            "worker_python takes the path of a Python interpreter, or None for the host's; "
+            f"got {given!r}"
+        )
+    return given or default_python()
 
 
 def _environment(given: Mapping[str, str] | None) -> dict[str, str]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from interpstack import Cell, EngineFailure, Execution, GuestError, Image, Progress, Settlement
 from interpstack_process.connection.messages import pack_settlements, read_progress
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.residence import Residence
 from interpstack_process.saved_state import StateLost
 from interpstack_protocol import to_json
-
-if TYPE_CHECKING:
-    from interpstack_process.realm import ProcessRealm
 
 __all__ = ["ProcessExecution"]
 
@@ -32,7 +30,7 @@ class ProcessExecution(Execution):
     """The run of one cell.
 
     Args:
-        realm: Where it runs.
+        residence: Where it runs.
         cell: The cell to run; `None` for the cell that was running when `suspended` was taken.
         suspended: The image that the realm was opened with.
         before: The state from before the suspended cell.
@@ -40,19 +38,19 @@ class ProcessExecution(Execution):
 
     def __init__(
         self,
-        realm: ProcessRealm,
+        residence: Residence,
         cell: Cell | None,
         *,
         suspended: Image | None = None,
         before: Image | None = None,
     ) -> None:
-        self._realm = realm
+        self._residence = residence
         self._cell = cell
         self._suspended = suspended
         self._resumes = cell is None
-        self._worker: WorkerProcess | None = realm.worker if self._resumes else None
+        self._worker: WorkerProcess | None = residence.worker if self._resumes else None
         self._before = before
-        self._undo_to = realm.saved
+        self._undo_to = residence.saved
         self._settlements: list[Settlement] = []
         self._last_id = 0
         self._completed = False
@@ -91,7 +89,7 @@ class ProcessExecution(Execution):
             failure, self._late_failure = self._late_failure, None
             return Progress(failure=failure)
         try:
-            command = self._realm.command("abort", reason=reason)
+            command = self._residence.command("abort", reason=reason)
             answer = self.place().ask(command, seconds=_ABORT_SECONDS)
             progress = Progress() if answer is None else self._read(answer, _ABORT_SECONDS)
         except (WorkerDied, EngineFailure) as error:
@@ -100,14 +98,14 @@ class ProcessExecution(Execution):
         return progress
 
     def undo(self) -> None:
-        realm, before = self._realm, self._undo_to
+        residence, before = self._residence, self._undo_to
         if self._worker is None or self._failed:
             return  # then the realm has the state from before this cell
         if before.values is not None or before.lost:
-            realm.keep(realm.ask("undo"))
+            residence.keep(residence.ask("undo"))
             return
-        realm.saved = before
-        realm.detach()
+        residence.start_from(before)
+        residence.detach()
 
     def listen(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
@@ -125,33 +123,33 @@ class ProcessExecution(Execution):
         """
         if self._worker is not None and self._worker.ended:
             # Until it has run again, it can be carried on once more.
-            paused = self._worker.paused.get(self._realm.number) or self._suspended
+            paused = self._worker.paused.get(self._residence.number) or self._suspended
             if paused is None or self._completed:
                 raise WorkerDied(self._worker.reason, unread=False)
             self._suspended = paused
-            self._worker = self._realm.carry_on(paused)
+            self._worker = self._residence.carry_on(paused)
             self._resumes = self._carried = True
-            self._before = self._realm.saved.image
+            self._before = self._residence.saved.image
         return self._worker or self._find_worker()
 
     def _find_worker(self) -> WorkerProcess:
         """The realm's worker, or one with nothing to do if that is busy with others."""
-        worker = self._realm.attach()
-        self._realm.check_lost()
+        worker = self._residence.attach()
+        self._residence.check_lost()
         until = time.monotonic() + _PATIENCE_SECONDS
         while worker.busy and time.monotonic() < until:
             time.sleep(_PATIENCE_SECONDS / 10)
         if worker.busy:
-            self._realm.move_from(worker)
-        return self._realm.attach()
+            self._residence.move_from(worker)
+        return self._residence.attach()
 
     def _ask_poll(self, now: float, cpu_seconds: float | None) -> Answer | None:
-        realm = self._realm
+        residence = self._residence
         seconds = None if cpu_seconds is None else _WALL_FACTOR * cpu_seconds + _STOP_SECONDS
         for _ in range(_ATTEMPTS):
             worker = self.place()
             before = self._before if self._resumes else None
-            command = realm.command(
+            command = residence.command(
                 "poll",
                 resume=self._resumes,
                 before=None if before is None else [before.engine, before.base],
@@ -161,7 +159,7 @@ class ProcessExecution(Execution):
                 cpu=cpu_seconds,
                 listen=self._hear is not None,
             )
-            realm.fresh = False
+            residence.go_on()
             try:
                 answer = worker.ask(
                     command,
@@ -183,47 +181,47 @@ class ProcessExecution(Execution):
         self._worker, self._cell = worker, None
         self._resumes, self._suspended = False, None
         self._settlements.clear()
-        self._realm.bound()
-        self._realm.running = self
-        worker.paused.pop(self._realm.number, None)
+        self._residence.bound()
+        self._residence.house(self)
+        worker.paused.pop(self._residence.number, None)
 
     def _read(self, answer: Answer, seconds: float) -> Progress:
-        realm = self._realm
-        with realm.checking():
+        residence = self._residence
+        with residence.checking():
             progress = read_progress(answer.message.get("done"), self._last_id, seconds)
         if progress.requests:
             self._last_id = progress.requests[-1].id
         if progress.failure is not None and self._carried and self._before is None:
             # The engine has gone back to where the cell was carried on, in its middle.
             self._end()
-            realm.detach()
+            residence.detach()
             return progress
-        realm.keep(answer)
+        residence.keep(answer)
         if progress.completion is not None:
             self._completed = True
         if progress.completion is not None or progress.failure is not None:
-            realm.running = None
+            residence.house(None)
             self._over = progress.failure is not None
         return progress
 
     def _end(self) -> None:
         self._over = True
         self._settlements.clear()
-        self._realm.running = None
+        self._residence.house(None)
 
     def _fail(self, what: str, seconds: float) -> Progress:
         """The end of a cell whose worker is gone; the next one finds the state before it."""
         self._end()
         self._failed = not self._completed
-        realm = self._realm
-        realm.detach()
+        residence = self._residence
+        residence.detach()
         if self._completed:
             late = f"{what}; what ran after the end of the cell is undone"
             self._late_failure = GuestError("EngineFailure", late)
             return Progress(failure=self._late_failure, cpu_seconds=seconds)
-        if realm.saved.lost:
-            return self._end_lost(realm.start_anew(what))
-        failure = GuestError("EngineFailure", f"{what}; {realm.saved.told()}")
+        if residence.saved.lost:
+            return self._end_lost(residence.start_anew(what))
+        failure = GuestError("EngineFailure", f"{what}; {residence.saved.told()}")
         return Progress(failure=failure, state="undone", cpu_seconds=seconds)
 
     def _end_lost(self, lost: StateLost) -> Progress:

@@ -20,7 +20,7 @@ _KNOWN: dict[str, int] = {
     "interpstack_cli": 5,
     "interpstack_durable": 2,
     "interpstack_langchain": 3,
-    "interpstack_process": 7,
+    "interpstack_process": 2,
     "interpstack_testing": 7,
     "interpstack_v8": 1,
 }

@@ -16,8 +16,6 @@ _KNOWN = {
         "interpstack.sessions",
         "interpstack.stack",
     ),
-    ("interpstack_process.engine", "interpstack_process.execution", "interpstack_process.realm"),
-    ("interpstack_process.processes.timeouts", "interpstack_process.processes.workers"),
     ("interpstack_v8.awake_realms", "interpstack_v8.execution", "interpstack_v8.realm"),
 }
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from interpstack_process.connection.frames import Closed
-
-if TYPE_CHECKING:
-    from interpstack_process.processes.workers import WorkerProcess
 
 __all__ = ["Timeout"]
 
@@ -17,12 +14,28 @@ __all__ = ["Timeout"]
 _STOP_SECONDS: Final = 0.5
 
 
+class Awaited(Protocol):
+    """A worker that the host waits for.
+
+    Attributes:
+        ended: Whether the process has ended.
+    """
+
+    ended: bool
+
+    def interrupt(self, number: int) -> None:
+        """Have the guest code of a command stopped."""
+
+    def end(self, reason: str | None) -> None:
+        """End the process now."""
+
+
 class Timeout:
     """A check that runs while the host waits for a worker, and raises `Closed` to end the wait."""
 
     def __init__(
         self,
-        worker: WorkerProcess,
+        worker: Awaited,
         number: int,
         seconds: float | None,
         grace_seconds: float,

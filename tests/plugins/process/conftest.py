@@ -99,8 +99,8 @@ def pid_of() -> Callable[[Session], int]:
 
     def find(session: Session) -> int:
         realm: Any = session._state.realm
-        assert realm.worker is not None
-        return int(realm.worker.pid)
+        assert realm.residence.worker is not None
+        return int(realm.residence.worker.pid)
 
     return find
 

@@ -176,7 +176,7 @@ def test_the_state_kept_after_a_cell_is_its_image(make: Make, workers: Any) -> N
     engine = make(options={"workers": 1}).engine
     session = make(engine).session("one")
     _, state = asyncio.run(session.eval_with_state("let kept = 41"))
-    assert state.image is session._state.realm.saved.image  # type: ignore[union-attr]
+    assert state.image is session._state.realm.residence.saved.image  # type: ignore[union-attr]
     assert state.values == {"kept": 41}
 
 

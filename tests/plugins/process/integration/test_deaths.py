@@ -449,7 +449,7 @@ def test_a_command_that_is_left_half_way_ends_the_worker(make: Make) -> None:
     stack = make(options={"workers": 1})
     session = stack.session("one")
     session.eval_sync("var x = 1")
-    worker = session._state.realm.worker
+    worker = session._state.realm.residence.worker
     with pytest.raises(TypeError):
         worker.ask({"do": "load"}, "no bytes", seconds=5)
     assert worker.ended
