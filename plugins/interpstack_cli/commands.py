@@ -11,6 +11,7 @@ import click
 
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_cli.installed.extras import extra_for
+from interpstack_cli.installed.summaries import summary_of
 from interpstack_cli.printing import Problem, flush_output, write
 
 __all__ = ["GROUP", "Commands"]
@@ -79,7 +80,8 @@ def _summary(name: str, entries: Sequence[EntryPoint]) -> str:
     """The line of a command in the list that `--help` shows."""
     if all(entry.module.partition(".")[0] == _OWN for entry in entries):
         return _load(name, entries).get_short_help_str(limit=80)
-    return f"Added by {' and '.join(_origin(entry) for entry in entries)}."
+    told = summary_of(entries[0]) if len(entries) == 1 else ""
+    return told or f"Added by {' and '.join(_origin(entry) for entry in entries)}."
 
 
 def _commands() -> dict[str, list[EntryPoint]]:

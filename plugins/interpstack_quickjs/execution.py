@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -13,12 +14,14 @@ from interpstack import (
     Cell,
     EngineFailure,
     GuestError,
+    Place,
     Progress,
 )
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_javascript.positions import faulty
+from interpstack_javascript.positions import faulty, offset_of
+from interpstack_protocol import place_at
 from interpstack_quickjs.faults import find_fault
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
@@ -44,6 +47,10 @@ _OUT_OF_MEMORY: Final = (
     ("InternalError", "out of memory"),
     ("InternalError", "out of memory in regexp execution"),
     ("SyntaxError", "out of memory"),
+)
+#: The top of a stack trace where an imported module does not parse.
+_MODULE_FAULT: Final = re.compile(
+    r"\s*at (?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?:\n|$)"
 )
 #: Name QuickJS gives to every script, in stack traces.
 _SCRIPT: Final = "eval_script"
@@ -207,7 +214,15 @@ class QuickJSExecution(KernelExecution):
             return GuestError(name, message)  # the stack is that of our own `throw`
         if self._fault is not None:
             return faulty(self._cell, self._source, self._fault, name, message)
-        return GuestError(name, message, told["stack"])
+        return attrs.evolve(GuestError(name, message, told["stack"]), place=self._place(told))
+
+    def _place(self, told: Mapping[str, str]) -> Place | None:
+        """Where an imported module does not parse; `None` for any other error."""
+        found = _MODULE_FAULT.match(told["stack"]) if told["name"] == "SyntaxError" else None
+        source = None if found is None else self._live.modules.source(found["name"])
+        if found is None or source is None:
+            return None
+        return place_at(source, offset_of(source, int(found["line"]), int(found["column"])))
 
     def _has_no_room_for_error(self, told: Mapping[str, str]) -> bool:
         """Whether memory ran out while QuickJS made the error: its message is missing, or all."""

@@ -12,7 +12,11 @@ __all__ = ["SkillSource", "Skills"]
 
 
 class SkillSource(Protocol):
-    """Finds the files of a skill."""
+    """Finds the files of a skill.
+
+    A source may also have a coroutine function `names()`, which returns the names of all skills;
+    messages about unknown skills then say which ones are near.
+    """
 
     async def files(self, name: str) -> Mapping[str, str] | None:
         """Texts of a skill's `SKILL.md` and code files, by path below the skill's directory.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import posixpath
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import yaml
 
 from interpstack import GuestException, GuestLanguage, ModuleBundle
-from interpstack_skills.api import Skills
+from interpstack_skills.api import Skills, SkillSource
 from interpstack_skills.source import as_source
 
 __all__ = ["skill_loader", "skills_section"]
@@ -20,6 +21,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _FRONT_MATTER: Final = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 #: Characters of front matter that are parsed; there is no reason to have more.
 _FRONT_MATTER_CHARS: Final = 20_000
+#: Names of skills that a message lists at most.
+_LISTED: Final = 20
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
 
@@ -39,13 +42,28 @@ def skill_loader(
             raise _unavailable(f'{shown!r} is no skill; import "{_PREFIX}<name>"')
         try:
             files = await source.files(name)
+            known = await _names(source) if files is None else []
         except Exception as error:
             raise _unavailable(f"skill {name!r} cannot be loaded: {_reason(error)}") from error
         if files is None:
-            raise _unavailable(f"there is no skill {name!r}")
+            raise _unavailable(f"there is no skill {name!r}{_hint(name, known)}")
         return _bundle(name, files, language)
 
     return load
+
+
+async def _names(source: SkillSource) -> list[str]:
+    names = getattr(source, "names", None)
+    return sorted(await names()) if callable(names) else []
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    """The nearest names; all of them, if none is near and they are few."""
+    spelt = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)
+    if near:
+        return f"; did you mean {' or '.join(repr(spelt[one]) for one in near)}?"
+    return f"; there are: {', '.join(known)}" if 0 < len(known) <= _LISTED else ""
 
 
 def _reason(error: Exception) -> str:

@@ -54,6 +54,14 @@ class DirectorySkills:
         """See `SkillSource.files`. Symbolic links are not followed."""
         return await call_blocking(partial(self._files, name))
 
+    async def names(self) -> list[str]:
+        """Names of the directory's skills."""
+        return await call_blocking(self._names)
+
+    def _names(self) -> list[str]:
+        entries = (entry for entry in self._root.iterdir() if not entry.is_symlink())
+        return [entry.name for entry in entries if (entry / "SKILL.md").is_file()]
+
     def _files(self, name: str) -> Mapping[str, str] | None:
         # Compared with the listing, so that case variants are no second name on any system.
         if name not in {entry.name for entry in self._root.iterdir() if not entry.is_symlink()}:

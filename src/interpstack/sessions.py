@@ -114,7 +114,7 @@ class Session:
             How it ended; what the guest does wrong is the outcome's `error`.
 
         Raises:
-            ConfigurationError: The source is no text, empty, or longer than the limit; or
+            ConfigurationError: The source is no text, or longer than the limit; or
                 `on_console` is no function.
             SessionClosed: The session was closed.
         """
@@ -553,8 +553,6 @@ def _checked(stack: InterpreterStack, cell: str | Cell) -> Cell:
         raise ConfigurationError(f"eval takes source text or a Cell; got a {type(cell).__name__}")
     stack.engine.check_language(cell)
     limit = stack.limits.source_bytes
-    if not cell.source.strip():
-        raise ConfigurationError("the code is empty; pass at least one expression or statement")
     size = len(cell.source.encode("utf-8", "surrogatepass"))
     if size > limit:
         raise ConfigurationError(

@@ -32,6 +32,8 @@ _COMPILED: Final = {
 _MAX_STORED: Final = 64 * 2**20
 #: Bundles in one image; a cell may import a thousand modules.
 _MAX_BUNDLES: Final = 100_000
+#: Characters of a specifier that a message repeats.
+_SHOWN_CHARS: Final = 100
 _STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
@@ -77,19 +79,28 @@ class ModuleTable:
         """The name of a module as `base` imports it; `None` refuses.
 
         The kernel imports by name. Modules import each other by relative paths only, which
-        lead nowhere but to names in their own bundle.
+        lead nowhere but to names in their own bundle. For others the name tells what is wrong, and
+        `load` has no source for it.
         """
         if base == KERNEL_NAME:
             return self._checked(specifier) if specifier in self._bundles else None
         bundle = self._bundles.get(base)
-        if bundle is None or not specifier.startswith(("./", "../")):
+        if bundle is None:
             return None
+        shown = specifier[:_SHOWN_CHARS]
+        if not specifier.startswith(("./", "../")):
+            return f"{shown}: {base} can import only files of its own, as in './helper.js'"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
-        return next((self._checked(name) for name in _candidates(path) if name in bundle), None)
+        found = next((self._checked(name) for name in _candidates(path) if name in bundle), None)
+        return found or f"{shown}: there is no such file beside {base}"
+
+    def source(self, name: str) -> str | None:
+        """The JavaScript of a module, to be shown; `None` if it is not known any more."""
+        return self._bundles.get(name, {}).get(name)
 
     def load(self, name: str) -> str | None:
         """The JavaScript of a module that was resolved; `None` if there is none."""
-        source = self._bundles.get(name, {}).get(name)
+        source = self.source(name)
         if source is not None:
             self._loaded.add(name)
         return source

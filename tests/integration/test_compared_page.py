@@ -36,7 +36,7 @@ def test_every_row_names_a_test_of_its_own() -> None:
 
 
 def test_every_area_names_a_test() -> None:
-    rows = PAGE.split("## What it offers")[1].split("## Where it fails")[0].splitlines()
+    rows = PAGE.split("## Features")[1].split("## Failures of langchain-quickjs")[0].splitlines()
     areas = [row for row in rows if row.startswith("| ")][1:]
     assert len(areas) == 18
     assert all(".py::test_" in row for row in areas)

@@ -56,12 +56,14 @@ def extra_for(entry: EntryPoint, error: BaseException | None) -> str:
     module = (error.name or "").partition(".")[0]
     if module in ("", entry.module.partition(".")[0], "interpstack"):
         return ""
+    provided = entry.dist.metadata.get_all("Provides-Extra") or []
+    if "commands" in entry.group and entry.name in provided:
+        return entry.name  # it may need more than the one package that was missed first
     extras = sorted(_packages(entry.dist).items(), key=lambda item: (len(item[1]), item[0]))
     for extra, packages in extras:  # the one that brings the least comes first
         if _normal(module) in map(_normal, packages):
             return extra
     # The package may be called other than its module, or be required by another one.
-    provided = entry.dist.metadata.get_all("Provides-Extra") or []
     return next((name for name in (entry.name, f"{entry.name}-engine") if name in provided), "")
 
 

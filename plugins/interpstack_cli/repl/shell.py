@@ -170,7 +170,7 @@ class Shell:
         write(f"{len(self._succeeded)} cell(s) saved to {file}")
 
     def _load(self, file: str) -> None:
-        cell = read_file(file, self._stack)
+        cell = read_file(file, self._stack, otherwise="code itself needs no .load: type it")
         check_language(self._stack, cell)
         self._run(cell)
 

@@ -14,13 +14,20 @@ from interpstack_cli.languages import language_of_file
 __all__ = ["opened_stdin", "read_file", "read_stdin"]
 
 
-def read_file(name: str, stack: InterpreterStack, language: str | None = None) -> Cell:
+def read_file(
+    name: str,
+    stack: InterpreterStack,
+    language: str | None = None,
+    *,
+    otherwise: str = "for code itself use -e CODE",
+) -> Cell:
     """A cell with the content of a file; the extension selects the language, unless one is passed.
 
     Args:
         name: The file's.
         stack: Its engine's languages are tried first.
         language: The name of the language, or `None`.
+        otherwise: What to do where there is no such file, for the message.
 
     Raises:
         ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a
@@ -33,7 +40,7 @@ def read_file(name: str, stack: InterpreterStack, language: str | None = None) -
         with path.open("rb") as file:
             data = _bounded(file, name)
     except FileNotFoundError:
-        raise ConfigurationError(f"there is no file {name}; for code itself use -e CODE") from None
+        raise ConfigurationError(f"there is no file {name}; {otherwise}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{name} cannot be read: {reason}") from error

@@ -22,7 +22,7 @@ from rich.text import Text
 import interpstack
 from interpstack import ConfigurationError
 from interpstack_javascript import JAVASCRIPT
-from interpstack_langchain.demo.files import MAX_FILES, folder_tools
+from interpstack_langchain.demo.files import MAX_FILES, folder_tools, survey
 from interpstack_langchain.demo.model import ScriptedModel
 from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
@@ -55,6 +55,8 @@ def command(folder: Path | None, model: str | None) -> None:
     """
     folder = (folder or Path(interpstack.__file__).parent).resolve()
     console = Console()
+    if not survey(folder)[0]:
+        raise ConfigurationError(f"{folder} has no text files to look at; name another FOLDER")
     chosen = _chat_model(model)
     try:
         tally = run_demo(folder, chosen, console)

@@ -47,6 +47,10 @@ def open_checkpointer(url: str, serde: SerializerProtocol | None = None) -> Iter
 @contextmanager
 def _sqlite(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
     path = Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
+    if path.is_dir():
+        raise ConfigurationError(
+            f"--checkpointer {url!r}: {path} is a directory; name the database file in it"
+        )
     if not path.is_file():
         raise ConfigurationError(
             f"--checkpointer {url!r}: there is no file {path}; it takes {ACCEPTED}"

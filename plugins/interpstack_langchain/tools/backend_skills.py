@@ -54,6 +54,10 @@ class BackendSkills:
         _check_size(sum(sizes.values()))
         return await self._download(directory, list(sizes))
 
+    async def names(self) -> list[str]:
+        """Names of the agent's skills; empty if it has none of its own."""
+        return [str(skill["name"]) for skill in _known() or () if "name" in skill]
+
     async def _list(self, directory: str) -> dict[str, int]:
         """Code files and `SKILL.md` below a directory with their sizes, 0 where unknown.
 
@@ -96,9 +100,14 @@ def _check_size(size: int) -> None:
 
 def _directory(name: str) -> str | None:
     """Where a skill is; `None` if the agent has skills and this is none of them."""
-    state: Any = running_eval.get().request.state
-    known = state.get("skills_metadata") if isinstance(state, dict) else None
+    known = _known()
     if known is None:
         return f"/skills/{name}"
     paths = [str(skill["path"]) for skill in known if skill.get("name") == name]
     return posixpath.dirname(posixpath.normpath(paths[-1])) if paths else None
+
+
+def _known() -> Any:
+    """What deepagents' skills middleware found; `None` without that middleware."""
+    state: Any = running_eval.get().request.state
+    return state.get("skills_metadata") if isinstance(state, dict) else None

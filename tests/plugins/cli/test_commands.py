@@ -49,6 +49,9 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
         {"demo", "replay", "shout", "broken", "failing", "gone", "other", *OWN},
     )
     assert "Added by shouter (broken)." in stdout
+    told = " ".join(stdout.split())
+    assert "Let a deep agent answer questions on the files of FOLDER, with code." in told
+    assert "Run the evals of THREAD again as they were recorded, and show their calls." in told
     assert "Run a file, standard input or code." in stdout
 
 
@@ -69,6 +72,15 @@ def test_a_broken_command_names_itself_the_cause_and_the_fix(spawn, plugins, com
     assert told in stderr
     assert stderr.endswith("pip install --force-reinstall shouter\n")
     assert len(stderr.splitlines()) == 1
+
+
+def test_an_extra_of_the_name_of_a_command_comes_first(spawn, distribution):
+    points = "[interpstack.commands]\nneedy = needy:command\n"
+    requires = ["no-such-package>=1; extra == 'small'", "attrs; extra == 'needy'"]
+    source = "import no_such_package"
+    path = distribution("shouter", points, "small", "needy", requires=requires, needy=source)
+    _, stderr = spawn("needy", path=path).communicate(timeout=60)
+    assert stderr.endswith("install it with: pip install 'shouter[needy]'\n")
 
 
 def test_a_command_whose_package_is_missing_names_the_extra(spawn, distribution):

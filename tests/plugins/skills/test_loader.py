@@ -305,3 +305,61 @@ async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
 def test_engines_without_modules_are_told_of_no_skills(offer: HostOffer) -> None:
     with InterpreterStack(FakeEngine(), ["skills"]) as stack:
         assert stack.prompt(offer) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("chart", "there is no skill 'chart'; did you mean 'charts'?"),
+        ("CHARTS", "there is no skill 'CHARTS'; did you mean 'charts'?"),
+        ("zzz", "there is no skill 'zzz'; there are: charts, tables"),
+    ],
+)
+async def test_an_unknown_name_lists_the_nearest(
+    session: Session, skill: Any, skills: Path, name: str, told: str
+) -> None:
+    skill("charts", {"index.js": ""})
+    skill("tables", {"index.js": ""})
+    (skills / "no skill").mkdir()
+    assert await error(session, f"@/skills/{name}") == ("ModuleNotFound", told)
+
+
+class _Unnamed:
+    """A source as they were before they had names."""
+
+    async def files(self, name: str) -> None:
+        return None
+
+
+class _Misnamed(_Unnamed):
+    async def names(self) -> Any:
+        return [1, "two"]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [(_Unnamed(), "there is no skill 'm'"), (_Misnamed(), "skill 'm' cannot be loaded: ")],
+)
+async def test_a_source_may_have_names(stack: InterpreterStack, source: Any, told: str) -> None:
+    async with stack.session() as session:
+        session.bind(HostOffer(parts=[Skills(source)]))
+        assert (await error(session))[1].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ('import "@/skills/other"', "can import only files of its own, as in './helper.js'"),
+        ('import "fs"', "can import only files of its own, as in './helper.js'"),
+        ('import "./gone.js"', "./gone.js: there is no such file beside @/skills/m/index.js"),
+        ('import "../other/index.js"', "../other/index.js: there is no such file beside"),
+    ],
+)
+async def test_a_skill_imports_its_own_files_only(
+    session: Session, skill: Any, source: str, told: str
+) -> None:
+    skill("other", {"index.js": "export const x = 1"})
+    skill("m", {"index.js": source})
+    name, message = await error(session)
+    assert name == "ModuleNotFound"
+    assert told in message

@@ -33,6 +33,15 @@ class ErrorTests(EngineKit, area=Area.ERRORS):
             assert error.message
             self.assert_usable(session)
 
+    def test_empty_source_has_no_value(self) -> None:
+        with self.session() as session:
+            session.eval_sync(self.guest.store)
+            for source in ("", " ", "\n\n"):
+                outcome = session.eval_sync(source)
+                assert outcome.error is None
+                assert outcome.undefined
+            self.assert_usable(session)
+
     def test_unknown_name_is_an_outcome(self) -> None:
         with self.session() as session:
             error = session.eval_sync(self.guest.recall).error

@@ -273,7 +273,7 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
         (".bogus", ".bogus is no command; the commands are .help, .tools,"),
         (".help me", ".help takes nothing"),
         (".load", ".load takes a FILE"),
-        (".load nowhere.js", "there is no file nowhere.js"),
+        (".load nowhere.js", "there is no file nowhere.js; code itself needs no .load"),
         (".load a.js", "a.js is empty"),
         (".save", ".save takes a FILE"),
         (".save a.js", "a.js is there already"),

@@ -111,6 +111,14 @@ class Unreachable(BaseChatModel):
         raise ConnectionError("Connection error.\nMore of it.") from cause
 
 
+def test_a_folder_without_text_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    done = CliRunner().invoke(main, ["demo", str(tmp_path)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    told = "has no text files to look at; name another FOLDER\n"
+    assert done.stderr == f"Error: {tmp_path.resolve()} {told}"
+
+
 def _fails(name: str) -> Any:
     raise ImportError(f"{name} needs the package langchain-nothing.\nInstall it.")
 

@@ -678,6 +678,7 @@ WRONG = [
     (["--engine", "nope"], "unknown engine 'nope'"),
     (["--checkpointer", "redis://here"], "no way to open redis://"),
     (["--checkpointer", "sqlite:///gone.db"], "there is no file"),
+    (["--checkpointer", "."], "is a directory; name the database file in it"),
     (["--checkpointer", __file__], "cannot be read"),
     (["--checkpointer", "postgresql://u:secret@127.0.0.1:1/x"], "postgresql://…@127.0.0.1:1/x"),
 ]

@@ -216,3 +216,20 @@ async def test_what_failed_to_parse_can_be_mended(session: Session, skill: Any) 
     assert (await session.eval('import "@/skills/m"')).error is not None
     (directory / "b.js").write_text("export const x = 1")
     assert (await session.eval('(await import("@/skills/m")).x')).text == "1"
+
+
+async def test_a_syntax_error_shows_the_line_of_the_file(session: Session, skill: Any) -> None:
+    skill("m", {"index.js": "import './lib/h.js'", "lib/h.js": "const q = 1;\nlet r = 3 + ;\n"})
+    error = (await session.eval("await import('@/skills/m')")).error
+    assert error is not None
+    assert error.name == "SyntaxError"
+    assert error.stack.startswith("    at @/skills/m/lib/h.js:2:")
+    assert error.place is not None
+    assert error.place.excerpt().startswith("2 | let r = 3 + ;\n  | ")
+    # A stack is what code says that it is.
+    for stack in ("    at @/skills/m/gone.js:1:1", "    at @/skills/m/index.js:999999999:1"):
+        made = f"const e = new SyntaxError('x'); e.stack = {stack!r}; throw e"
+        assert (await session.eval(made)).error is not None
+    again = (await session.eval("await import('@/skills/m')")).error
+    assert again is not None
+    assert again.place == error.place
