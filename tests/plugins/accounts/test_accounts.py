@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,42 +26,10 @@ from interpstack_accounts.api import Account, Budget, BudgetExceeded
 
 MakeSession = Callable[..., Any]
 
-_NAMES = [field.name for field in attrs.fields(Budget) if field.name != "tool_requests"]
-_BROKEN = {"cpu_seconds", "wall_seconds", "cost"}
 _KINDS = ["requests", "dispatches", "tool_requests:f", "cost"]
 
 
 # -- budgets -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", _NAMES)
-@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, True, "5", [5]])
-def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ConfigurationError, match=f"budget: {name} takes .* or None .*; got"):
-        Budget(**{name: value})
-
-
-def test_amounts_have_a_maximum_in_units_of_their_own() -> None:
-    assert Budget(cost=1e12).cost == 1e12
-    with pytest.raises(
-        ConfigurationError, match=r"budget: cpu_seconds takes .*; got 1000000000000"
-    ):
-        Budget(cpu_seconds=10**12)
-
-
-@pytest.mark.parametrize("name", _NAMES)
-def test_only_some_may_be_broken(name: str) -> None:
-    if name in _BROKEN:
-        assert Budget(**{name: 0.5}).limit(name) == 0.5
-        return
-    with pytest.raises(ConfigurationError, match=f"{name} takes a whole number"):
-        Budget(**{name: 0.5})
-
-
-@pytest.mark.parametrize("value", [5, [("f", 1)], {"f": 0}, {"f": 1.5}, {"f": True}, {1: 1}])
-def test_bad_tool_requests_are_refused(value: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"budget: tool_requests takes .*; got"):
-        Budget(tool_requests=value)
 
 
 @pytest.mark.parametrize("kind", ["tool_requests", "token", ""])

@@ -1,0 +1,72 @@
+"""Budgets: what they take, and how a budget that is used up is told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_accounts.api import Budget, BudgetExceeded
+
+_NAMES = [field.name for field in attrs.fields(Budget) if field.name != "tool_requests"]
+_BROKEN = {"cpu_seconds", "wall_seconds", "cost"}
+
+
+@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, True, "5", [5]])
+def test_bad_values_are_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"budget: {name} takes .* or None .*; got"):
+        Budget(**{name: value})
+
+
+def test_amounts_have_a_maximum_in_units_of_their_own() -> None:
+    assert Budget(cost=1e12).cost == 1e12
+    with pytest.raises(
+        ConfigurationError, match=r"budget: cpu_seconds takes .*; got 1000000000000"
+    ):
+        Budget(cpu_seconds=10**12)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_only_some_may_be_broken(name: str) -> None:
+    if name in _BROKEN:
+        assert Budget(**{name: 0.5}).limit(name) == 0.5
+        return
+    with pytest.raises(ConfigurationError, match=f"{name} takes a whole number"):
+        Budget(**{name: 0.5})
+
+
+@pytest.mark.parametrize("value", [5, [("f", 1)], {"f": 0}, {"f": 1.5}, {"f": True}, {1: 1}])
+def test_bad_tool_requests_are_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"budget: tool_requests takes .*; got"):
+        Budget(tool_requests=value)
+
+
+def test_limits_are_found_by_kind() -> None:
+    budget = Budget(requests=5, tool_requests={"look": 2})
+    assert budget.limit("requests") == 5
+    assert budget.limit("tool_requests:look") == 2
+    assert budget.limit("tool_requests:other") is None
+    assert budget.limit("tokens") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (BudgetExceeded("requests", 5, 0), "the budget is used up: 5 requests, 0 left"),
+        (
+            BudgetExceeded("tool_requests:look", 2, 0, account="this turn"),
+            "the budget of this turn is used up: 2 calls of look, 0 left",
+        ),
+        (
+            BudgetExceeded("cost", 2.5, 1, 3),
+            "the budget is too small: 2.5 cost, 1 left, 3 asked for",
+        ),
+    ],
+)
+def test_errors_tell_kind_limit_and_rest(error: BudgetExceeded, message: str) -> None:
+    assert str(error) == message
+    assert error.error.data["budget"] == error.kind

@@ -1,0 +1,56 @@
+"""Entries of a journal: what is written is read again, and inputs are not kept whole."""
+
+from __future__ import annotations
+
+import json
+
+from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack_durable.entries import (
+    asked_entry,
+    digest,
+    header,
+    kept_entry,
+    read_answers,
+    read_step,
+    step_entry,
+)
+
+_ASKED = Request(1, "kit.f", {"secret": "x" * 500})
+_ANSWERS = (
+    Settlement(1, '"text"'),
+    Settlement(2, error=GuestError("ToolError", "no"), refused=True),
+)
+
+
+def test_a_step_is_read_as_it_was_written() -> None:
+    step = Step(12.5, _ANSWERS, {"requests": 2})
+    entry = json.loads(json.dumps(step_entry([_ASKED], step)))
+    assert read_step(entry) == step
+    assert "drawn" not in step_entry([], Step(1.0))
+
+
+def test_answers_that_the_guest_does_not_know_are_kept_apart() -> None:
+    entry = json.loads(json.dumps(kept_entry(None, Step(0.0, _ANSWERS))))
+    assert (entry["kept"]["pausing"], entry["kept"]["asked"]) == (False, [])
+    assert read_answers(entry["kept"]) == _ANSWERS
+    assert kept_entry([], Step(0.0))["kept"]["pausing"] is True
+
+
+def test_older_entries_tell_refusals_by_their_names() -> None:
+    entry = step_entry([], Step(0.0, (Settlement(1, error=GuestError("BudgetExceeded", "m")),)))
+    told = {"settled": entry["settled"]}
+    assert [one.refused for one in read_answers(told)] == [True]
+
+
+def test_a_request_is_recorded_without_its_whole_input() -> None:
+    number, bridge, digested, start = asked_entry(_ASKED)
+    assert (number, bridge, len(digested), len(start)) == (1, "kit.f", 32, 200)
+    other = asked_entry(Request(1, "kit.f", {"secret": "x" * 499 + "y"}))
+    assert other[2] != digested
+    assert other[3] == start
+
+
+def test_the_first_entry_tells_form_release_and_code() -> None:
+    first = header(Cell(source="1 + 1"), 5.0)
+    assert (first["began"], first["cell"]) == (5.0, digest("1 + 1"))
+    assert set(first) == {"version", "release", "cell", "began"}

@@ -1,0 +1,32 @@
+"""Forms of journals: the newest and the one before are read, all others refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import UnreadableJournal
+from interpstack_durable.forms import VERSION, read_recorded
+
+
+def test_the_newest_form_is_read_as_it_is() -> None:
+    entries = [{"version": VERSION, "began": 1.0}, {"asked": []}]
+    recorded = read_recorded(entries)
+    assert (recorded.entries, recorded.first_request) == (entries, 1)
+    assert read_recorded([]).entries == ()
+
+
+def test_the_form_before_numbers_requests_in_its_own_way() -> None:
+    kept = {"kept": {"asked": [[7, "kit.f", "digest", "start"]], "settled": []}}
+    recorded = read_recorded([{"version": 1}, kept])
+    assert recorded.first_request == 7
+    assert recorded.entries[1]["kept"]["pausing"] is True
+    assert read_recorded([{"version": 1}]).first_request == 1
+
+
+@pytest.mark.parametrize("version", [0, 3, "2", None, 2.5])
+def test_other_forms_are_refused_and_named(version: Any) -> None:
+    with pytest.raises(UnreadableJournal, match="reads the forms 1 and 2") as caught:
+        read_recorded([{"version": version, "release": "9.9"}])
+    assert f"the form {version!r}, written by interpstack 9.9;" in str(caught.value)

@@ -1,0 +1,66 @@
+"""Skills in a directory: what is read of it, and how much at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_skills import source
+from interpstack_skills.source import DirectorySkills, as_source
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    skill = tmp_path / "maths"
+    (skill / "inner").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: maths\n---")
+    (skill / "index.js").write_text("1")
+    (skill / "inner" / "lib.js").write_text("2")
+    (skill / "data.bin").write_bytes(b"\xff")
+    (skill / ".hidden.js").write_text("3")
+    (skill / "node_modules").mkdir()
+    (skill / "node_modules" / "x.js").write_text("4")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+async def test_code_files_of_a_skill_are_read(root: Path) -> None:
+    files = await DirectorySkills(root, (".js",)).files("maths")
+    assert files is not None
+    assert sorted(files) == ["SKILL.md", "index.js", "inner/lib.js"]
+
+
+@pytest.mark.parametrize("name", ["missing", "empty", "MATHS", "../maths", "."])
+async def test_other_names_are_no_skills(root: Path, name: str) -> None:
+    assert await DirectorySkills(root, (".js",)).files(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("MAX_FILES", 1, "more than 1 code files"),
+        ("MAX_BYTES", 3, "its code has more than 3 bytes"),
+        ("_MAX_ENTRIES", 2, "more than 2 entries"),
+    ],
+)
+async def test_bounds_hold(
+    root: Path, name: str, value: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, name, value)
+    with pytest.raises(ValueError, match=message):
+        await DirectorySkills(root, (".js",)).files("maths")
+
+
+async def test_text_must_be_text(root: Path) -> None:
+    with pytest.raises(ValueError, match=r"its file data\.bin is no UTF-8 text"):
+        await DirectorySkills(root, (".bin",)).files("maths")
+
+
+def test_a_source_may_be_any_object_with_files(root: Path) -> None:
+    made = as_source(str(root), (".js",))
+    assert isinstance(made, DirectorySkills)
+    assert as_source(made, (".js",)) is made
+    with pytest.raises(ConfigurationError, match="skills takes a directory or an object"):
+        as_source(5, (".js",))
