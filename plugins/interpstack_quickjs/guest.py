@@ -72,6 +72,11 @@ class Heap:
     size: int = attrs.field(default=attrs.Factory(lambda self: len(self.memory), takes_self=True))
     differences: tuple[tuple[int, bytes], ...] = attrs.field(default=(), repr=False)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says what every byte is; else memory behind `memory` counts as zeros."""
+        return self.size == len(self.memory)
+
 
 class Guest(Machine):
     """One instance with a QuickJS runtime and one context in it.
@@ -123,12 +128,25 @@ class Guest(Machine):
                 more than the copying.
         """
         space, size = self._space(), self.memory_bytes
-        instance = self._instance
-        stack = instance.stack_pointer.value(instance.store)
         memory = into if into is not None and len(into) == size else bytearray(size)
-        source = self._host_address(stack, size - stack)
-        ctypes.memmove(address_of(memory) + stack, source, size - stack)
+        stack = self.copy_to(address_of(memory), size)
         return Heap(memory, stack, space)
+
+    def copy_to(self, address: int, size: int) -> int:
+        """Copy the memory, but for what lies below the stack pointer, to an address of the host.
+
+        Args:
+            address: Where in this process there is room for it.
+            size: Bytes of the memory, with the stack.
+
+        Returns:
+            The stack pointer.
+        """
+        instance = self._instance
+        stack: int = instance.stack_pointer.value(instance.store)
+        source = self._host_address(stack, size - stack)
+        ctypes.memmove(address + stack, source, size - stack)
+        return stack
 
     def load(self, heap: Heap) -> None:
         """Replace the whole state, of a fresh instance or by an earlier one of the same size.
@@ -146,8 +164,11 @@ class Guest(Machine):
             except wasmtime.WasmtimeError as error:
                 raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
         self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
+        memory = self._host_address(0, heap.size)
         for address, data in heap.differences:
-            self.write(data, address)
+            if address < 0 or address + len(data) > heap.size:
+                raise EngineFailure(f"the state has no memory at {address}+{len(data)}")
+            ctypes.memmove(memory + address, data, len(data))
         instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 

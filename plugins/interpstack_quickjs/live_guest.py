@@ -113,7 +113,8 @@ class LiveGuest:
         """
         if not self._touched:
             return self._trusted(*command, seconds=seconds)
-        kept, before = self._copy, self._passing_copy()
+        kept = self._copy
+        before = kept if kept is not None and kept.is_whole else self._passing_copy()
         text = self._trusted(*command, seconds=seconds, before=before)
         if before.size == self.guest.memory_bytes:
             self.guest.load(before)
@@ -161,15 +162,25 @@ class LiveGuest:
 
     def image(self) -> Image:
         """The whole state as an image."""
-        from interpstack_quickjs.heap.images import compared, pack
+        from interpstack_quickjs.heap.images import pack
 
         extra = {"cell": self.running, "modules": self.modules.dump(), "bound": self._bound}
         extra = {key: value for key, value in extra.items() if value}
-        heap = self._passing_copy()
-        if isinstance(heap.memory, bytearray):
-            self.base.wipe(heap.memory)
-        self._copy = compared(heap, self.base.heap)
+        self._copy = self._scanned()
         return Image(ENGINE, self.base.id, pack(self._copy, self.base.heap, extra))
+
+    def _scanned(self) -> Heap:
+        """The guest's memory, without what is free in it, as what differs from the base heap."""
+        from interpstack_quickjs.heap.images import compared
+        from interpstack_quickjs.heap.scan import scanned
+
+        heap = scanned(self.guest, self.base)
+        if heap is None:
+            heap = self._passing_copy()
+            if isinstance(heap.memory, bytearray):
+                self.base.wipe(heap.memory)
+            heap = compared(heap, self.base.heap)
+        return heap
 
     def restore(self, heap: Heap) -> None:
         """Continue in a new instance with an earlier state."""

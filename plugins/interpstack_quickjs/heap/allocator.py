@@ -87,6 +87,7 @@ def _small(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
             left -= 1
             if not left:
                 raise ValueError("the lists of free chunks do not end")
+            _check(chunk, allocator)
             _, size, following, _ = _CHUNK.unpack_from(memory, chunk)
             yield chunk + _CHUNK.size, chunk + (size & ~_FLAGS)
             chunk = following
@@ -105,6 +106,7 @@ def _trees(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
         if len(seen) > _MAX_CHUNKS:
             raise ValueError("the trees of free chunks do not end")
         seen.add(chunk)
+        _check(chunk, allocator)
         _, size, following, _, left, right, _, _ = _TREE_CHUNK.unpack_from(memory, chunk)
         yield chunk + _TREE_CHUNK.size, chunk + (size & ~_FLAGS)
         waiting += [other for other in (following, left, right) if other]
@@ -115,7 +117,13 @@ def _ends(memory: Memory, allocator: int) -> Iterator[tuple[int, int]]:
     _, _, remainder_bytes, top_bytes, _, remainder, top = _STATE.unpack_from(memory, allocator)
     for chunk, size in ((remainder, remainder_bytes), (top, top_bytes)):
         if chunk:
+            _check(chunk, allocator)
             yield chunk + _HEAD_BYTES, chunk + size
+
+
+def _check(chunk: int, allocator: int) -> None:
+    if chunk % 8 or chunk <= allocator:
+        raise ValueError("a free chunk lies where there can be none")
 
 
 def _word(memory: Memory, address: int) -> int:

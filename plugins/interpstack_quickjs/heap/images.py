@@ -26,7 +26,7 @@ import attrs
 from interpstack import ImageError
 from interpstack_quickjs.guest import Heap
 
-__all__ = ["SEAL_BYTES", "compared", "pack", "sealed", "unpack"]
+__all__ = ["SEAL_BYTES", "Memory", "compared", "difference", "pack", "sealed", "unpack"]
 
 _MAGIC: Final = b"IQJ3"
 _UNSEALED: Final = b"IQJ2"
@@ -84,6 +84,12 @@ def compared(heap: Heap, base: Heap) -> Heap:
         if end > stack  # the memory below holds remains of other calls and other guests
     )
     return attrs.evolve(base, stack_pointer=stack, size=heap.size, differences=differences)
+
+
+def difference(base: Heap, stack: int, size: int, stretches: bytes) -> Heap:
+    """The heap of that size that differs from `base` by stretches, as an image has them."""
+    differences = tuple(_parse(stretches, 0, size))
+    return attrs.evolve(base, stack_pointer=stack, size=size, differences=differences)
 
 
 def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:

@@ -104,7 +104,7 @@ def test_truncated(length: int) -> None:
 def test_flipped_bytes(at: int, flip: int) -> None:
     data = bytearray(_GOOD)
     data[at] ^= flip
-    with pytest.raises(ImageError, match=r"checksum does not fit|no QuickJS image"):
+    with pytest.raises(ImageError, match="the image is damaged"):
         unpack(bytes(data), _BASE, _LIMIT)
 
 

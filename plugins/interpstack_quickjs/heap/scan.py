@@ -1,0 +1,103 @@
+"""Finds what differs between a guest's memory and the base heap, in WebAssembly.
+
+Pure Python takes several times as long, and holds the interpreter lock meanwhile. `scan.wat` does
+what `allocator.free_spans`, `Base.wipe` and `images.compared` do, with the same result to the bit;
+those serve for memories that are too large to keep a copy of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from importlib.resources import as_file, files
+from typing import Any, Final
+
+import wasmtime
+
+from interpstack_quickjs.guest import WORKSPACE_BYTES, Guest, Heap
+from interpstack_quickjs.heap.base import Base
+from interpstack_quickjs.heap.images import Memory, difference
+from interpstack_quickjs.webassembly.machine import address_of
+from interpstack_quickjs.webassembly.raw_calls import raw_call
+from interpstack_wasm.compiled import load_module
+from interpstack_wasm.host import wasm_host
+
+__all__ = ["MAX_BYTES", "Scanner", "scanned"]
+
+#: Bytes of the largest memory that is scanned.
+MAX_BYTES: Final = 16 * 2**20
+#: Scanners that are kept, each with a copy of the base heap and of the last memory.
+_KEPT: Final = 4
+_PAGE: Final = 65536
+#: What `free` in `scan.wat` needs beside its bits.
+_LISTS_BYTES: Final = 4 * 2**20
+#: One call on memory of that size takes less than a millisecond.
+_TICKS: Final = 10**9
+
+
+class Scanner:
+    """One instance of `scan.wat`, for one thread at a time.
+
+    Its memory holds a page of zeros, the base heap, the guest's memory, and room for the result.
+    """
+
+    def __init__(self) -> None:
+        host = wasm_host()
+        self._store = wasmtime.Store(host.engine)
+        self._store.set_epoch_deadline(_TICKS)
+        with as_file(files("interpstack_quickjs.heap") / "scan.wat") as path:
+            module = load_module(host.engine, path, host.variant).module
+        exports: Any = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._memory: wasmtime.Memory = exports["memory"]
+        self._place, self._reset, self._free, self._compare = (
+            raw_call(self._store, exports[name]) for name in ("place", "reset", "free", "compare")
+        )
+        self._base: Memory | None = None
+
+    def scan(self, guest: Guest, base: Base) -> Heap:
+        """A guest's memory, but for what is free, as the memory of `base` and what differs."""
+        before, size = base.heap.memory, guest.memory_bytes
+        heap = _PAGE + len(before)
+        room = heap + size
+        self._grow(room + max(size + _PAGE, _LISTS_BYTES + size // 64))
+        start = ctypes.addressof(self._memory.data_ptr(self._store).contents)
+        if self._base is not before:
+            self._base = None  # until it is whole
+            ctypes.memmove(start + _PAGE, address_of(before), len(before))
+            self._base = before
+        stack = guest.copy_to(start + heap, size)
+        self._place(_PAGE, len(before), heap, size)
+        space = base.heap.workspace.address
+        self._reset(space, space + WORKSPACE_BYTES)
+        if base.allocator:
+            self._free(base.allocator, room)
+        found = ctypes.string_at(start + room, self._compare(stack, room, 0))
+        return difference(base.heap, stack, size, found)
+
+    def _grow(self, needed: int) -> None:
+        missing = needed - self._memory.data_len(self._store)
+        if missing > 0:
+            self._memory.grow(self._store, -(-missing // _PAGE))
+
+
+_idle: deque[Scanner] = deque()
+_lock = threading.Lock()
+
+
+def scanned(guest: Guest, base: Base) -> Heap | None:
+    """See `Scanner.scan`; `None` if the memory is too large for it, or there is none for it."""
+    if guest.memory_bytes > MAX_BYTES:
+        return None
+    try:
+        try:
+            scanner = _idle.pop()  # the last one used, whose memory is still at hand
+        except IndexError:
+            scanner = Scanner()
+        heap = scanner.scan(guest, base)
+    except wasmtime.WasmtimeError:
+        return None
+    with _lock:
+        if len(_idle) < _KEPT:
+            _idle.append(scanner)
+    return heap
