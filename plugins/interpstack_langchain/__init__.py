@@ -1,6 +1,6 @@
 """interpstack for LangChain, LangGraph and deepagents agents."""
 
-# ruff: noqa: E402 - what is missing is named before the imports that need it
+# ruff: noqa: E402 - missing packages are named before the imports that need them
 
 from __future__ import annotations
 

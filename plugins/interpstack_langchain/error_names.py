@@ -1,4 +1,4 @@
-"""Names of errors that the peer's users know, in place of those of interpstack."""
+"""Names of errors in langchain-quickjs, which replace those of interpstack."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class SubagentStartEvent(TypedDict):
         eval_id: The model's id of the eval.
         subagent_type: The kind of subagent.
         label: A short text for a row of a display.
-        description: What the subagent is to do, cut to 200 characters.
+        description: The task of the subagent, cut to 200 characters.
     """
 
     type: Literal["subagent"]
@@ -66,7 +66,7 @@ class SubagentErrorEvent(TypedDict):
         id: Of the dispatch.
         eval_id: The model's id of the eval.
         duration_ms: Milliseconds from its start to its failure.
-        error: The message of what it raised, cut to 500 characters.
+        error: The message of its exception, cut to 500 characters.
     """
 
     type: Literal["subagent"]

@@ -59,7 +59,7 @@ class ModelCall:
     def answered(
         self, response: ModelResponse[Any]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """The response, with what was drawn on the turn's budget by the end of the call."""
+        """The response, with the amounts drawn on the turn's budget by the end of the call."""
         if self.spending is None:
             return response
         told = self.spending.told(turn_key(self.state), self.state)
@@ -146,7 +146,7 @@ class Interpreter:
             mode=self.mode,
             sessions=self.sessions,
             offered=self.offered,
-            ledgers=self.stores,
+            stores=self.stores,
             queue=self.queue,
             offers=self.offers,
             channels=self.channels,
@@ -157,7 +157,7 @@ class Interpreter:
         return EvalTool.make(self.options.tool_name, described, evals.run, language)
 
     def view(self, state: Any) -> Mapping[str, Any]:
-        """A graph's state with this interpreter's channels under their known names."""
+        """A graph's state with this interpreter's channels under their plain names."""
         return self.channels.view(as_mapping(state))
 
     @contextmanager
@@ -188,7 +188,7 @@ class Interpreter:
     def eval_call(
         self, request: ToolCallRequest, run: Any, *, is_async: bool
     ) -> Iterator[EvalCall]:
-        """Lend an eval the way to run tool calls, and have it wait for those before it.
+        """Lend an eval the handler for tool calls, and let it wait for earlier evals.
 
         Args:
             request: The model's call of the eval tool.
@@ -212,7 +212,7 @@ class Interpreter:
             running_eval.reset(token)
 
     async def end_turn(self, state: Any) -> None:
-        """Let go of what only this run of the agent needs."""
+        """Release the resources of this run of the agent."""
         state = self.view(state)
         owner = owner_of(state)
         if self.spending is not None:
@@ -221,7 +221,7 @@ class Interpreter:
 
 
 def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Those arguments that are fields of a class."""
+    """The arguments that are fields of a class."""
     return {field.name: arguments[field.name] for field in attrs.fields(cls)}
 
 

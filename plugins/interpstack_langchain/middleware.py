@@ -61,28 +61,28 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         engine: Name of an installed engine, or an engine.
         preset: The plugins of the stack, a change of `interpstack_langchain.PRESET`, such as
             `PRESET.without("skills").replace("ptc", "my-ptc")`.
-        plugins: More plugins for the stack, called after those of the preset.
+        plugins: More plugins for the stack, called after the plugins of the preset.
         interrupt_on: Calls from code that need an approval, by name of the tool, `task` for
             subagents: `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: Where `import("@/skills/…")` finds skills.
-        budget: What all evals of a turn may use together, with the subagents they dispatch.
-        cost_of: The cost of a model's message, for `Budget.cost`; without it, what the
-            message's `response_metadata` reports as `cost`.
+        budget: Limits on the total use of all evals of a turn, with the subagents they dispatch.
+        cost_of: Returns the cost of a model's message, for `Budget.cost`; by default, the `cost` in
+            the message's `response_metadata`.
         durable: Whether evals are recorded while they run, where the agent has a checkpointer.
             Without it, an eval that was interrupted runs again from its start, calls included.
-        tool_events: Whether start and end of calls of tools are told on the graph's custom
-            stream; those of subagents always are.
-        pause_grace: Seconds that an eval which must wait for somebody waits for its other calls
-            first; what still runs then is left alone.
-        tool_errors: What becomes of a tool's exception that code does not catch: `tell` the model,
+        tool_events: Whether start and end of tool calls are reported on the graph's custom stream;
+            those of subagents always are.
+        pause_grace: Seconds that a pausing eval waits for its other calls; calls that take longer
+            are left running.
+        tool_errors: The treatment of a tool's exception that code does not catch: `tell` the model,
             or `raise` it out of the eval, as it leaves a call by the model.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All others must be names of its tools when it runs code.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
-        console_chars: Characters of console output that are kept and shown. `None`:
+        console_chars: Characters of console output that are shown at most. `None`:
             `max_result_chars`.
         bridges: Functions of your own, made with `@bridge`, that code may call.
         options: Keyword arguments for the engine's class, where `engine` is a name.
@@ -152,7 +152,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Name of the middleware among those of an agent: each interpreter has its own."""
+        """The name of the middleware, unique among the middleware of an agent."""
         return f"{type(self).__name__}{self._interpreter.channels.suffix}"
 
     # -- life ------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Tell the model of the interpreter and of what its code may call."""
+        """Add the interpreter and the functions for its code to the model's prompt."""
         with self._interpreter.model_call(request) as call:
             response = handler(call.request)
         return call.answered(response)
@@ -220,7 +220,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Tell the model of the interpreter and of what its code may call."""
+        """Add the interpreter and the functions for its code to the model's prompt."""
         with self._interpreter.model_call(request) as call:
             response = await handler(call.request)
         return call.answered(response)
@@ -235,7 +235,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             return handler(request)
 
         async def run(inner: ToolCallRequest) -> Any:
-            # Nothing stops its thread, so what it does counts although the eval is cancelled.
+            # Its thread cannot be stopped, so its effects count although the eval is cancelled.
             return await call_blocking(lambda: handler(inner), outlasts=lambda: FINISH_SECONDS)
 
         with self._interpreter.eval_call(request, run, is_async=False) as running:
@@ -256,5 +256,5 @@ class REPLMiddleware(CodeInterpreterMiddleware):
 
 
 def _beside(answer: Any, running: EvalCall) -> Any:
-    """An eval's answer, with what has to leave beside it."""
+    """An eval's answer, with the commands that leave beside it."""
     return [answer, *running.leaving] if running.leaving else answer

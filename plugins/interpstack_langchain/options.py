@@ -149,11 +149,11 @@ class Options:
 
     @property
     def console_limit(self) -> int:
-        """Characters of console output that are kept and shown."""
+        """The largest number of characters of console output that is shown."""
         return self.max_result_chars if self.console_chars is None else self.console_chars
 
     def limits(self) -> Limits:
-        """What each eval may use."""
+        """The limits of each eval."""
         return Limits(
             cpu_seconds=self.timeout,
             wall_seconds=self.wall_timeout,

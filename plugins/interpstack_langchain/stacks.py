@@ -51,13 +51,13 @@ _OF_LIMITS: Final = {
 
 @attrs.frozen(kw_only=True)
 class StackArguments:
-    """What the middleware was given to make its stack of.
+    """The middleware's arguments for its stack.
 
     Attributes:
         stack: A ready stack.
         engine: Name of an installed engine, or an engine.
         preset: The plugins of the stack.
-        plugins: More plugins, called after those of the preset.
+        plugins: More plugins, called after the plugins of the preset.
         bridges: Functions of the host's own, offered in every eval.
         options: Keyword arguments for the engine's class.
     """
@@ -70,7 +70,7 @@ class StackArguments:
     options: Mapping[str, Any] | None
 
     def make(self, options: Options) -> InterpreterStack:
-        """A stack of the preset's plugins, without those that an option turns off.
+        """A stack of the preset's plugins, without the plugins that an option turns off.
 
         Raises:
             ConfigurationError: An argument is wrong.
@@ -113,7 +113,7 @@ class StackArguments:
             budget: Whether the middleware has a budget.
 
         Raises:
-            ConfigurationError: An argument needs a plugin that was left out.
+            ConfigurationError: An argument needs a plugin that the preset lacks.
         """
         needs = {
             "ptc": ("ptc", bool(options.ptc)),
@@ -140,8 +140,8 @@ class StackArguments:
         Args:
             stack: The ready stack.
             options: Of the middleware's other arguments.
-            skills: Whether the middleware was given a backend for skills.
-            budget: Whether the middleware was given a budget.
+            skills: Whether the middleware has a backend for skills.
+            budget: Whether the middleware has a budget.
 
         Raises:
             ConfigurationError: The stack lacks a plugin, or an argument is the stack's.
@@ -183,8 +183,8 @@ class StackArguments:
             )
 
 
-#: Hooks by which a plugin does what one of the preset's does. Whether a plugin records evals, or
-#: holds them to budgets, no hook tells: `durable` and `accounts` go by name.
+#: Hooks that show that a plugin takes the place of a preset's plugin. Whether a plugin records
+#: evals, or draws on budgets, does not show in its hooks.
 _SERVING: Final = {
     "persistence": "interpstack_register_persistence",
     "skills": "interpstack_resolve_module",
@@ -192,7 +192,7 @@ _SERVING: Final = {
 
 
 def _serves(stack: InterpreterStack, role: str) -> bool:
-    """Whether some plugin of a stack does what the preset's plugin of this name does."""
+    """Whether some plugin of a stack takes the place of the preset's plugin with this name."""
     plugins = stack.describe()
     if any(info.name == role for info in plugins):
         return True

@@ -8,7 +8,7 @@ __all__ = ["plain"]
 
 
 def plain(text: str) -> str:
-    """A text with escapes for what a terminal would act upon, or cannot encode."""
+    """A text with escapes for control characters and characters that a terminal cannot encode."""
     shown = "".join(
         char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode()
         for char in text

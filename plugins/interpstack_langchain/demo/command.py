@@ -61,7 +61,7 @@ def command(folder: Path | None, model: str | None) -> None:
     try:
         tally = run_demo(folder, chosen, console)
     except Exception as error:
-        if model is None:  # the scripted one calls nobody
+        if model is None:  # the scripted model makes no network call
             raise
         raise ConfigurationError(
             f"--model {model!r} did not answer: {_cause(error)}; check the network, the model's "
@@ -128,7 +128,7 @@ def _chat_model(name: str | None) -> BaseChatModel:
 
 
 def _cause(error: BaseException) -> str:
-    """What went wrong, and what that came from, on one line."""
+    """An error and its cause, on one line."""
     told = [_line(error)]
     while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
         line = _line(error)
@@ -169,7 +169,7 @@ def _show_message(message: Any, tally: Tally, console: Console) -> None:
 
 
 def _shown_code(code: str) -> Syntax:
-    """All of the code: long lines go on in the next one."""
+    """The whole code; long lines are wrapped."""
     shown = plain(code.strip())
     return Syntax(shown, JAVASCRIPT.name, background_color="default", word_wrap=True)
 

@@ -21,13 +21,13 @@ MAX_FILES: Final = 2000
 _MAX_BYTES: Final = 2**20
 #: Files and folders that are looked at, whatever they are.
 _MAX_ENTRIES: Final = 100_000
-#: Names that are told of what is left out for one reason.
+#: Names of skipped files that are listed for one reason.
 _NAMED: Final = 5
 _SKIPPED: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".tox"})
 
 
 def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any]], list[LeftOut]]:
-    """The text files of a folder, sorted by path, and all that is left out."""
+    """The text files of a folder, sorted by path, and the skipped files."""
     listed: list[dict[str, Any]] = []
     left_out: dict[str, LeftOut] = {}
     for path, reason in _entries(folder):
@@ -46,11 +46,11 @@ def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any
 
 
 def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
-    """`list_files` and `read_text` for one folder; what they return is counted in `tally`."""
+    """The tools `list_files` and `read_text` for one folder; `tally` counts their results."""
 
     @tool
     def list_files() -> dict[str, Any]:
-        """List the text files of the folder with their size, sorted by path, and what is left out.
+        """List the folder's text files with their sizes, sorted by path, and the skipped files.
 
         The answer has `files`, of `path` and `bytes`, and `left_out`, of `reason`, `count` and
         `examples`.
@@ -63,7 +63,7 @@ def folder_tools(folder: Path, tally: Tally) -> list[BaseTool]:
 
     @tool
     def read_text(path: str) -> str:
-        """Read one text file, given its path as list_files returns it."""
+        """Read one text file, named by a path that list_files returned."""
         target = (folder / path).resolve()
         if not target.is_relative_to(folder):
             raise ValueError(f"{path!r} lies outside the folder; use a path from list_files")
@@ -103,7 +103,7 @@ def _entries(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _refusal(path: Path) -> str:
-    """Why a file is not listed; empty if it is."""
+    """The reason why a file is not listed; empty if it is listed."""
     if path.is_symlink():
         return "symbolic links"
     if not path.is_file():

@@ -1,6 +1,6 @@
 """The demo's offline model: it writes code, reads the results, and answers from them.
 
-It knows nothing of the folder. All numbers in its answer come out of the code it runs.
+The model has no knowledge of the folder: all numbers in its answer are results of its code.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ __all__ = ["LeftOut", "Tally"]
 
 @attrs.define
 class LeftOut:
-    """What is left out for one reason.
+    """The files that are skipped for one reason.
 
     Attributes:
         reason: Why.
@@ -28,13 +28,13 @@ class LeftOut:
 
 @attrs.define
 class Tally:
-    """What happened during the demo.
+    """Counts of the events of the demo.
 
     Attributes:
         model_turns: Answers of the model.
         evals: Pieces of code it ran.
         inner_calls: Tool calls its code made.
-        chars_read: Characters that code got from those calls.
+        chars_read: Characters that these calls returned to code.
         chars_seen: Characters of results the model got to read.
         answer: Its last message.
         left_out: Files that were not counted.

@@ -1,1 +1,1 @@
-"""Records of running evals, so that they go on after a pause or a crash, and spending."""
+"""Durability: records from which evals resume after a pause or a crash, and records of spending."""

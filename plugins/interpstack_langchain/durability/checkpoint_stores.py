@@ -1,4 +1,4 @@
-"""Journals of evals, kept among the writes of the checkpoint their step started from."""
+"""Journals of evals, stored among the writes of the checkpoint from which their step started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from langgraph.types import Command
 from interpstack import GuestError, Request, Slots
 from interpstack_durable.api import Journal, answered_by, form_of, retry_entry
 from interpstack_langchain.durability.checkpoint_writes import (
-    LEDGER,
+    JOURNAL_CHANNEL,
     CheckpointWrites,
     eval_key,
     recorded_entries,
@@ -52,7 +52,7 @@ class CheckpointStores:
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
         pause_grace: Seconds that a pause waits for calls that are at work.
-        sweep: When suspended evals were looked for last that nobody went on with.
+        sweep: The time of the last removal of abandoned suspended evals.
     """
 
     signing_key: bytes | None = None
@@ -66,7 +66,7 @@ class CheckpointStores:
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def open(self, request: ToolCallRequest, is_async: bool) -> CheckpointStore | None:
-        """The journal of an eval; `None` where nothing can be kept.
+        """The store for the journal of an eval; `None` without a checkpointer.
 
         Args:
             request: The model's call of it.
@@ -89,7 +89,7 @@ class CheckpointStores:
         return self._remembered.get(key, {})
 
     def remember(self, key: str, index: int, entry: Mapping[str, Any]) -> None:
-        """Note an entry that is about to be kept."""
+        """Note an entry that is about to be written."""
         self._remembered.setdefault(key, {})[index] = entry
         self._remembered.move_to_end(key)
         while len(self._remembered) > _MAX_REMEMBERED:
@@ -107,7 +107,7 @@ class CheckpointStores:
             del self._left[next(iter(self._left))]
 
     def follow(self, store: CheckpointStore) -> list[tuple[int, Command[Any]]]:
-        """Let what calls of the run before return go to the next run of an eval.
+        """Pass values that calls of the previous run return to the next run of an eval.
 
         Returns:
             What they have returned so far.
@@ -175,10 +175,10 @@ class CheckpointStore:
     def __attrs_post_init__(self) -> None:
         self._pauses = EvalPauses(self.config, self.writes, self.tool_name, self._leave)
 
-    # -- what a run begins with ------------------------------------------------------------
+    # -- the start of a run ----------------------------------------------------------------
 
     def offer(self, offered: Mapping[str, bool], language: str) -> None:
-        """Note what the eval's code may use, for a replay that has no agent.
+        """Record the offer to the eval's code, for a replay without an agent.
 
         Args:
             offered: Names that code may call, and whether code finds them in a list of names.
@@ -198,16 +198,17 @@ class CheckpointStore:
         self._outer = outer
 
     def pass_on_to(self, heir: CheckpointStore) -> list[tuple[int, Command[Any]]]:
-        """Let the next run of the eval have what calls of this one return; returns it so far."""
+        """Pass values that calls of this run return to the eval's next run; returns those so far."""
         self._heir = heir
         return self.commands
 
     # -- entries ---------------------------------------------------------------------------
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
-        """All entries, in order; what calls returned beside their values is returned again.
+        """All entries, in order. State updates of recorded calls are applied again.
 
-        Read anew, whatever was read before: another run of the eval may have gone on meanwhile.
+        The entries are always read again, because another run of the eval may have continued
+        meanwhile.
         """
         remembered = self.stores.remembered(self.key)
         if not (self.writes.checkpoint.resuming or remembered):
@@ -217,7 +218,7 @@ class CheckpointStore:
         self._spent = [
             value["spent"]
             for _, channel, value in stored
-            if channel == LEDGER and value.get("of") == self.key
+            if channel == JOURNAL_CHANNEL and value.get("of") == self.key
         ]
         while (missing := remembered.get(len(entries))) is not None:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
@@ -237,22 +238,22 @@ class CheckpointStore:
             entry = {**entry, **self._about}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
-        # First, since it has happened, whether it can be kept or not.
+        # First, because it has happened, even if it cannot be stored.
         self.stores.remember(self.key, index, entry)
         self._entries.append(entry)
         await self._keep(index, entry)
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of what was drawn, beside the entries."""
+        """Store a record of drawn amounts, beside the entries."""
         task = task_of(self.key, f"{record['run']}|{record['number']}")
-        await self.writes.put([(LEDGER, {"spent": dict(record), "of": self.key})], task)
+        await self.writes.put([(JOURNAL_CHANNEL, {"spent": dict(record), "of": self.key})], task)
 
     def spent(self) -> Sequence[Mapping[str, Any]]:
-        """The records of what was drawn in earlier runs, in no order."""
+        """The records of amounts drawn in earlier runs, in no order."""
         return self._spent
 
     def returned(self, request_id: int, command: Command[Any]) -> None:
-        """Note a state update that an inner call returned, for the run that is told its answer."""
+        """Note a state update that an inner call returned, for the run that receives its answer."""
         if self._heir is not None:
             self._heir.returned(request_id, command)
         else:
@@ -265,7 +266,7 @@ class CheckpointStore:
             await self.append(len(self._entries), entry)
 
     async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
-        await self.writes.put([(LEDGER, dict(entry))], task_of(self.key, index))
+        await self.writes.put([(JOURNAL_CHANNEL, dict(entry))], task_of(self.key, index))
 
     def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
         """The commands of calls whose answers no entry before this one holds."""
@@ -274,10 +275,10 @@ class CheckpointStore:
         return [one for one in self.commands if one[0] in ended]
 
     async def step_writes(self) -> list[tuple[str, Any]]:
-        """What tasks of the same step wrote in an earlier run of it: channels and values.
+        """Writes of the same step's tasks in an earlier run of the step: channels and values.
 
-        To be called before the eval waits for another run of it: an answer that this run was given
-        is for what was asked by then.
+        Called before the eval waits for another run of itself: an answer for this run belongs to
+        the question that is open by then.
         """
         if not self.writes.checkpoint.resuming:
             return []
@@ -301,7 +302,7 @@ class CheckpointStore:
         return self.store is not None
 
     async def keep_suspended(self, text: str) -> None:
-        """Keep one; too large for a checkpoint, and not needed to go on."""
+        """Store a suspended run, if it is not too large; the journal suffices to resume."""
         runs = self._paused_runs
         if runs is None:
             raise RuntimeError("the graph has no store")
@@ -309,7 +310,7 @@ class CheckpointStore:
         self._kept = True
 
     async def suspended(self) -> str | None:
-        """The one that was kept; `None` also if it is not what was written."""
+        """The stored suspended run; `None` if there is none or its signature is wrong."""
         runs = self._paused_runs
         resuming = self.writes.checkpoint.resuming
         item = None if runs is None or not resuming else await runs.find()
@@ -320,7 +321,7 @@ class CheckpointStore:
         return text if hmac.compare_digest(str(item.get("mac")), self._mac(text)) else None
 
     async def ended(self) -> None:
-        """Drop what was only needed to go on."""
+        """Delete the data that was only needed to resume."""
         if self._outer is None:
             self.forget()
         else:  # that one may be run again, and would run this one again
@@ -334,7 +335,7 @@ class CheckpointStore:
         self._inside.append(inner)
 
     def forget(self) -> None:
-        """Forget the entries of the eval, and of those that its code ran."""
+        """Forget the entries of the eval and of evals that its code ran."""
         self.stores.forget(self.key)
         for inner in self._inside:
             inner.forget()
@@ -356,7 +357,7 @@ class CheckpointStore:
         return self._pauses.scope_of(journal, request_id)
 
     async def resume(self, journal: Journal) -> None:
-        """Take the answers to what the last pause asked for; see `Journal.resume`."""
+        """Take the answers to the questions of the last pause; see `Journal.resume`."""
         await self._pauses.resume(journal)
 
     async def pause(
@@ -365,11 +366,11 @@ class CheckpointStore:
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
-        """Record what the eval waits for, and make one interrupt of it."""
+        """Record the questions that the eval waits for, and combine them into one interrupt."""
         return await self._pauses.pause(journal, paused, running)
 
     def _leave(self, running: Sequence[Request]) -> list[dict[str, Any]]:
-        """Leave calls alone that are at work; what the person is told of them who decides."""
+        """Leave running calls running, and return their description for the person who decides."""
         self.stores.leave(self)
         told = [shown(request) for request in running]
         named = ", ".join(f"{one['name']}({one['input']})" for one in told)

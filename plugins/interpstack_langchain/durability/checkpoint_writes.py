@@ -1,9 +1,9 @@
 """Writes of the checkpoint that an eval's step started from.
 
-LangGraph keeps what the tasks of a step have written until the step is over, and gives it back
-when the step is resumed. An eval's journal is there, too, as writes of tasks of its own, one for
-each entry. They are written with the checkpointer directly and awaited: the guest is told
-nothing that is not safe.
+LangGraph stores the writes of a step's tasks until the step is over, and returns them when the step
+is resumed. An eval's journal is stored in the same way, as writes of its own tasks, one for each
+entry. They are written directly with the checkpointer and awaited, so that the guest receives only
+recorded answers.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from langchain_core.runnables import RunnableConfig
 from interpstack import call_blocking
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
 
-__all__ = ["LEDGER", "CheckpointWrites", "eval_key", "recorded_entries", "task_of"]
+__all__ = ["JOURNAL_CHANNEL", "CheckpointWrites", "eval_key", "recorded_entries", "task_of"]
 
 #: The channel that entries are written to; no graph has it.
-LEDGER: Final = "interpreter_ledger"
+JOURNAL_CHANNEL: Final = "interpreter_ledger"
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
 _CHECKPOINT_SECONDS: Final = 10.0
 
@@ -33,7 +33,7 @@ def eval_key(checkpoint: RunnableConfig, name: str) -> str:
 
     Args:
         checkpoint: Identifies the checkpoint that the eval's step started from.
-        name: Of the model's call of it, among those of its message.
+        name: The name of the eval's tool call among the calls of its message.
     """
     return f"{checkpoint_key(checkpoint)}|{name}"
 
@@ -45,7 +45,7 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
         key: The eval's.
         writes: Of the checkpoint that the eval's step started from: tasks, channels, values.
     """
-    found = {task: value for task, channel, value in writes if channel == LEDGER}
+    found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
     entries: list[Mapping[str, Any]] = []
     while (entry := found.get(task_of(key, len(entries)))) is not None:
         entries.append(entry)
@@ -103,8 +103,8 @@ class CheckpointWrites:
     async def wait_until_stored(self) -> None:
         """Return once the checkpoint that the entries are written to is stored.
 
-        LangGraph stores it in the background. If the process died before it is there, the model
-        would be asked again, and what its code had done would be done under other ids.
+        LangGraph stores the checkpoint in the background. If the process died before that, the
+        model would be called again, and the effects of its code would be repeated under other ids.
         """
         if self._stored or self.checkpoint.stored_at_exit:
             return

@@ -1,4 +1,4 @@
-"""Pauses of one eval: what it waits for, and the answers that let it go on."""
+"""Pauses of one eval: its open questions, and the answers that resume it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EvalPauses:
         config: Configuration of the task that runs the eval.
         writes: The checkpoint that the eval is recorded in.
         tool_name: Name of the eval tool.
-        leave: Leaves calls alone that are still at work; returns what is told of them.
+        leave: Leaves running calls running; returns their description.
     """
 
     config: Mapping[str, Any]
@@ -64,7 +64,7 @@ class EvalPauses:
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
-        """Record what the eval waits for, and make one interrupt of it."""
+        """Record the questions that the eval waits for, and combine them into one interrupt."""
         known = (GraphInterrupt, ApprovalNeeded, UnfitAnswer)
         other = next((e for _, e in paused if not isinstance(e, known)), None)
         if other is not None:
@@ -80,7 +80,7 @@ class EvalPauses:
         notes = {
             "pauses": number,
             f"pause {number}": pause,
-            "given": {},  # what was given before has come to where it was waited for
+            "given": {},  # earlier answers have reached their questions
             **{f"answers {key}": s.answers for key, s in self._scopes.items() if s.answers},
         }
         await journal.note(notes)
@@ -89,7 +89,7 @@ class EvalPauses:
         return GraphInterrupt(waiting) if unfit is None else unfit.asking(waiting)
 
     async def resume(self, journal: Journal) -> None:
-        """Take the answers to what the last pause asked for; see `Journal.resume`."""
+        """Take the answers to the questions of the last pause; see `Journal.resume`."""
         await self.writes.wait_until_stored()
         self._given = dict(journal.noted("given") or {})
         number = journal.noted("pauses")
@@ -109,7 +109,7 @@ class EvalPauses:
         pause = journal.noted(f"pause {number}")
         waiting = [one.id for one in self._waiting(journal, number)]
         answers = answers_given(self.config)
-        # With more, LangGraph wants them by id; and what was asked since is another question.
+        # With several, LangGraph requires ids; a later question is another one.
         if plain is not None and len(waiting) == 1 and number == self._known:
             answers[waiting[0]] = plain
         given = {key: answers[key] for key in waiting if key in answers}
@@ -136,8 +136,8 @@ class EvalPauses:
     async def _drop_used(self, owners: Mapping[str, int]) -> None:
         """Forget answers that subagents took before the process died.
 
-        A subagent whose next question was stored has its earlier answers in its own checkpoint,
-        and LangGraph would take one that is given by id for the next question, too.
+        A subagent whose next question is stored has its earlier answers in its own checkpoint.
+        LangGraph would use an answer by id for the next question as well.
         """
         for key in [key for key in self._given if key in owners]:
             call = scope(self.config, f"call:{owners[key]}", [])
@@ -146,7 +146,7 @@ class EvalPauses:
                 del self._given[key]
 
     def _waiting(self, journal: Journal, number: int) -> tuple[Interrupt, ...]:
-        """What a pause waits for and has no answer to."""
+        """The unanswered questions of a pause."""
         pause = journal.noted(f"pause {number}")
         given = journal.noted("given") or {}
         asked: list[Interrupt] = []

@@ -1,7 +1,7 @@
-"""Evals in the middle of their run, kept in the graph's store while they are paused.
+"""Suspended runs of paused evals, in the graph's store.
 
-They are too large for a checkpoint, and not needed to go on: an eval whose run is not kept is run
-again from its ledger. So a run that nobody went on with is removed after some days.
+Suspended runs are too large for a checkpoint, and an eval can resume without them: its code is then
+run again from its journal. So the run of an abandoned eval is removed after some days.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore
 
 __all__ = ["KEPT_DAYS", "PausedRuns", "Sweep"]
 
-#: How long a paused run is kept that nobody goes on with.
+#: How long an abandoned run is stored.
 KEPT_DAYS: Final = 30
 #: Where the store has the runs, and since when: to read the latter is cheap.
 _RUNS: Final = ("interpstack", "suspended")
@@ -25,7 +25,7 @@ _SWEEP_SECONDS: Final = 3600.0
 _PAGE: Final = 1000
 _MAX_PAGES: Final = 20
 
-#: Calls a store: with what to await on the event loop, and what to call in a thread.
+#: Calls a store: a coroutine for the event loop, and a function for a thread.
 Call = Callable[[Callable[[], Awaitable[Any]], Callable[[], Any]], Awaitable[Any]]
 
 
@@ -61,27 +61,27 @@ class PausedRuns:
     sweep: Sweep
 
     async def keep(self, item: dict[str, Any]) -> None:
-        """Keep a run, in place of one that was kept before."""
+        """Store a run, in place of an earlier one."""
         await self._put(_SINCE, {"at": time.time()})  # first: no run is there without its date
         await self._put(_RUNS, item)
         if self.sweep.due():
             await self._drop_abandoned()
 
     async def find(self) -> dict[str, Any] | None:
-        """The run that was kept."""
+        """The stored run."""
         found = await self.call(
             lambda: self.store.aget(_RUNS, self.key), lambda: self.store.get(_RUNS, self.key)
         )
         return None if found is None else dict(found.value)
 
     async def drop(self, key: str | None = None) -> None:
-        """Remove a run, this eval's if no key is given."""
+        """Remove a run; by default, the run of this eval."""
         key = key or self.key
         for place in (_RUNS, _SINCE):
             await self._delete(place, key)
 
     async def _drop_abandoned(self) -> None:
-        """Remove the runs that nobody went on with."""
+        """Remove abandoned runs."""
         oldest = time.time() - KEPT_DAYS * 86400
         abandoned: list[str] = []
         for page in range(_MAX_PAGES):

@@ -1,11 +1,11 @@
-"""Budgets of an agent's turns, and what its models report that they used.
+"""Budgets of an agent's turns, and the usage that models report.
 
-Each turn has an account, on which its evals draw. Tokens and cost are noted by a callback handler:
-it is among the callbacks of the agent's own model, and of everything that code calls. A model that
-code calls, such as a subagent's, is not called once more when nothing is left of either.
+Each turn has an account, on which its evals draw. A callback handler counts tokens and cost: it is
+among the callbacks of the agent's own model, and of everything that code calls. A model that code
+calls, such as a subagent's, is not called again once the tokens or cost are used up.
 
-What was drawn is told in the graph's state after each eval and each model call, and in the ledgers
-of evals in between, so that it counts when another process goes on with the turn.
+The drawn amounts are written to the graph's state after each eval and each model call, and to the
+journals of evals in between, so that they count when another process continues the turn.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Spending:
         return None if budget is None else cls(budget, cost_of)
 
     def account(self, turn: str, state: Mapping[str, Any]) -> Account:
-        """The account of a turn; its parent is what the code drew on that began the turn.
+        """The account of a turn; its parent is the account of the code that began the turn.
 
         Args:
             turn: Identifies it.
-            state: Of the graph; what another process told there counts.
+            state: The graph's state; amounts that another process wrote there count.
         """
         with self._lock:  # evals of one message may be in threads of their own
             account = self._accounts.get(turn)
@@ -84,7 +84,7 @@ class Spending:
             return account
 
     def told(self, turn: str, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The update of the graph's state that tells what was drawn in a turn so far."""
+        """The update of the graph's state with the amounts drawn in a turn so far."""
         drawn = self.account(turn, state).drawn()
         return {"interpreter_drawn": {"turn": turn_of(state), "drawn": drawn}}
 
@@ -94,16 +94,16 @@ class Spending:
 
     @contextmanager
     def eval(self, turn: str, state: Mapping[str, Any]) -> Iterator[Reports]:
-        """Let an eval draw on the account of its turn; what notes the usage of its calls."""
+        """Let an eval draw on the account of its turn; returns the handler that counts usage."""
         account = self.account(turn, state)
         with account.use():
             yield Reports(account, self.cost_of, stops=account)
 
     @contextmanager
     def model_call(self, turn: str, state: Mapping[str, Any]) -> Iterator[None]:
-        """Note what the agent's own model uses in the block.
+        """Count the usage of the agent's own model in the block.
 
-        It is stopped by no budget but that of the code which dispatched the agent.
+        Only the budget of the code that dispatched the agent can stop this model.
         """
         config, account = var_child_runnable_config.get() or {}, self.account(turn, state)
         stops = None if running_eval.get(None) is None else account.parent
@@ -118,7 +118,7 @@ class Spending:
 
 
 class Reports(BaseCallbackHandler):
-    """Draws what models report on the account of the code that calls them.
+    """A callback handler that draws the usage of models on the account of the code that calls them.
 
     Args:
         account: Where a model is called outside all of them.
@@ -134,20 +134,22 @@ class Reports(BaseCallbackHandler):
         self.account = account
         self.cost_of = cost_of
         self.stops = stops
-        self._calls: dict[UUID, Account | None] = {}  # `None` for those that have ended
-        # Where nothing stops it, no code is around that has a ledger.
+        self._calls: dict[UUID, Account | None] = {}  # `None` for ended calls
+        # Where nothing stops it, no code is around that has a journal.
         recorded = [] if stops is None else [Recorded(self._begin, self._end)]
         self._both: list[BaseCallbackHandler] = [*recorded, self]
 
     def among(self, callbacks: Callbacks) -> Callbacks:
         """Callbacks with this handler; it takes the place of that of an outer eval.
 
-        What it draws is drawn on the accounts of outer evals, too, so theirs must not do it again.
+        Its amounts are also drawn on the accounts of outer evals, whose handlers must not count
+        them again.
         """
         if not isinstance(callbacks, BaseCallbackManager):
             return [*self._kept(callbacks or []), *self._both]
         manager = callbacks.copy()
-        # Last: LangChain awaits the handlers in order, and forgets those behind one that raises.
+        # Last: LangChain awaits the handlers in order, and skips the handlers after one that
+        # raises.
         manager.handlers = [*self._kept(manager.handlers), *self._both]
         manager.inheritable_handlers = [*self._kept(manager.inheritable_handlers), *self._both]
         return manager
@@ -171,10 +173,10 @@ class Reports(BaseCallbackHandler):
         self._end(None, run_id=run_id)
 
     def _admit(self, run_id: UUID) -> None:
-        """Begin a model's call, unless what code may use is used up.
+        """Begin a model's call, unless the budget of the code is used up.
 
         Raises:
-            BudgetExceeded: It is; out of a subagent, it is what the code catches.
+            BudgetExceeded: The budget is used up; code catches this error if a subagent raised it.
         """
         account = self.stops
         for kind in () if account is None else ("tokens", "cost"):
@@ -191,12 +193,12 @@ class Reports(BaseCallbackHandler):
             account.expect(+1)
 
     def _end(self, response: LLMResult | None, *, run_id: UUID) -> None:
-        """Draw what a call used, once; `None` as response for one that was not answered."""
+        """Draw the usage of a call, once; `None` as response for an unanswered call."""
         begun, account = run_id in self._calls, self._calls.get(run_id)
         self._calls[run_id] = None
         if begun and account is None:
             return
-        if account is None:  # it began where nobody could note it
+        if account is None:  # it began where no handler could note it
             account = Account.current() or self.account
         else:
             account.expect(-1)
@@ -223,6 +225,6 @@ def _tokens(message: AIMessage) -> float:
 
 
 def _number(value: Any) -> float:
-    """A number that a provider reports; 0 for what is none."""
+    """A number that a provider reports; 0 for any other value."""
     fits = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value if fits and 0 <= value < float("inf") else 0

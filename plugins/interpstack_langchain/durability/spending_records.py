@@ -1,4 +1,4 @@
-"""Records what models use that code calls, before they are called and once they have answered."""
+"""Records of the usage of models that code calls, before the call and after the answer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Recorded"]
 
 
 class Recorded(AsyncCallbackHandler):
-    """Lets a call of a model, and its answer, wait until what was drawn by then is recorded.
+    """A recorder that delays a model's call, and its answer, until the amounts so far are recorded.
 
     LangChain awaits this handler where a model is called with `ainvoke`; where one is called with
     `invoke`, it runs it when the other handlers were called, and an error is logged.
 
     Args:
         begin: Notes that a call begins, unless it was stopped.
-        end: Draws what a call used, and notes that it has ended.
+        end: Draws the usage of a call, and notes its end.
     """
 
     run_inline = True  # the call waits for it

@@ -35,7 +35,7 @@ def unique_names(ids: Iterable[str]) -> list[str]:
 
 
 def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
-    """The model's last message and those of its calls that have no answer yet.
+    """The model's last message, and its unanswered tool calls.
 
     Args:
         state: Of the graph.
@@ -54,8 +54,8 @@ def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
 def call_name(request: ToolCallRequest) -> str:
     """The name of the call that a tool is run for.
 
-    Two calls of one id are told apart by the task that LangGraph made for each, else by what they
-    are called with.
+    Two calls with the same id are distinguished by the tasks that LangGraph made for them, or else
+    by their arguments.
     """
     call = request.tool_call
     call_id = call["id"] or ""
@@ -72,7 +72,7 @@ def call_name(request: ToolCallRequest) -> str:
 
 
 def _place(request: ToolCallRequest) -> int | None:
-    """The place of the call among those of its step, if it has a task of its own."""
+    """The position of the call among the calls of its step, if it has a task of its own."""
     path: Any = (request.runtime.config.get("metadata") or {}).get("langgraph_path")
     if not isinstance(path, tuple) or path[:1] != (_PUSH,):
         return None

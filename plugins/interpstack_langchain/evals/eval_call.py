@@ -51,16 +51,16 @@ class EvalCall:
     Attributes:
         request: The model's call of the eval tool.
         run: Runs a tool call through the agent's tool node.
-        approvals: What must not run before somebody has decided on it.
-        store: Keeps the eval's ledger, if anything does.
+        approvals: The rules for calls that need an approval.
+        store: Keeps the eval's journal, if anything does.
         callbacks: The eval's own callbacks.
-        tells_tools: Whether calls of tools are told on the custom stream.
+        tells_tools: Whether calls of tools are reported on the custom stream.
         raises: Whether a tool's exception that code does not catch leaves the eval.
         commands: State updates that inner calls returned, with the calls' ids, in order; in the
-            ledger, too, if there is one.
+            journal, too, if there is one.
         leaving: Commands that leave beside the eval's message, since they are for another graph.
-        progress: Events on the graph's custom stream, if somebody may listen.
-        raised: What tools raised, in order.
+        progress: Events for the graph's custom stream, if it can have listeners.
+        raised: Exceptions of tools, in order.
         inside: The call of another eval's code that this eval is, if it is one.
         outer: That other eval.
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
@@ -120,11 +120,11 @@ class EvalCall:
         return f"{self._name}:{self._place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
-        """The id of an inner call among those of its eval, as progress events tell it."""
+        """The id of an inner call in progress events, unique in its eval."""
         return f"{self._name}:{context.request_id}"
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
-        """What makes interrupts and subgraphs of an inner call its own."""
+        """The scope of an inner call, which separates its interrupts and subgraphs from others."""
         journal = journal_of(context)
         if self.store is None or journal is None:
             return {}
@@ -140,11 +140,11 @@ class EvalCall:
     def call_for(
         self, tool: BaseTool, given: dict[str, Any], context: CellContext
     ) -> tuple[BaseTool, dict[str, Any]] | str:
-        """What to run for an inner call, or what somebody answered in its place.
+        """The call to run for an inner call, or the answer that a person gave in its place.
 
         Raises:
-            ApprovalNeeded: Nobody has decided yet.
-            GuestException: Somebody decided against it.
+            ApprovalNeeded: The decision is missing.
+            GuestException: The call was rejected.
             ReplayDivergence: The decision was made on another call.
         """
         journal = journal_of(context)
@@ -173,14 +173,14 @@ class EvalCall:
         return tools[name]
 
     def failure(self, outcome: Outcome) -> Exception | None:
-        """What leaves the eval in place of its outcome, if something does."""
+        """The exception that leaves the eval in place of its outcome, if there is one."""
         return uncaught(outcome, self.raised) if self.raises else None
 
     async def leave(self, outcome: Outcome) -> None:
-        """Drop what was only needed to go on.
+        """Delete the data that was only needed to resume.
 
         Raises:
-            Exception: What a tool raised; its call is made again when the eval is run again.
+            Exception: The exception of a tool; its call is made again when the eval is run again.
         """
         failure = self.failure(outcome)
         if self.store is not None and (failure is None or outcome.error is None):
@@ -204,7 +204,7 @@ def _place(request: ToolCallRequest) -> str:
 
 
 def _is_empty(function: Any) -> bool:
-    """Whether a function has no body, as the writer of a graph to which nobody listens."""
+    """Whether a function has no body, like the stream writer of a graph without listeners."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_code == _empty.__code__.co_code
 

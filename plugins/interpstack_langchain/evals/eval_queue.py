@@ -48,7 +48,7 @@ class CallQueue:
     async def wait(
         self, request: ToolCallRequest, done: Collection[str] = ()
     ) -> QueuePosition | None:
-        """Return once it is this eval's turn; `None` if its message is not known.
+        """Wait until it is this eval's turn; `None` if its message is unknown.
 
         Args:
             request: The model's call of the eval.

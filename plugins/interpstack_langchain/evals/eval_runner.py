@@ -46,9 +46,9 @@ class Evals:
         mode: How long variables live.
         sessions: Sessions of the conversations.
         offered: Tools that the model of each conversation was offered last.
-        ledgers: Where evals are recorded.
+        stores: Stores for the journals of evals.
         queue: Queue of the evals of one message.
-        offers: What code may call.
+        offers: Offers to code.
         channels: Names of the interpreter's channels.
         spending: The budgets of turns, if there are any.
     """
@@ -58,7 +58,7 @@ class Evals:
     mode: Persistence
     sessions: LiveSessions
     offered: OfferedTools
-    ledgers: CheckpointStores
+    stores: CheckpointStores
     queue: CallQueue
     offers: AgentOffers
     channels: Channels
@@ -68,8 +68,8 @@ class Evals:
         """Run an eval to its end.
 
         Raises:
-            Exception: What a tool raised, where that leaves the eval.
-            GraphBubbleUp: The eval waits for somebody.
+            Exception: The exception of a tool, if exceptions of tools leave the eval.
+            GraphBubbleUp: The eval waits for a decision or an answer.
         """
         running_eval.set(running)
         state, done = await self._state(running)
@@ -88,7 +88,7 @@ class Evals:
             writes = self.channels.known(await running.store.step_writes())
             state, ended = with_writes(state, writes)
             done = unique_names(ended)  # of two calls with one id, the first runs first
-        if running.outer is not None:  # what its code called before is not in the graph yet
+        if running.outer is not None:  # updates of its earlier calls are not in the graph yet
             commands = [command for _, command in running.outer.commands]
             writes = [pair for command in commands for pair in pairs(command.update)]
             state, _ = with_writes(state, self.channels.known(writes))
@@ -108,7 +108,7 @@ class Evals:
         update: dict[str, Any] = {}
         try:
             if self.mode.scope == "call":
-                async with self.ledgers.alone(running.store), self.stack.session() as session:
+                async with self.stores.alone(running.store), self.stack.session() as session:
                     session.bind(offer)
                     outcome = await session.eval(Cell(source=code), host=running)
             else:
@@ -118,7 +118,7 @@ class Evals:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
                 outcome, update = await self._in_turn(code, offer, state, position, running)
         except (UnreadableJournal, StateNotRestored):
-            raise  # what waits must not be answered
+            raise  # a waiting call must not be answered
         except InterpstackError as error:
             outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         await running.leave(outcome)
@@ -133,7 +133,7 @@ class Evals:
         running: EvalCall,
     ) -> tuple[Outcome, dict[str, Any]]:
         store = running.store
-        # Where evals are durable, those of a turn may be spread over processes.
+        # With durable evals, the evals of a turn may run in several processes.
         keeps = self.mode.stores or store is not None
         tools = {tool.name for tool in running.request.runtime.tools}
         saved = saved_in(state, foreign=self.channels.foreign(state, tools))

@@ -52,7 +52,7 @@ class EvalTool(BaseTool):
         return tool
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EvalTool:
-        """A copy that runs code in the same interpreter: agents are told of tools in copies."""
+        """A copy that runs code in the same interpreter, because agents copy their tools."""
         copied = self.model_copy()
         copied.metadata, copied.tags = deepcopy(self.metadata), deepcopy(self.tags)
         return copied

@@ -1,1 +1,1 @@
-"""Every use of what LangGraph does not promise to keep."""
+"""All uses of LangGraph internals that are not part of its public interface."""

@@ -4,8 +4,8 @@ LangGraph numbers the interrupts and the subgraphs of a task in the order in whi
 The calls of one eval run side by side, and after a pause only some of them run again, so each
 gets a scope of its own: a namespace, a count of interrupts, and its answers.
 
-The module `test_call_scopes` in the tests has one test for each internal that is used, and says
-what breaks if LangGraph changes it.
+The test module `test_call_scopes` has one test for each internal in use, and shows what breaks if
+LangGraph changes it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _CALL: Final = re.compile(r"call:\d+")
 
 @attrs.frozen
 class Checkpoint:
-    """Where the writes of the running step are kept.
+    """The store of the running step's writes.
 
     Attributes:
         saver: The graph's checkpointer.
         config: Identifies the checkpoint the step started from.
         root: Identifies that of the outermost graph, which holds the answer of a resume.
         task: Namespace of the running task.
-        resuming: Whether the run goes on from a stored checkpoint, so that writes may be there.
+        resuming: Whether the run continues from a stored checkpoint, which may have writes.
         stored_at_exit: Whether LangGraph stores it only when the run ends or pauses.
     """
 
@@ -76,7 +76,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Checkpoint | None:
-        """That of a task's configuration; `None` where nothing is kept."""
+        """The store in a task's configuration; `None` without a checkpointer."""
         conf = config.get("configurable", {})
         saver, thread = conf.get(CONFIG_KEY_CHECKPOINTER), conf.get("thread_id")
         ids = conf.get(CONFIG_KEY_CHECKPOINT_MAP, {})
@@ -123,7 +123,7 @@ class Checkpoint:
 
 
 def _graph_of(task: str) -> str:
-    """The namespace of the graph that a task stands in, whatever scopes it is called from."""
+    """The namespace of the graph that contains a task, from within any scope."""
     graph, _, name = task.rpartition(NS_SEP)
     while _CALL.fullmatch(name):  # code of another eval runs the task's tool
         task = graph
@@ -150,8 +150,8 @@ class Scope:
 
     Attributes:
         name: Unique in its task, the same in every run of it.
-        answers: What its interrupts were answered so far, in order.
-        configurable: To be merged into the configuration of what runs in it.
+        answers: The answers to its interrupts so far, in order.
+        configurable: Values to merge into the configuration of code in the scope.
     """
 
     name: str
@@ -176,9 +176,9 @@ def scope(
     Args:
         config: The task's configuration.
         name: Unique in the task, the same in every run of it.
-        answers: What the scope's interrupts were answered in earlier runs.
-        given: Answers of this resume to interrupts of the scope, by their ids.
-        send: What `sender` made for the task, where it has many scopes.
+        answers: Answers to the scope's interrupts in earlier runs.
+        given: Answers of this resume to interrupts of the scope, by id.
+        send: The result of `sender` for the task, if the task has many scopes.
     """
     conf = config.get("configurable", {})
     outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
@@ -215,14 +215,14 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
 
 
 def take_plain_answer(config: Mapping[str, Any]) -> Any:
-    """The answer of this resume that names no interrupt, for nobody else to take; or `None`."""
+    """Take the answer of this resume that names no interrupt; `None` if there is none."""
     return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(True)
 
 
 def writes_at_start(config: Mapping[str, Any]) -> list[tuple[str, str, Any]] | None:
     """The writes of a task's checkpoint that were there when the graph's run began.
 
-    A plain answer is meant for what these ask. `None` where LangGraph does not keep them.
+    A plain answer belongs to these interrupts. `None` where LangGraph does not store them.
     """
     asks = config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume
     names = getattr(getattr(asks, "__code__", None), "co_freevars", ())
@@ -242,7 +242,7 @@ def _id(namespace: str, answered: int) -> str:
 
 
 def _no_plain_answer(consume: bool = False) -> Any:
-    """An answer that names no interrupt was given to the eval, which knows whose it is."""
+    """An answer that names no interrupt belongs to the eval, which assigns it to a question."""
     return None
 
 
@@ -251,7 +251,7 @@ def _counter() -> Callable[[], int]:
 
 
 def sender(config: Mapping[str, Any]) -> Callable[[Any], None]:
-    """What takes the writes of a task's scopes: all but answers, which are kept per scope."""
+    """The writer for a task's scopes: passes on all writes but answers, which each scope stores."""
     send = config["configurable"][CONFIG_KEY_SEND]
 
     def send_rest(writes: Any) -> None:

@@ -3,7 +3,7 @@
 A node's answer becomes writes of its task. An eval adds its own writes to them directly, so its
 answer is a plain message for everything around it, and both are stored together or not at all.
 
-The module `test_state_updates` in the tests says what breaks if LangGraph changes these internals.
+The test module `test_state_updates` shows what breaks if LangGraph changes these internals.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Reducer = Callable[[Any, Any], Any]
 
 @attrs.frozen
 class TaskWrites:
-    """Where the writes of a task go.
+    """The target of a task's writes.
 
     Attributes:
         send: Adds writes: channels and values.
-        channels: Those of the graph, by name; empty where they cannot be seen.
+        channels: Channels of the graph, by name; empty where they are not accessible.
     """
 
     send: Callable[[Sequence[tuple[str, Any]]], None]
@@ -38,7 +38,7 @@ class TaskWrites:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> TaskWrites | None:
-        """Those of the task with this configuration; `None` outside a graph."""
+        """The writes of the task with this configuration; `None` outside of a graph."""
         conf = config.get("configurable") or {}
         send = conf.get(CONFIG_KEY_SEND)
         if send is None:
@@ -48,7 +48,7 @@ class TaskWrites:
         return cls(send, channels)
 
     def write(self, command: Command[Any]) -> None:
-        """Write what LangGraph would write if the task's node returned this command."""
+        """Write the updates that LangGraph would write if the task's node returned this command."""
         update = command._update_as_tuples()  # noqa: SLF001 - every form an update may have
         known = [(key, value) for key, value in update if not self.channels or key in self.channels]
         self.send([*known, *_control_branch(command)])

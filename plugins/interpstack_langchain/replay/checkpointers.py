@@ -29,7 +29,7 @@ def open_checkpointer(url: str, serde: SerializerProtocol | None = None) -> Iter
 
     Args:
         url: A path, or a URL; with three slashes SQLite's is relative, with four absolute.
-        serde: Reads what is stored; `None` for the checkpointer's default.
+        serde: The serializer of stored values; `None` for the checkpointer's default.
 
     Raises:
         ConfigurationError: The database cannot be opened or read, or a package is missing.
@@ -109,6 +109,6 @@ def _unreadable(url: str, error: Exception) -> ConfigurationError:
 
 
 def _shown(url: str) -> str:
-    """A URL without what may be secret in it."""
+    """A URL without its possibly secret parts."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://…@{rest.rpartition('@')[2]}" if "@" in rest else url.partition("?")[0]

@@ -31,7 +31,7 @@ __all__ = ["command"]
 
 _MIB = 2**20
 _SECONDS = 5.0
-#: Exit statuses of what did not go as recorded, the gravest first.
+#: Exit statuses of deviations from the record, the most serious first.
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
@@ -125,7 +125,7 @@ def command(
 ) -> None:
     """Run the evals of THREAD again as they were recorded, and show their calls.
 
-    No tool is called and nothing is written: what the code asks for is answered from the record.
+    No tool is called and nothing is written: requests of the code are answered from the record.
 
     Exit status: 0 when all went as recorded, as far as the record goes; 1 when a run failed for a
     reason that the record does not have, or ended with another answer; 2 when an option is wrong
@@ -155,7 +155,7 @@ def command(
 
 
 def _exit_status(replays: Sequence[Replay]) -> int:
-    """The exit status of the gravest thing that did not go as recorded; 0 if all did."""
+    """The exit status of the most serious deviation from the record; 0 if there is none."""
     statuses = {replay.status for replay in replays}
     if any(replay.differs for replay in replays):
         statuses.add("differs")
@@ -187,7 +187,7 @@ def _checking(what: str) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # The message of an error of ours says what is wrong, unless it is about one damaged field.
+        # Messages of interpstack's errors are complete, except those about a single damaged field.
         if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
             raise
         raise ConfigurationError(
@@ -197,9 +197,9 @@ def _checking(what: str) -> Iterator[None]:
 
 
 def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping[str, bool]:
-    """What code could call in the evals around one that has no record.
+    """The names that code could call in the evals around one without a record.
 
-    Where there is nothing to go by, it is what the code names, if it may have waited for that.
+    Without such evals, the names are taken from the code, if it may have awaited them.
     """
     others = [one.entries[0] for one in evals if one.namespace == found.namespace and one.entries]
     names = {name: listed for entry in others for name, listed in offered_in(entry).items()}

@@ -1,4 +1,4 @@
-"""A journal that is only read: it tells what is recorded, and ends the run where that ends."""
+"""A read-only journal, which replays its entries and ends the run after the last one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _BUILT_IN: Final = (_TIMER, "module")
 
 
 class RecordEnds(Exception):
-    """The record has no more, and the code waits for what is not in it.
+    """Raised when the code waits for an answer after the end of the record.
 
     Attributes:
-        waiting: What it waits for.
+        waiting: The requests that the code waits for.
     """
 
     def __init__(self, waiting: Sequence[Request]) -> None:
@@ -49,7 +49,7 @@ class ReadOnlyStore:
 
     Attributes:
         key: Identifies the eval.
-        entries: What is recorded of it.
+        entries: Its recorded entries.
     """
 
     key: str
@@ -76,7 +76,7 @@ class ReadOnlyStore:
         return None
 
     async def resume(self, journal: Journal) -> None:
-        """Nothing goes on after the record: `_ReadOnlyJournal` sees to it."""
+        """`_ReadOnlyJournal` ends the run after the last entry."""
 
     async def pause(
         self,
@@ -95,8 +95,8 @@ class Rerun:
         store: Its journal's entries.
         began: Its clock, if none is recorded; in seconds since 1970.
         bridges: Names to be offered to the code, and whether it finds them in a list of names.
-        waiting: What the code has asked for and got no answer to.
-        over: Set when all of the record was told.
+        waiting: Unanswered requests of the code.
+        over: Set when the whole record was replayed.
     """
 
     store: ReadOnlyStore
@@ -106,7 +106,7 @@ class Rerun:
     over: asyncio.Event = attrs.field(factory=asyncio.Event)
 
     def offer(self) -> HostOffer:
-        """What the session is bound to."""
+        """The offer that is bound to the session."""
         return HostOffer(parts=[Journals(lambda host: self.store), self], error_names=ERROR_NAMES)
 
 
@@ -167,7 +167,8 @@ class _ReadOnlyJournal(Journal):
     async def resume(self) -> None:
         """End the run, unless only timers are open: then the code may have ended.
 
-        The driver lets them go at the end of a cell, so who runs the cell sees what it is.
+        The cell loop drops pending requests at the end of a cell, so the caller of the cell
+        inspects them here.
         """
         self._run.over.set()
         calls = [r for r in self._run.waiting.values() if r.bridge != _TIMER]
@@ -181,7 +182,7 @@ class _ReadOnlyJournal(Journal):
         raise RecordEnds(())
 
     def undelivered(self, asked: Sequence[Request]) -> None:
-        """What was not told to the guest is not told again."""
+        """Undelivered answers are not delivered in a replay."""
 
     async def pause(
         self,

@@ -1,4 +1,4 @@
-"""Finds the evals of a thread in its checkpoints, whatever graph ran them."""
+"""Recorded evals of a thread, found in its checkpoints for any graph."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class RecordedEval:
         namespace: Of the graph that ran it, empty for the outermost.
         call_id: The model's id for it; with a number where two calls of a message have one id.
         began: When its step's checkpoint was made, as ISO 8601.
-        code: What was run.
+        code: The source of the eval.
         entries: Its journal.
-        answer: What the model was told, or `None` if the eval had not ended.
+        answer: The answer to the model, or `None` if the eval had not ended.
         earlier: Ids of the message's evals before it.
-        blocked: It did not run, since one of those had not ended.
+        blocked: Whether the eval did not run, because an earlier one had not ended.
         saved: The checkpoint that its step started from.
         tool_name: The interpreter's.
     """
@@ -122,7 +122,7 @@ def pick(evals: Sequence[RecordedEval], number: int | None) -> Sequence[Recorded
 def records_before(
     saver: BaseCheckpointSaver[Any], found: RecordedEval
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Records of the interpreter's state: what it was before an eval, and what it wrote itself."""
+    """Records of the interpreter's state: those before an eval, and those that the eval wrote."""
     channels = Channels.of(found.tool_name)
     values = found.saved.checkpoint["channel_values"]
     state = {
@@ -134,7 +134,7 @@ def records_before(
     before, _ = with_writes(state, channels.known(earlier))
     after, _ = with_writes({}, channels.known(ended.get(found.call_id, ())))
     turn = turn_of(before)
-    # In mode `turn`, records tell their turn, and those of another one hold for nobody.
+    # In mode `turn`, records name their turn, and records of another turn are invalid.
     records = [
         record
         for record in before["interpreter_record"]
@@ -167,7 +167,7 @@ def _eval(
 
 
 def _told(writes: Iterable[tuple[str, str, Any]]) -> dict[str, str]:
-    """What the model was told of tool calls, by their ids."""
+    """The answers to tool calls, by id."""
     messages = [
         message
         for _, channel, value in writes
@@ -197,7 +197,7 @@ def _stored(value: Any) -> Any:
 
 
 def _tasks(writes: Iterable[tuple[str, str, Any]]) -> dict[str, list[tuple[str, Any]]]:
-    """What tasks wrote that ended, by the tool call that each of them answered."""
+    """Writes of finished tasks, by the tool call that each of them answered."""
     tasks: dict[str, list[tuple[str, Any]]] = {}
     for task, channel, value in writes:
         tasks.setdefault(task, []).append((channel, value))

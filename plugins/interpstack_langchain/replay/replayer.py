@@ -41,20 +41,21 @@ __all__ = ["Replay", "Replayer"]
 
 #: Seconds until code that only waits for timers counts as waiting.
 _GRACE_SECONDS: Final = 2.0
-#: Characters shown of what the code waits for.
+#: Characters of pending requests that are shown.
 _SHOWN_CHARS: Final = 200
 
 
 @attrs.frozen(kw_only=True)
 class Replay:
-    """How a recorded eval ended when it was run again.
+    """The result of running a recorded eval again.
 
     Attributes:
         status: `ended`, `paused`, `in flight`, `failed`, `diverged` or `not begun`.
         engine: That ran it.
         language: Of its code.
-        text: What the model would be told, or what the code waits for, or where it diverged.
-        notes: What else the reader must know.
+        text: The answer for the model, the requests that the code waits for, or the point of
+            divergence.
+        notes: Further notices for the reader.
         differs: Whether it ended with another answer than is recorded.
     """
 
@@ -72,7 +73,7 @@ class Replayer:
 
     Args:
         engine: To run them in; `None` for the one that their state is of, else `quickjs`.
-        limits: What each may use.
+        limits: The limits of each eval.
         signing_key: Records of other keys are refused; `None` to check none.
     """
 
@@ -99,8 +100,8 @@ class Replayer:
         """Run an eval again.
 
         Args:
-            found: What to run.
-            timeline: What is recorded of it.
+            found: The eval to run.
+            timeline: Its recorded timeline.
             before: Records of the state it started from.
             after: Records it wrote itself.
             bridges: Names to offer to its code.
@@ -152,7 +153,7 @@ class Replayer:
         return _engine_of(state)
 
     def _language_of(self, engine: str | None) -> str | None:
-        """The language of an engine; `None` where the engine is not known or not installed."""
+        """The language of an engine; `None` if the engine is unknown or not installed."""
         if engine is None:
             return None
         try:
@@ -188,7 +189,7 @@ def _engine_of(state: SessionState) -> str | None:
 def _remarks(
     found: RecordedEval, timeline: Timeline, *, ended: bool, differs: bool
 ) -> Iterator[str]:
-    """What a reader must know of a run, beside what was said of its variables."""
+    """Notices about a run, in addition to the notices about its variables."""
     if timeline.began is None and not found.blocked:
         yield (
             "No call is recorded, and so no clock: the code is told the time at which its "
@@ -213,7 +214,7 @@ async def _restore(session: Session, state: SessionState) -> Sequence[str]:
 async def _run(
     session: Session, found: RecordedEval, run: Rerun, timeline: Timeline
 ) -> tuple[str, str]:
-    """How the run ended: a status and its text."""
+    """The end of the run: a status and its text."""
     if found.blocked:
         return "not begun", "it runs once the evals before it in the same message have ended"
     try:
@@ -233,7 +234,7 @@ async def _run(
 
 
 async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:
-    """Run the code; what waits for timers when the record is over is not waited for."""
+    """Run the code; timers that are pending at the end of the record are not awaited."""
     running = asyncio.ensure_future(session.eval(Cell(source=code)))
     over = asyncio.ensure_future(run.over.wait())
     try:

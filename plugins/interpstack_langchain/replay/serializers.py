@@ -1,4 +1,4 @@
-"""How stored values are read: the checkpointer's serializer, and what to say of a damaged one."""
+"""Readers of stored values: the checkpointer's serializer, with messages about damaged values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SHOWN_CHARS: Final = 300
 
 
 def serializer(named: str | None, aes_variable: str | None) -> SerializerProtocol | None:
-    """The serializer that the agent's checkpointer was given; `None` for LangGraph's default.
+    """The serializer of the agent's checkpointer; `None` for LangGraph's default.
 
     Args:
         named: `MODULE:ATTR`, a serializer or a function without arguments that makes one.
         aes_variable: Environment variable with the key of an `EncryptedSerializer`.
 
     Raises:
-        ConfigurationError: An argument is wrong, or both are given.
+        ConfigurationError: An argument is wrong, or both arguments are set.
     """
     if named is not None and aes_variable is not None:
         raise ConfigurationError("--serializer and --aes-key-env exclude each other; give one")
@@ -54,11 +54,11 @@ def environment_key(option: str, variable: str, holds: str) -> bytes:
 
 @attrs.define(eq=False)
 class Checked(SerializerProtocol):
-    """A serializer that says in one line what it cannot read.
+    """A serializer whose errors describe an unreadable value in one line.
 
     Attributes:
         inner: The serializer itself.
-        option: How the command was told to read, for messages; empty for the default.
+        option: The option that selected the serializer, for messages; empty for the default.
     """
 
     inner: SerializerProtocol

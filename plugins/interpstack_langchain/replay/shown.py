@@ -37,7 +37,7 @@ class Shown:
     """One replayed eval.
 
     Attributes:
-        found: What was recorded.
+        found: The recorded eval.
         timeline: Its calls.
         replay: How it ended.
         chars: Characters shown of each input and answer.
@@ -77,7 +77,7 @@ class Shown:
         return {"kind": kind, **data}
 
     def print(self, console: Console, *, code: bool) -> None:
-        """Write to a terminal; what the guest made cannot send it commands."""
+        """Write to a terminal, with escapes so that guest text cannot send commands to it."""
         found, replay = self.found, self.replay
         where = f" in {found.namespace}" if found.namespace else ""
         head = (f"Eval {found.number}", "bold")

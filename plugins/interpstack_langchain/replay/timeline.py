@@ -1,4 +1,4 @@
-"""What a journal tells of an eval: its calls, the pauses, and the decisions, in order."""
+"""The timeline of an eval from its journal: calls, pauses and decisions, in order."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class RecordedCall:
 
     Attributes:
         id: The guest's id of it.
-        bridge: What was called; `timer` and `module` are the guest's waits and imports.
+        bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
         input: The start of the input, as JSON.
         asked: Seconds from the eval's begin to the step after which the guest asked.
-        step: The step that told the answer, from 1; `None` if it was never told.
+        step: The step that delivered the answer, from 1; `None` if it was never delivered.
         answered: Seconds from the begin to that step.
         answer: The value, as JSON, or the error.
         failed: Whether it was answered with an error.
-        kept: Whether it has ended, but the record ends before the guest is told.
-        decisions: What people decided and answered.
+        kept: Whether the call has ended, but the record ends before the guest received its answer.
+        decisions: Decisions and answers of people.
     """
 
     id: int
@@ -43,7 +43,7 @@ class RecordedCall:
     decisions: Sequence[str] = ()
 
     def answer_with(self, settlement: Settlement, told: tuple[int, float] | None) -> None:
-        """Note the answer, and the step and the time that told it; `None` if none has yet."""
+        """Note the answer, and the step and time of its delivery; `None` if it is undelivered."""
         error = settlement.error
         self.failed = error is not None
         self.answer = settlement.text if error is None else f"{error.name}: {error.message}"
@@ -54,12 +54,12 @@ class RecordedCall:
 
 @attrs.define(kw_only=True)
 class Pause:
-    """A time that the eval waited for somebody.
+    """A pause of the eval.
 
     Attributes:
         number: Of the eval's pauses.
         at: Seconds from the eval's begin.
-        waits_for: What was asked.
+        waits_for: The questions of the pause.
         resumed: Whether it was answered.
     """
 
@@ -75,10 +75,10 @@ class Timeline:
 
     Attributes:
         began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
-        steps: How often the guest was told answers.
+        steps: The number of times that the guest received answers.
         events: Calls and pauses, in order.
-        offered: Names that the code could call, and whether it found them in a list of names;
-            empty if nothing is recorded.
+        offered: Names that the code could call, and whether they were listed; empty if not
+            recorded.
         language: Language of the eval's code; `None` if none is recorded.
     """
 
@@ -90,13 +90,13 @@ class Timeline:
 
     @property
     def paused(self) -> Pause | None:
-        """What the eval waits for, if it was paused and not resumed."""
+        """The questions that the eval waits for, if it was paused and not resumed."""
         pauses = [event for event in self.events if isinstance(event, Pause)]
         return pauses[-1] if pauses and not pauses[-1].resumed else None
 
     @property
     def kept(self) -> Sequence[RecordedCall]:
-        """Calls that have ended, and of which the guest is not told yet."""
+        """Finished calls whose answers the guest has not received."""
         return [event for event in self.events if isinstance(event, RecordedCall) and event.kept]
 
 
@@ -115,7 +115,7 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     step, clock = 0, 0.0
     for entry in cell.entries:
         for request in entry.asked:
-            if request.id not in calls:  # a step repeats what was kept before it
+            if request.id not in calls:  # a step repeats the undelivered answers before it
                 calls[request.id] = _call(request, clock, notes)
                 events.append(calls[request.id])
         if entry.now is not None:
@@ -145,7 +145,7 @@ def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> R
 
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:
-    """Names that the first entry of a journal tells were offered, and whether code found them."""
+    """Names on offer according to the first entry of a journal, and whether they were listed."""
     unlisted = set(map(str, first.get("unlisted", ())))
     return {str(name): str(name) not in unlisted for name in first.get("offered", ())}
 

@@ -24,8 +24,8 @@ _NAMES: Final = ("interpreter_turn", "interpreter_record", "interpreter_drawn")
 class Channels:
     """The channels of the interpreter with one tool name.
 
-    Everything else knows the names without a suffix: what is read passes `view` or `known`, what
-    is written passes `named`.
+    All other code uses the names without a suffix: values that are read pass `view` or `known`,
+    values that are written pass `named`.
 
     Attributes:
         suffix: Of the channels' names; empty for the tool name `eval`.
@@ -43,11 +43,11 @@ class Channels:
         return _schema(self.suffix) if self.suffix else InterpreterState
 
     def own(self, name: str) -> str:
-        """The name in the graph of the channel with this known name."""
+        """The name in the graph of the channel with this plain name."""
         return name + self.suffix if name in _NAMES else name
 
     def view(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A graph's state with these channels under their known names."""
+        """A graph's state with these channels under their plain names."""
         if not self.suffix:
             return state
         own = {name: state[name + self.suffix] for name in _NAMES if name + self.suffix in state}
@@ -64,7 +64,7 @@ class Channels:
         return bool(state.get(PEERS) or (state.get(_FIRSTS) and _FIRST not in tools))
 
     def known(self, writes: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-        """Writes to a graph's channels, those of other interpreters left out."""
+        """Writes to a graph's channels, without those of other interpreters."""
         own = {name + self.suffix: name for name in _NAMES}
         return [
             (own.get(name, name), value)
@@ -73,7 +73,7 @@ class Channels:
         ]
 
     def named(self, update: Mapping[str, Any]) -> dict[str, Any]:
-        """An update of the known names, for the graph."""
+        """An update of the plain names, converted for the graph."""
         return {self.own(name): value for name, value in update.items()}
 
 

@@ -37,7 +37,7 @@ def newer(left: str, right: str) -> str:
 
 
 def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Reduce what was told of a turn's budget: what is drawn only grows."""
+    """Reduce updates of a turn's budget: drawn amounts only grow."""
     if not left or left["turn"] != right["turn"]:
         return right
     before, after = left["drawn"], right["drawn"]
@@ -56,11 +56,11 @@ class InterpreterState(AgentState[Any]):
     #: The turn, and the number of the newest record: an older one that was put back in its place
     #: does not fit it.
     interpreter_turn: NotRequired[Annotated[str, PrivateStateAttr, newer]]
-    #: Checkpoints hold only what a step adds; now and then, LangGraph stores all of it.
+    #: Checkpoints hold only the additions of a step; at intervals, LangGraph stores the whole list.
     interpreter_record: NotRequired[
         Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
     ]
-    #: Where there is a budget: what was drawn in the turn, by kind.
+    #: With a budget: the amounts drawn in the turn, by kind.
     interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
     #: Where langchain-quickjs has its variables; read to say that they are not available.
     _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
@@ -83,7 +83,7 @@ def turn_of(state: Mapping[str, Any]) -> str:
 
 
 def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
-    """What was drawn in the turn so far, as the graph's state tells it."""
+    """The amounts drawn in the turn so far, from the graph's state."""
     told = state.get("interpreter_drawn") or {}
     drawn: Mapping[str, float] = told["drawn"] if told.get("turn") == turn_of(state) else {}
     return drawn
@@ -97,8 +97,8 @@ def with_writes(
     The graph does not show it yet: evals of one message all start from the state before them.
 
     Args:
-        state: What the graph shows.
-        writes: Channels, and what was written to them.
+        state: The graph's state.
+        writes: Channels and the values written to them.
 
     Returns:
         The state, and the ids of the tool calls that have their answer.

@@ -1,4 +1,4 @@
-"""The refusal to go on with an eval without the variables that it began with."""
+"""The refusal to continue an eval without the variables that it began with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["StateNotRestored"]
 
 
 class StateNotRestored(RecordRejected):
-    """An eval that waits cannot go on: the variables that it began with cannot be restored."""
+    """Raised when a waiting eval cannot continue because its initial variables are lost."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(

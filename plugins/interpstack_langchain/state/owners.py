@@ -44,11 +44,11 @@ def as_mapping(state: Any) -> Mapping[str, Any]:
 def running_graph() -> str:
     """The graph that runs now, as a checkpoint namespace; empty for the outermost."""
     namespace = str(_configurable().get("checkpoint_ns", ""))
-    # The last part names the node of this very step; what is before it, the graph.
+    # The last part names the node of this step; the parts before name the graph.
     return namespace.rpartition("|")[0]
 
 
 def _configurable() -> Mapping[str, Any]:
-    """That of the running graph; empty where none runs."""
+    """The owner of the running graph; empty outside of a graph."""
     config = var_child_runnable_config.get() or {}
     return config.get("configurable") or {}

@@ -1,4 +1,4 @@
-"""State updates that leave an eval: its own, and those of the tools its code called."""
+"""State updates that leave an eval: its own, and the updates of tools that its code called."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["commit", "joined_updates", "pairs"]
 def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> ToolMessage:
     """Have the updates of an eval applied in the step of its message.
 
-    An eval that code of another eval called hands them to that one, which records them. Only what
-    no write of this task can say leaves beside the message, in `EvalCall.leaving`: commands for
-    another graph.
+    An inner eval passes its updates to the eval whose code called it, and that eval records them.
+    `EvalCall.leaving` holds only commands for another graph, which no write of this task can
+    express.
 
     Args:
         message: The eval's answer.
         own: The eval's own update.
-        running: The eval; its commands are those of the tools, in the order in which they ended.
+        running: The eval, with the commands of its tools, in the order in which the tools ended.
 
     Returns:
         The answer to leave with; it has an id if more messages follow it.
@@ -60,8 +60,8 @@ def joined_updates(
 ) -> dict[str, Any]:
     """One update with the effect of several, as a task may write a key only once.
 
-    Where two of them write the same key, its reducer joins them, as it would have joined them in
-    the state; without a reducer the later one counts.
+    If two updates write the same key, its reducer joins them, as it would in the state; without a
+    reducer the later one wins.
 
     Args:
         commands: For the running graph, in order.

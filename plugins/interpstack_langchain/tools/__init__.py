@@ -1,1 +1,1 @@
-"""What code may call: the agent's tools, subagents and skills, and the approvals they need."""
+"""Functions for code: the agent's tools, subagents and skills, and their approvals."""

@@ -1,8 +1,8 @@
-"""Approvals of calls from code, as `HumanInTheLoopMiddleware` asks for those of the model.
+"""Approvals of calls from code, in the form of LangChain's `HumanInTheLoopMiddleware`.
 
-That middleware itself says which calls need one, what is shown, and what a decision means: it
-is given each call as if the model had made it. So its configuration, its payloads and its
-decisions are accepted as they are, whatever its version knows.
+That middleware itself decides which calls need an approval, the text to show, and the meaning of a
+decision: it receives each call as if the model had made it. So its configuration, payloads and
+decisions are accepted unchanged, in every version.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ _KINDS: Final = ("approve", "edit", "reject", "respond")
 
 
 class Running(Protocol):
-    """What an eval tells of itself; see `interpstack_langchain.inner.EvalCall`."""
+    """The properties of an eval that approvals need; see `EvalCall`."""
 
     request: ToolCallRequest
 
 
 class ApprovalNeeded(GraphBubbleUp):
-    """A call must not run before somebody has decided on it.
+    """Raised when a call needs a decision before it may run.
 
     Attributes:
-        question: What is asked, as plain data.
+        question: The question, as plain data.
     """
 
     def __init__(self, question: Mapping[str, Any]) -> None:
@@ -70,29 +70,29 @@ class ApprovalNeeded(GraphBubbleUp):
 
 
 class UnfitAnswer(ValueError):
-    """An answer does not fit what was asked; the question is still there.
+    """Raised when an answer does not fit its question, which stays open.
 
     Attributes:
-        waiting: What the eval waits for, for an eval around it.
+        waiting: The questions of the eval, for an eval around it.
     """
 
     waiting: tuple[Interrupt, ...] = ()
 
     def asking(self, waiting: tuple[Interrupt, ...]) -> UnfitAnswer:
-        """The same error, with what the eval waits for."""
+        """The same error, with the questions of the eval."""
         self.waiting = waiting
         return self
 
 
 @attrs.define(eq=False)
 class Approvals:
-    """What needs an approval, and what decisions mean."""
+    """The rules of approvals: the calls that need one, and the meaning of decisions."""
 
     policy: HumanInTheLoopMiddleware[Any, Any, Any]
 
     @classmethod
     def of(cls, interrupt_on: Any) -> Approvals | None:
-        """Those of the preset's argument; `None` if nothing needs one.
+        """The approvals for the preset's argument; `None` if no call needs one.
 
         Raises:
             TypeError: It is no mapping of tool names.
@@ -113,13 +113,13 @@ class Approvals:
             raise ConfigurationError(f"interrupt_on: {error}") from error
         return cls(policy) if policy.interrupt_on else None
 
-    def check(self, call: ToolCall, running: Running, ledger: Journal | None) -> None:
-        """Refuse a call on which nobody has decided.
+    def check(self, call: ToolCall, running: Running, journal: Journal | None) -> None:
+        """Refuse a call without a decision.
 
         Args:
             call: As the model would have made it.
             running: The eval that makes it.
-            ledger: Of the eval.
+            journal: Of the eval.
 
         Raises:
             ApprovalNeeded: It needs an approval.
@@ -128,7 +128,7 @@ class Approvals:
         question = self._question(call, running)
         if question is None:
             return
-        if ledger is None:
+        if journal is None:
             raise ConfigurationError(
                 f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
                 "pass one to the agent, and a thread_id with each run"
@@ -154,22 +154,22 @@ class Approvals:
         return None
 
 
-def decided(call: ToolCall, ledger: Journal | None, request_id: int) -> ToolCall | str | None:
-    """What somebody decided about a call; `None` if nobody has.
+def decided(call: ToolCall, journal: Journal | None, request_id: int) -> ToolCall | str | None:
+    """The decision about a call; `None` if there is none.
 
     Args:
         call: As the model would have made it.
-        ledger: Of the eval.
+        journal: Of the eval.
         request_id: The guest's id of the call.
 
     Returns:
         The call to make in its place, or what somebody answered instead of making it.
 
     Raises:
-        GuestException: Somebody decided against it.
+        GuestException: The call was rejected.
         ReplayDivergence: The decision was made on another call.
     """
-    decision = None if ledger is None else ledger.noted(f"decision {request_id}")
+    decision = None if journal is None else journal.noted(f"decision {request_id}")
     if decision is None:
         return None
     if decision["digest"] != _digest(call):
@@ -186,7 +186,7 @@ def payload(
     """One request for several decisions.
 
     Args:
-        questions: What is asked, by request.
+        questions: Questions by request.
         running: Calls that are still at work, as `shown` tells them.
     """
     asked: dict[str, Any] = {
@@ -208,12 +208,12 @@ def decisions(
     """The decisions of an answer, by request.
 
     Args:
-        questions: What was asked, by request.
-        answer: What somebody answered.
+        questions: Questions by request.
+        answer: The answer of a person.
         tool_name: The eval tool, which no call can be edited to.
 
     Raises:
-        UnfitAnswer: The answer does not fit what was asked.
+        UnfitAnswer: The answer does not fit the questions.
     """
     given = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
@@ -259,7 +259,7 @@ def _decided(
 
 
 def _edited(shown: str, edited: Any, tool_name: str) -> dict[str, Any]:
-    """The call that somebody wants in place of the one that was shown."""
+    """The call that a person requested in place of the shown one."""
     action = edited if isinstance(edited, Mapping) else {}
     name, args = action.get("name", shown), action.get("args")
     if not isinstance(name, str) or not isinstance(args, Mapping):
@@ -318,7 +318,7 @@ def _check(name: Any, wanted: Any) -> None:
 
 
 def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
-    """A slip here would let calls through that somebody wanted to see."""
+    """An error here would let calls run without their approval."""
     known = InterruptOnConfig.__annotations__
     unknown = [key for key in wanted if key not in known]
     if unknown:
@@ -328,7 +328,7 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
         raise TypeError(
             f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
         )
-    if not decisions:  # some releases of LangChain would ask nobody
+    if not decisions:  # some releases of LangChain would skip the approval
         raise ConfigurationError(
             f"{where} needs 'allowed_decisions', a list of some of {', '.join(_KINDS)}"
         )

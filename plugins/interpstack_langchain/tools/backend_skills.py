@@ -20,8 +20,8 @@ _MAX_FILES: Final = 256
 class BackendSkills:
     """Finds skills through the backend that the agent's own skills come from.
 
-    A skill's directory is the one deepagents' skills middleware found it in; without that
-    middleware, `/skills/<name>`.
+    A skill's directory is the one in which deepagents' skills middleware found the skill; without
+    that middleware, it is `/skills/<name>`.
 
     Args:
         backend: Lists files with `aglob`, hands them out with `adownload_files`.
@@ -61,7 +61,7 @@ class BackendSkills:
     async def _list(self, directory: str) -> dict[str, int]:
         """Code files and `SKILL.md` below a directory with their sizes, 0 where unknown.
 
-        Whatever the backend says, nothing outside of the directory.
+        Check that the backend returned only files in the directory.
         """
         result = await self._backend.aglob("**/*", directory)
         if result.error or result.matches is None:
@@ -99,7 +99,7 @@ def _check_size(size: int) -> None:
 
 
 def _directory(name: str) -> str | None:
-    """Where a skill is; `None` if the agent has skills and this is none of them."""
+    """The directory of a skill; `None` if the agent's skills do not include this one."""
     known = _known()
     if known is None:
         return f"/skills/{name}"

@@ -1,4 +1,4 @@
-"""Inner calls of an eval that is cancelled: what a tool has done is told, not done again.
+"""Inner calls of a cancelled eval: results of finished tools are recorded.
 
 An eval with a record runs again when its graph is resumed, and repeats the calls that its record
 does not answer. So a call whose tool has returned, or runs in a thread that nothing can stop,
@@ -24,7 +24,7 @@ async def finished(run: Coroutine[Any, Any, Any], call: NativeCall) -> Any:
 
     Args:
         run: Runs the tool and all that is around it.
-        call: What the tool notes about itself.
+        call: The notes of the tool about its call.
 
     Raises:
         CancelledError: The caller was cancelled, and the tool had not returned.

@@ -1,4 +1,4 @@
-"""What tools return, as values the guest can have."""
+"""Conversion of tools' results to values for guests."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _DEPTH = 100
 def to_guest(value: Any) -> Any:
     """A tool's return value in types that cross to the guest.
 
-    Pydantic models, dataclasses, attrs classes, documents and messages become objects, but the
-    message of a tool its content; dates, times, durations, paths, UUIDs and decimals become text,
-    numbers of numeric libraries numbers and their arrays lists. Keys become text as JSON has them.
-    What has no such form becomes its `str()`, as it would in a message to the model.
+    Pydantic models, dataclasses, attrs classes, documents and messages become objects; the message
+    of a tool becomes its content. Dates, times, durations, paths, UUIDs and decimals become text;
+    numbers of numeric libraries become numbers, and their arrays lists. Keys become text as in
+    JSON. Any other value becomes its `str()`, as in a message to the model.
 
     Raises:
         ValueError: The value contains itself or is nested too deep.
@@ -33,7 +33,7 @@ def to_guest(value: Any) -> Any:
 
 
 class _Conversion:
-    """Converts one value; what is in it more than once is converted once, and shared again.
+    """A converter for one value; a part that occurs more than once is converted once and shared.
 
     Lists that hold each other twice double with each level otherwise.
     """
@@ -76,7 +76,7 @@ class _Conversion:
         return self._foreign(value, depth)
 
     def _foreign(self, value: Any, depth: int) -> Any:
-        """What is known by its methods alone, such as the scalars and arrays of numpy."""
+        """Values that are recognised by their methods, such as scalars and arrays of numpy."""
         # Of the class: an instance may answer to any name.
         to_list = getattr(type(value), "tolist", None)
         return self.of(to_list(value), depth) if callable(to_list) else str(value)

@@ -98,7 +98,7 @@ class OfferedTools:
             self._tools.popitem(last=False)
 
     def of(self, owner: str) -> list[BaseTool] | None:
-        """Those tools; `None` if the model was called in another process."""
+        """The tools of the model's last call; `None` if another process made that call."""
         return self._tools.get(owner)
 
 

@@ -30,9 +30,9 @@ _FIELDS: Final = frozenset({"description", "subagent_type"})
 def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]] | None:
     """A function that runs subagents through deepagents' `task` tool.
 
-    The answer is the subagent's last message, or with a response schema the parsed object.
-    Start and end are told on the graph's custom stream; the id of a dispatch is the same when
-    its eval is replayed.
+    The answer is the subagent's last message, or, with a response schema, the parsed object. Start
+    and end are reported on the graph's custom stream; the id of a dispatch is the same when its
+    eval is replayed.
 
     Returns:
         `None` for a tool that only has the same name.

@@ -16,8 +16,8 @@ __all__ = ["run_blocking"]
 def run_blocking(tool: BaseTool, cls: type[BaseTool], args: Any, kwargs: Mapping[str, Any]) -> Any:
     """Run a tool for a synchronous caller, by its async form where that is the only one.
 
-    All coroutines run on one loop of the process, so that what a tool keeps open from call to call
-    belongs to one loop.
+    All coroutines run on one loop of the process, so that connections that a tool keeps open from
+    call to call belong to one loop.
 
     Args:
         tool: The tool.

@@ -1,9 +1,9 @@
 """Inner calls: tools of the agent, called from code as if the model had called them.
 
 The middleware's `wrap_tool_call` gets a handler that runs any tool call through the agent's own
-`ToolNode`, with the middleware behind this one around it. An eval keeps that handler and gives
-it the calls its code makes, so argument validation, injected state, store and runtime, error
-handling and `wrap_tool_call` are exactly those of a call by the model.
+`ToolNode`, with the middleware behind this one around it. An eval runs the calls of its code
+through that handler, so argument validation, injected state, store and runtime, error handling and
+`wrap_tool_call` are exactly those of a call by the model.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ async def run_tool(
 
     Args:
         tool: Made by `native_tool`.
-        given: The input.
+        given: The input of the call.
         context: Of the guest's request.
         configurable: Added to the call's runnable configuration.
 
@@ -149,7 +149,7 @@ def _changed(given: _T, **changes: Any) -> _T:
 def _value(
     tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, context: CellContext
 ) -> Any:
-    """What the guest gets for a finished call; commands go to the graph."""
+    """The guest's value for a finished call; commands go to the graph."""
     for command in call.commands:
         running.returned(context, command)
     message: ToolMessage | None = None

@@ -1,4 +1,4 @@
-"""What becomes of a tool's exception that code does not catch."""
+"""The treatment of a tool's exception that code does not catch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
 
     Args:
         outcome: Of the eval.
-        raised: What tools raised in this run of it, in order.
+        raised: Exceptions of tools in this run of the eval, in order.
     """
     error = outcome.error
     if error is None or "kind" not in error.data:
@@ -37,7 +37,7 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
 
 
 def shown(outcome: Outcome) -> Outcome:
-    """An outcome that tells which tool failed, and with what exception."""
+    """An outcome that names the failed tool and its exception."""
     error = outcome.error
     if error is None or "tool" not in error.data:
         return outcome
@@ -50,7 +50,7 @@ def _told(error: GuestError) -> str:
 
 
 def _message(error: Exception) -> str:
-    """The message that code was told; see `interpstack.cells.raised.describe_error`."""
+    """The error message that code received; see `interpstack.cells.raised.describe_error`."""
     try:
         return (str(error) or type(error).__name__)[:2000]
     except (KeyboardInterrupt, SystemExit):

@@ -1,4 +1,4 @@
-"""Names of tools that the middleware was given, checked once the agent's tools are known.
+"""Names of tools in the middleware's arguments, checked once the agent's tools are known.
 
 The middleware is made before its agent, so a slip in a name shows only there. It must show: a
 call whose name is misspelt in `interrupt_on` would run without an approval.
@@ -25,7 +25,7 @@ _LISTED = 20
 class ToolNames:
     """The names of one middleware.
 
-    What any of its agents had in any turn counts as known: tools may be left out of some turns.
+    A tool of any agent in any turn counts as known, because some turns may lack tools.
 
     Attributes:
         called: Names in `ptc`; only tools that the host runs will do.
@@ -43,7 +43,7 @@ class ToolNames:
     def of(
         cls, ptc: Iterable[str | BaseTool], interrupt_on: Mapping[str, Any] | None, late: Any
     ) -> ToolNames:
-        """Those of the middleware's arguments.
+        """The names in the middleware's arguments.
 
         Raises:
             ConfigurationError: `late` is no list of names.
@@ -67,7 +67,7 @@ class ToolNames:
         return made
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:
-        """Note tools that a model is offered. Some may be left out of this turn.
+        """Note the tools of a model's call. This turn may lack some tools.
 
         Raises:
             ConfigurationError: A name is one of theirs but for its spelling.

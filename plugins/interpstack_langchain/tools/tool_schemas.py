@@ -1,4 +1,4 @@
-"""JSON Schemas of LangChain tools: what guests may pass, and what they get."""
+"""JSON Schemas of LangChain tools: their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 __all__ = ["injected_fields", "input_schema", "output_schema", "visible_fields"]
 
-#: What comes of annotations that have no schema, or name what is not there.
+#: Errors for annotations that have no schema or use unknown names.
 _UNDESCRIBABLE = (
     PydanticUserError,
     PydanticSchemaGenerationError,
@@ -34,7 +34,7 @@ _returned: WeakKeyDictionary[Any, dict[str, Mapping[str, Any] | None]] = WeakKey
 
 
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
-    """Schema of the fields that callers pass; injected ones are left out."""
+    """The schema of the fields that callers pass, without injected ones."""
     if _takes_text(tool):
         return {"type": "object", "properties": tool.args, "required": list(tool.args)}
     schema = tool.tool_call_schema
@@ -54,7 +54,7 @@ def output_schema(tool: BaseTool) -> Mapping[str, Any] | None:
         return None
     try:
         known = _returned.setdefault(function, {})
-    except TypeError:  # it cannot be told apart from others, so it is looked at each time
+    except TypeError:  # it has no identity to cache by, so its schema is computed each time
         known = {}
     if tool.response_format not in known:
         known[tool.response_format] = _returned_schema(function, tool.response_format)
@@ -75,7 +75,7 @@ def _returned_schema(function: Any, response_format: str) -> Mapping[str, Any] |
 
 
 def _is_reply(annotation: Any) -> bool:
-    """Whether its schema says something else than what code gets, or far too much."""
+    """Whether its schema differs from the values that code gets, or is far too large."""
     kind = typing.get_origin(annotation) or annotation
     return isinstance(kind, type) and issubclass(kind, (BaseMessage, Command, Generator))
 
@@ -106,5 +106,5 @@ def _takes_text(tool: BaseTool) -> bool:
 
 
 def _in_signature(tool: BaseTool) -> frozenset[str]:
-    """Injected arguments that LangChain found in the signature of the tool's function."""
+    """Injected arguments in the signature of the tool's function, according to LangChain."""
     return frozenset(getattr(tool, "_injected_args_keys", ()))

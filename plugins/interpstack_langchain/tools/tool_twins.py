@@ -1,8 +1,8 @@
 """Tools that keep their native return value.
 
-LangChain turns what a tool returns into a message. Code wants the value itself, so inner calls
-run a copy of the tool whose class notes the value on its way out; everything else (argument
-validation, injection, callbacks, error handling) is the tool's own.
+LangChain turns the result of a tool into a message. Code needs the value itself, so inner calls run
+a copy of the tool whose class notes the value on its way out; everything else (argument validation,
+injection, callbacks, error handling) is the tool's own.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ __all__ = ["NativeCall", "native_tool", "noting"]
 
 @attrs.define(eq=False)
 class NativeCall:
-    """One inner call: where its callbacks belong, and what the tool returned.
+    """One inner call: the parent of its callbacks, and the result of the tool.
 
     Attributes:
         id: The call's tool-call id.
         callbacks: Callbacks of the eval under which the call is traced.
         configurable: Added to the configuration in which the tool runs.
         returned: Whether the tool came to its end.
-        value: What it returned.
-        told: The content of the message that LangChain made of it, as text.
+        value: The tool's return value.
+        told: The content of the message that LangChain made of the value, as text.
         at_work: How many threads run the tool.
-        left: Nobody waits for the call any more; it must not begin.
+        left: Whether the call is abandoned; it must not begin then.
         commands: State updates of an eval of another interpreter, if the call is one.
     """
 
@@ -63,7 +63,7 @@ class NativeCall:
         """Run the tool in this thread.
 
         Raises:
-            RuntimeError: The call was left before it began.
+            RuntimeError: The call was abandoned before it began.
         """
         self.at_work += 1  # before `left` is read: `leave` does it the other way round
         try:
@@ -91,11 +91,12 @@ class NativeCall:
         return answer
 
     def unchanged(self, message: ToolMessage) -> bool:
-        """Whether a message still says what the tool said: middleware may have changed it."""
+        """Whether a message still has the tool's content; middleware may have changed it."""
         return self.returned and self.told == as_text(message.content)
 
 
-#: Where a copy of a tool remembers, for some sets of argument names, which of them are told.
+#: The attribute in which a copy of a tool caches, by set of argument names, the names for
+#: callbacks.
 _TOLD = "_interpstack_told"
 _KNOWN_INPUTS = 64
 #: Where a copy has the tool that it was made of.
@@ -105,7 +106,7 @@ noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
 
 
 def as_text(content: Any) -> str:
-    """The content of a message, as the tool node writes what is no text."""
+    """The content of a message, with values that are not text as the tool node writes them."""
     return (
         content
         if isinstance(content, str)
@@ -225,7 +226,7 @@ def _invoking(cls: type[BaseTool]) -> dict[str, Any]:
 
 
 def _filter_of(cls: type[BaseTool]) -> Callable[..., dict[str, Any]]:
-    """What leaves injected arguments out of what callbacks are told.
+    """A tool class whose callbacks do not receive injected arguments.
 
     Which they are depends on the tool and on the names alone, yet LangChain finds out anew for
     each call.
