@@ -198,7 +198,7 @@ class CheckpointStore:
         self._outer = outer
 
     def pass_on_to(self, heir: CheckpointStore) -> list[tuple[int, Command[Any]]]:
-        """Pass values that calls of this run return to the eval's next run; returns those so far."""
+        """Pass values that this run's calls return to the eval's next run; returns those so far."""
         self._heir = heir
         return self.commands
 
