@@ -22,7 +22,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
-    """A validator of a bridge's field, which says what is accepted."""
+    """A validator of a bridge's field; `accepted` describes valid values."""
 
     def validate(instance: GuestBridge, attribute: attrs.Attribute[Any], value: Any) -> None:
         if not fits(value):
@@ -59,8 +59,8 @@ class GuestBridge:
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
         listed: Code that lists the names of its namespace finds it; if not, code has to know it.
         counted: Its requests count in `Limits.requests`.
-        declaration: The function as the guest's language declares it, under the last part of
-            the name, for engines that check calls before they run; empty if nobody knows.
+        declaration: The declaration of the function in the guest's language, under the last part of
+            the name, for engines that check calls before they run; empty if unknown.
     """
 
     name: str
@@ -73,7 +73,7 @@ class GuestBridge:
 
 @attrs.frozen(kw_only=True)
 class Bridge(GuestBridge):
-    """One host function offered to the guest: what `GuestBridge` has, and the host's part.
+    """One host function offered to the guest: the fields of `GuestBridge`, and the host's part.
 
     Attributes:
         handler: Called with the guest's decoded input: keyword arguments, or one positional
@@ -175,7 +175,7 @@ def bridge(
     annotations; the returned value or the raised error reaches the guest.
 
     Args:
-        name: Dotted name; the function's own name if left out.
+        name: Dotted name; by default the function's own name.
         awaited: See `Bridge.awaited`.
         concurrency: See `Bridge.concurrency`.
         budget: See `Bridge.budget`.
@@ -267,7 +267,7 @@ class BridgeRegistry:
         """Offer a bridge.
 
         Args:
-            item: What `@bridge` made.
+            item: The bridge, as `@bridge` makes it.
             clobber: Replace a bridge of the same name instead of refusing.
 
         Raises:
@@ -296,7 +296,7 @@ class BridgeRegistry:
         self._sources[key] = item
 
     def freeze(self, error_names: Mapping[str, str] | None = None) -> BridgeSet:
-        """What was registered so far, fixed.
+        """An immutable set of the bridges and sources registered so far.
 
         Args:
             error_names: See `HostOffer.error_names`.

@@ -1,4 +1,4 @@
-"""Checks of what the host passes in, each with a message that names what is accepted."""
+"""Checks of the host's arguments, with messages that name the accepted values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_SECONDS: Final = 10**9
 
 
 def shown(value: Any) -> str:
-    """A wrong value as messages have it: short, whatever it is."""
+    """A wrong value in short form, for messages."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - any class may say how its objects are shown
@@ -26,7 +26,7 @@ def shown(value: Any) -> str:
 
 
 def expect(value: Any, kind: type, accepted: str) -> None:
-    """Refuse what is of another type.
+    """Refuse a value of another type.
 
     Raises:
         ConfigurationError: It is.
@@ -42,7 +42,7 @@ def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limit
         kind: `int` or `float`.
         least: The smallest whole number.
         optional: `None` is accepted, too.
-        of: What stands in its messages.
+        of: The name of the value in messages.
     """
 
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:

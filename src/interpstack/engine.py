@@ -1,12 +1,12 @@
-"""The engine protocol: what makes realms, runs cells in them and hands out their requests.
+"""The engine protocol: engines open realms, run cells in them and return their requests.
 
-An engine does no host work. Guest code queues what it wants; the host drains the queue with
-`Execution.poll`, does the work, and answers with `Execution.settle`. Both take everything at
-once, so a hundred parallel tool calls cost two crossings.
+An engine does no host work. Guest code queues requests; the host drains the queue with
+`Execution.poll`, does the work, and answers with `Execution.settle`. Both take everything at once,
+so a hundred parallel tool calls cost two crossings.
 
-All methods are synchronous and may be called from any thread, but never from two at once for
-one realm. What a guest does wrong is data in the returned `Progress`; an exception out of these
-methods means that the engine itself is broken (`EngineFailure`) or was used wrongly.
+All methods are synchronous and may be called from any thread, but never from two at once for one
+realm. Errors of a guest are data in the returned `Progress`; an exception out of these methods
+means that the engine is broken (`EngineFailure`) or was used wrongly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Capability", "Engine", "Execution", "Isolation", "Realm"]
 
 
 class Isolation(Enum):
-    """What stands between guest code and the host."""
+    """The barrier between guest code and the host."""
 
     NONE = "none"  #: guest and host share memory; for trusted code and tests
     ISOLATE = "isolate"  #: a language VM's own heap inside the host process
@@ -38,17 +38,17 @@ class Isolation(Enum):
 
 
 class Capability(Enum):
-    """What an engine can do beyond running cells; declared, then held to by the kit."""
+    """Abilities of an engine beyond running cells; declared, and tested by the kit."""
 
     CPU_LIMIT = "cpu-limit"  #: stops guest code that computes too long
     MEMORY_LIMIT = "memory-limit"  #: ends a cell that wants too much memory, not the host
     IMAGES = "images"  #: `Realm.image` and `Engine.open(image=…)`
     SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
     VALUES = "values"  #: `Realm.values` and `Realm.load`
-    MODULES = "modules"  #: `import()` of what the host resolves
+    MODULES = "modules"  #: `import()` of modules that the host resolves
     TYPESCRIPT = "typescript"  #: cells and modules in TypeScript
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
-    UNDO = "undo"  #: `Execution.undo` takes back what a cell did
+    UNDO = "undo"  #: `Execution.undo` takes back the effects of a cell
 
 
 class Execution(abc.ABC):
@@ -62,7 +62,7 @@ class Execution(abc.ABC):
             now: The host's time in seconds since 1970. The guest's clock shows it at the first
                 reading of a cell; each reading moves that clock, and no poll puts it back (see
                 `GuestClock`).
-            cpu_seconds: Guest time left for this cell; `None` for no limit.
+            cpu_seconds: Remaining guest time of this cell; `None` for no limit.
 
         Returns:
             Everything queued since the last poll. After a progress with `exhausted` or
@@ -77,7 +77,7 @@ class Execution(abc.ABC):
     def settle(self, settlements: Sequence[Settlement]) -> None:
         """Answer any number of open requests. Runs no guest code; the next poll does.
 
-        An id that is not open is ignored: the guest may have given up on it.
+        An id that is not open is ignored: the guest may have cancelled the request.
         """
 
     @abc.abstractmethod
@@ -91,7 +91,7 @@ class Execution(abc.ABC):
         """
 
     def undo(self) -> None:
-        """Put the realm back to what it was before this cell. Needs `Capability.UNDO`.
+        """Restore the realm's state from before this cell. Needs `Capability.UNDO`.
 
         Called once the run was aborted; the cell will be run again.
         """
@@ -135,7 +135,7 @@ class Realm(abc.ABC):
     def image(self) -> Image:
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.
 
-        The image carries a checksum, so that an accident to it is found before it is opened.
+        The image carries a checksum, so that accidental damage is detected before it is opened.
         """
         raise NotImplementedError(f"{type(self).__name__} has no images")
 
@@ -156,7 +156,7 @@ class Realm(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} has no portable values")
 
     def load(self, values: Mapping[str, Any]) -> None:
-        """Define globals from `values()`; what was lost throws when it is used."""
+        """Define globals from `values()`; lost values throw when code reads them."""
         raise NotImplementedError(f"{type(self).__name__} has no portable values")
 
     def names(self) -> Sequence[str]:
@@ -164,9 +164,9 @@ class Realm(abc.ABC):
         return tuple(self.values())
 
     def members(self, path: Sequence[str]) -> Sequence[str]:
-        """Names that may follow a dotted path in code; effectively none is known.
+        """Names that may follow a dotted path in code; by default none.
 
-        Runs no getter and changes nothing. What comes back is the guest's word.
+        Runs no getter and changes nothing. The names are the guest's, and untrusted.
 
         Args:
             path: A global, then members of it.
@@ -237,4 +237,4 @@ class Engine(abc.ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - optional
-        """Free what all realms share. Effectively nothing by default."""
+        """Free the resources that all realms share. Does nothing by default."""

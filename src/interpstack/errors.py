@@ -1,7 +1,7 @@
 """Every exception that interpstack raises into *host* code.
 
-What goes wrong inside a guest never surfaces as one of these: it ends as the
-`error` of an `Outcome`. The tree:
+An error inside a guest never raises one of these exceptions, but ends as the `error` of an
+`Outcome`. The tree:
 
 ```text
 InterpstackError
@@ -15,7 +15,7 @@ InterpstackError
 ├── EngineFailure                 an engine broke; the guest's state may be gone
 ├── ImageError                    an image cannot be opened by this engine
 ├── ReplayDivergence              a cell that is run again asks for something else
-├── UnreadableJournal              a cell was recorded in a form that this release does not know
+├── UnreadableJournal             a cell was recorded in a form that this release does not know
 └── SessionClosed                 the session was closed by its owner
 ```
 """
@@ -47,14 +47,14 @@ class InterpstackError(Exception):
 
 
 class ConfigurationError(InterpstackError, ValueError):
-    """An option given by the host is wrong; the message says what is accepted."""
+    """Raised for a wrong option of the host; the message names the accepted values."""
 
 
 class UnknownEngine(ConfigurationError):
     """No installed plugin registers an engine of this name.
 
     Attributes:
-        name: What was asked for.
+        name: The requested name.
         known: Names that are registered, sorted.
     """
 
@@ -68,7 +68,7 @@ class UnknownPlugin(ConfigurationError):
     """No entry point in the group `interpstack` has this name.
 
     Attributes:
-        name: What was asked for.
+        name: The requested name.
         known: Names that are installed, sorted.
     """
 
@@ -143,7 +143,7 @@ class ImageError(InterpstackError, ValueError):
 
 
 class ReplayDivergence(InterpstackError, RuntimeError):
-    """A cell that is run again does not ask for what the recorded run asked for.
+    """Raised when a cell that is run again makes another request than the recorded run.
 
     Nothing new was done. The message tells both, and the place.
     """
@@ -152,7 +152,8 @@ class ReplayDivergence(InterpstackError, RuntimeError):
 class UnreadableJournal(InterpstackError, RuntimeError):
     """A cell was recorded by a release whose form this one cannot read.
 
-    Raised out of `Session.eval` before anything is done; another release can go on with the cell.
+    Raised out of `Session.eval` before anything is done; the release that wrote it can resume the
+    cell.
     """
 
 
@@ -162,7 +163,7 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-#: Extras of the distribution that bring what a plugin of this project needs, by plugin.
+#: Extras of the distribution with the packages of this project's plugins, by plugin.
 _EXTRAS = {"langchain": "langchain", "monty": "monty", "process": "process", "v8": "v8-engine"}
 #: Plugins that every installation of the distribution has.
 _OWN = ("console", "durable", "persistence", "ptc", "quickjs", "skills", "subagents")
@@ -171,7 +172,7 @@ _OWN = ("console", "durable", "persistence", "ptc", "quickjs", "skills", "subage
 def install_command(name: str) -> str:
     """The command that installs the plugin `name`; empty unless it is one of this project.
 
-    What another one's package is called is not guessed: the name may belong to anybody.
+    Package names of third-party plugins are not guessed, because anyone may own such a name.
     """
     if name in _EXTRAS:
         return f"pip install 'interpstack[{_EXTRAS[name]}]'"

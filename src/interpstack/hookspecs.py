@@ -42,8 +42,8 @@ hookimpl = pluggy.HookimplMarker("interpstack")
 def interpstack_register_engine() -> type[Engine]:
     """Return an engine class that a stack may ask for by its `name`.
 
-    Called once, when a stack looks its engine up. The class is instantiated with the options
-    given to the stack for this plugin, as keyword arguments.
+    Called once, when a stack looks up its engine. The stack passes its options for this plugin to
+    the class, as keyword arguments.
 
     Returns:
         A concrete subclass of `Engine`. `None` means that the plugin has no engine to offer
@@ -55,9 +55,9 @@ def interpstack_register_engine() -> type[Engine]:
 def interpstack_register_language() -> GuestLanguage:
     """Return the guest language of the plugin's engine.
 
-    Called when a stack needs the language of its engine, for prompts, names and signatures, and
-    when a command looks for the language of a file. The implementation must not import packages
-    that the engine alone needs, so that the language is known where the engine is not installed.
+    Called when a stack needs the language of its engine for prompts, names or signatures, and when
+    a command looks up the language of a file. The implementation must not import packages that only
+    the engine needs: the language must be available where the engine is not installed.
 
     Returns:
         The language; its `name` is what `Engine.language` says. Plugins may return equal
@@ -86,14 +86,14 @@ def interpstack_register_bridges(
 ) -> None:
     """Offer bridges and guest sources.
 
-    Called when a session is first bound and again whenever its offer has changed, never while
-    a cell runs. What is not registered again is no longer offered.
+    Called when a session is first bound and again whenever its offer has changed, never while a
+    cell runs. A bridge that is not registered again is withdrawn.
 
     Args:
         register: Takes `register.bridge(…)` and `register.source(…)`. Guest sources must not
             depend on the offer: an engine installs them once, when it makes a realm.
         stack: The stack, for its options, engine and limits.
-        offer: What the host offers for the time being.
+        offer: The host's current tools and parts.
 
     Nothing is returned; a name clash raises and names both owners.
     """
@@ -112,7 +112,7 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
 
     Args:
         stack: The stack, for its engine's language and its limits.
-        offer: What the host offers for the time being.
+        offer: The host's current tools and parts.
 
     Returns:
         Markdown without outer blank lines. `None` or an empty string adds nothing.
@@ -126,7 +126,7 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
 
 @hookspec
 def interpstack_session_opened(session: Session) -> None:
-    """Prepare what a session needs.
+    """Prepare a session's resources.
 
     Called by `stack.session` when it makes one; returns at once, and runs no cell.
 
@@ -140,7 +140,7 @@ def interpstack_session_opened(session: Session) -> None:
 
 @hookspec
 def interpstack_session_closing(session: Session) -> Awaitable[None] | None:
-    """Release what a session had.
+    """Release a session's resources.
 
     Called once, after the last cell of the session, before its realm is freed.
 
@@ -160,12 +160,12 @@ def interpstack_session_closing(session: Session) -> Awaitable[None] | None:
 
 @hookspec
 def interpstack_wrap_eval(session: Session, cell: Cell) -> Wrapper[Outcome]:
-    """Return what surrounds one eval, the other hooks of its cell included.
+    """Return a wrapper of one eval, including the other hooks of its cell.
 
     Called once an eval, when its turn in the session has come.
 
     Args:
-        session: The session, which nobody else uses meanwhile.
+        session: The session, which no other code uses meanwhile.
         cell: As the caller of `Session.eval` wrote it.
 
     Returns:
@@ -177,13 +177,13 @@ def interpstack_wrap_eval(session: Session, cell: Cell) -> Wrapper[Outcome]:
 def interpstack_transform_cell(session: Session, cell: Cell) -> Cell:
     """Return the cell to run in place of another one.
 
-    Called before each run of the cell, so it must make the same of it each time: a journal records
-    what ran.
+    Called before each run of the cell. Every call must return the same cell, because a journal
+    records the cell that ran.
 
     Args:
         session: The session that runs the cell.
-        cell: What the plugin before this one returned. Positions in errors are those of the cell
-            that runs, so lines should keep their numbers.
+        cell: The cell that the previous plugin returned. Positions in errors refer to the returned
+            cell, so lines should keep their numbers.
 
     Returns:
         A cell; `None` leaves it as it is. An exception refuses the cell: the outcome has a
@@ -193,7 +193,7 @@ def interpstack_transform_cell(session: Session, cell: Cell) -> Cell:
 
 @hookspec
 def interpstack_wrap_request(session: Session, request: Request) -> Wrapper[Settlement]:
-    """Return what surrounds one request of the guest.
+    """Return a wrapper of one request of the guest.
 
     Called for each request that this run answers, the ones that limits refuse and imports
     included; not for timers. An answer from a record makes no call, so it is not surrounded;
@@ -211,14 +211,14 @@ def interpstack_wrap_request(session: Session, request: Request) -> Wrapper[Sett
 
 @hookspec(firstresult=True)
 def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader:
-    """Return what loads a module that guest code imports.
+    """Return the loader of a module that guest code imports.
 
     Called when a cell runs `import(specifier)` or a static import; the first plugin with an
     answer wins.
 
     Args:
         specifier: As the guest wrote it; untrusted.
-        session: The session that imports; its `offer` says what the host offers.
+        session: The session that imports; `offer` holds its tools and parts.
 
     Returns:
         `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
@@ -229,13 +229,13 @@ def interpstack_resolve_module(specifier: str, session: Session) -> ModuleLoader
 
 @hookspec
 def interpstack_open_cell(session: Session, cell: Cell) -> CellExtension:
-    """Return what this plugin adds to one run of a cell.
+    """Return this plugin's extension of one run of a cell.
 
     Called once a run, in the stack's plugin order, before the engine sees the cell's source.
 
     Args:
-        session: The session that runs the cell; its `offer` says what the host offers.
-        cell: What will be run.
+        session: The session that runs the cell; `offer` holds its tools and parts.
+        cell: The cell to run.
 
     Returns:
         A `CellGuard`, which bounds and counts what the cell uses; or a `StepSource`,
@@ -257,7 +257,7 @@ def interpstack_render_outcome(session: Session, outcome: Outcome) -> str:
 
     Args:
         session: The session, for the limits of its stack.
-        outcome: How a cell ended. What the guest says in it is untrusted.
+        outcome: The result of a cell. Texts of the guest in it are untrusted.
 
     Returns:
         The text, in which guest text cannot be taken for the host's. `None` leaves the outcome to

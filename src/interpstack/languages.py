@@ -1,7 +1,7 @@
 """Descriptions of guest languages, for prompts, tool names, signatures and editors.
 
-An engine's plugin registers its language with `interpstack_register_language`. A language that no
-plugin registers gets the neutral texts below, never those of another language.
+An engine's plugin registers its language with `interpstack_register_language`. Engines with an
+unregistered language use the neutral texts below, never those of another language.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 @attrs.frozen(kw_only=True)
 class PromptWords:
-    """Sentences and words that plugins put into their prompts; an empty one is left out.
+    """Sentences and words that plugins put into their prompts; empty ones are omitted.
 
     Attributes:
-        cells: Sentences on what is special about cells, as `Top-level await works.`
+        cells: Sentences on special features of cells, as `Top-level await works.`
         modules: Word for code that can be imported, as `packages`.
-        arguments: What a call takes, as `one object`.
+        arguments: The arguments of a call, as `one object`.
         calling: Sentence on how code passes arguments to functions of the host.
         waiting: Code that waits for `{call}`, a call.
         asking: Code that calls `{function}` with one `{text}`, without waiting.
         together: Sentence on how to run independent calls at the same time.
         failing: Sentence on how a failed call shows in code.
         each: Code that calls `{function}` once per item, and waits for all.
-        job_failing: How a failed subagent shows in code, and how to go on without its answer.
+        job_failing: How code sees a failed subagent, and how it continues without the answer.
         mapping: Words for a value with named fields, as `a dictionary`.
         importing: Code that imports a module; `{specifier}` stands for its name.
         printing: The functions that print, and a verb, as `print prints`.
@@ -89,7 +89,7 @@ class GuestLanguage:
 
     Attributes:
         name: As in `Engine.language`; also the name of its lexer in Pygments.
-        title: As the model and people read it; the name if left out.
+        title: The name for the model and people; by default `name`.
         aliases: Other names that people may type.
         endings: Endings of its files, with the dot; saved files get the first.
         dialects: Variants with names and file endings of their own, as TypeScript.

@@ -1,4 +1,4 @@
-"""What one cell may use. Every limit can be `None`, which means *no limit*."""
+"""Limits of one cell. Every limit can be `None`, which means *no limit*."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Limits:
         cpu_seconds: Time the guest itself may compute, waiting for the host not counted.
         wall_seconds: Time from the start of a cell to its answer, everything counted.
         memory_bytes: Bytes of guest memory, at least 4 MiB.
-        requests: Awaited bridge calls one cell may make; timers, imports and bridges that are
-            not `counted` are left out.
+        requests: Awaited bridge calls that one cell may make, without timers, imports and bridges
+            that are not `counted`.
         timers: Timers that may be open at once.
         concurrency: Requests of one cell that may run at once; the rest wait in order.
         result_chars: Characters of the result that are shown.
-        console_chars: Characters of console output that are kept.
+        console_chars: Characters of console output that are returned at most.
         value_bytes: Bytes of one value that crosses, in either direction.
         source_bytes: Bytes of one cell's source as UTF-8.
 

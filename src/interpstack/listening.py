@@ -16,8 +16,8 @@ __all__ = ["Listener"]
 class Listener:
     """Console output of one cell, on its way to who listens.
 
-    Engines may pass on parts of a delivery before it comes (`Execution.listen`); the delivery
-    itself, the call of the bridge `console`, then brings what is missing.
+    Engines may pass on parts of the output early (`Execution.listen`); the delivery at the end, the
+    call of the bridge `console`, then contains only the rest.
 
     Args:
         tell: Takes each part of the text, in order; called from any thread, one at a time. Once it

@@ -26,5 +26,5 @@ class ModuleBundle:
     files: Mapping[str, str]
 
 
-#: Finds the bundle of one specifier; raises what the guest is to catch.
+#: Finds the bundle of one specifier; the guest can catch its exceptions.
 ModuleLoader = Callable[[], Awaitable[ModuleBundle]]

@@ -30,7 +30,7 @@ class HostTool:
         input_schema: JSON Schema of the input object.
         output_schema: JSON Schema of the returned value; `None` if unknown.
         call: Takes the guest's decoded input and the `CellContext`; returns a value the codec
-            knows, or raises what the guest is to catch.
+            knows, or raises an exception, which the guest can catch.
         passes: See `Bridge.passes`.
         concurrency: See `Bridge.concurrency`.
         budget: See `Bridge.budget`.

@@ -67,7 +67,7 @@ def _installed() -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
 def _find(
     path: tuple[str, ...], look_up: Callable[..., Any]
 ) -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
-    """Entry points by name, and what is wrong with some: that concerns who asks for them alone."""
+    """Entry points by name, with errors of broken ones, which affect only their users."""
     found: dict[str, EntryPoint] = {}
     clashes: dict[str, str] = {}
     for entry in sorted(look_up(group=GROUP), key=lambda e: e.name):
@@ -121,7 +121,7 @@ class PluginManager:
         return self._manager.hook
 
     def each(self, hook: str) -> Each:
-        """What calls a hook of one plugin, with its name, for each plugin that implements it."""
+        """For each plugin that implements a hook, its name and a caller of the hook."""
         impls = reversed(getattr(self.hook, hook).get_hookimpls())
         plugins = {impl.plugin_name: impl.plugin for impl in impls}
         every = self._manager.get_plugins()
@@ -157,7 +157,7 @@ class PluginManager:
             )
 
     def _check_hooks(self) -> None:
-        """Take the hooks that plugins bring, and refuse those that nobody specifies."""
+        """Add the hooks that plugins declare, and refuse implementations of undeclared hooks."""
         try:
             for module in self.hook.interpstack_add_hookspecs():
                 if module not in self._specs:
@@ -176,7 +176,7 @@ class PluginManager:
         """Engine classes the plugins register, by name.
 
         Raises:
-            PluginLoadError: What a plugin's engine needs cannot be imported.
+            PluginLoadError: A package that the plugin's engine needs cannot be imported.
             ConfigurationError: Something else is registered, or two engines of one name.
         """
         found: dict[str, type[Engine]] = {}
@@ -243,7 +243,7 @@ class PluginManager:
             cls = plugin.interpstack_register_engine()
             engine = cls.name if cls is not None else None
         entry = self._entries.get(name)
-        # A version is read from a file; nobody but who asks for it is to wait for that.
+        # A version is read from a file, which takes time; so it is read on demand.
         version = entry.dist.version if entry is not None and entry.dist is not None else ""
         return PluginInfo(name, version, hooks, engine)
 
@@ -251,7 +251,7 @@ class PluginManager:
 def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     """The engine class `name`, from the stack's own plugins or the installed ones.
 
-    A plugin that is added for its engine is called before those the stack lists.
+    A plugin that is added for its engine is called before the listed plugins.
 
     The plugin of that name is tried first, so that no other one is imported for it; only an
     unknown name makes all installed plugins load. In `outer:inner`, both are looked up, and

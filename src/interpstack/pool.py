@@ -39,7 +39,7 @@ class SessionPool:
         _pools.add(self)
 
     def start_anew(self) -> None:
-        """After a fork, in the child: cells that ran go on in the parent, without this lock."""
+        """After a fork, in the child: running cells continue in the parent, without this lock."""
         self._lock = threading.RLock()
         for session in self._sessions.values():
             session.forked()

@@ -76,7 +76,7 @@ class Cell:
 
 @attrs.frozen
 class Place:
-    """A character of a cell's source, with what is shown of its line.
+    """A character of a cell's source, with an excerpt of its line.
 
     Attributes:
         line: Number of the line, from 1.
@@ -95,7 +95,7 @@ class Place:
         """The line with its number, and below it a caret.
 
         Args:
-            escape: What is done to text before it is shown.
+            escape: Escapes text before it is shown.
         """
         before, number = escape(self.before), str(self.line)
         caret = " " * (len(number) + 1) + "| " + " " * sum(map(_columns, before)) + "^"
@@ -131,7 +131,7 @@ class GuestError:
 
 @attrs.frozen
 class Call:
-    """What guest code emitted without waiting: a wire tree for the bridge `bridge`."""
+    """A message that guest code emitted without waiting: a wire tree for the bridge `bridge`."""
 
     bridge: str
     wire: Any
@@ -139,11 +139,11 @@ class Call:
 
 @attrs.frozen
 class Request:
-    """What guest code awaits.
+    """A message that guest code emitted and whose answer it awaits.
 
     Attributes:
-        id: Counts from 1 in each execution, in the order of the requests. Numbers may be left out,
-            such as those of timers that were cleared at once.
+        id: A number, counted from 1 in each execution, in the order of the requests. Gaps are
+            allowed, for example for timers that were cleared at once.
         bridge: The bridge's dotted name, as the guest gave it.
         wire: The input as a wire tree.
         plain: Whether the tree has no tags and so equals its decoded form; set by the driver.
@@ -162,7 +162,7 @@ class Settlement:
     Attributes:
         id: The request's.
         text: The answer; for the request `module`, the name of the module to import.
-        error: What the guest catches instead of an answer.
+        error: The error that the guest catches instead of an answer.
         modules: Sources by name, which the guest may import from now on.
         refused: No handler was called; the error says why.
     """
@@ -176,7 +176,7 @@ class Settlement:
 
 @attrs.frozen(kw_only=True)
 class Completion:
-    """How a cell ended, as the guest tells it.
+    """The end of a cell, as the guest reports it.
 
     Attributes:
         text: The value of the last expression, rendered in the guest.
@@ -206,12 +206,12 @@ class Progress:
         completion: Set once, when the cell has ended.
         cpu_seconds: Guest time that this poll used.
         exhausted: The guest was stopped because its CPU time was used up.
-        failure: Set when the engine had to give up this cell: what happened, and what became
-            of the guest's variables. The realm is usable again.
-        state: What became of the guest's variables when the engine had to stop the guest.
+        failure: Set when the engine had to abandon this cell: the reason, and the state of the
+            guest's variables. The realm is usable again.
+        state: The state of the guest's variables after the engine had to stop the guest.
         loss: The words for a lost state, with which the message of `failure` ends.
-        notices: What the reader of the outcome must know, such as state of earlier cells that
-            was lost before this one began.
+        notices: Notices for the reader of the outcome, such as the loss of earlier cells' state
+            before this one began.
     """
 
     calls: Sequence[Call] = ()

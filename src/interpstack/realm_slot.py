@@ -76,9 +76,9 @@ class RealmSlot:
         """Open a realm that is not held; it is closed again if it cannot be used.
 
         Args:
-            bridges: What it is bound to.
-            image: What it is opened from; `None` for a new one.
-            values: What is defined in it; `None` for nothing.
+            bridges: The bridges to bind.
+            image: The image to open; `None` for a new realm.
+            values: The variables to define; `None` for none.
         """
         engine, limits = self.engine, self.limits()
         opened: list[Realm] = []
@@ -97,7 +97,7 @@ class RealmSlot:
         return opened[0]
 
     async def open_in_the_middle(self, image: Image | None, bridges: BridgeSet) -> Realm | None:
-        """Open a realm in the middle of a cell, if an image of it was kept and can be opened."""
+        """Open a realm in the middle of a cell, if a usable image of it is stored."""
         if image is None:
             return None
         try:
@@ -111,7 +111,7 @@ class RealmSlot:
         image: Image | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Go on in another realm; in the old one if the new one cannot be opened. See `open`."""
+        """Continue in another realm, or in the old one if opening fails. See `open`."""
         realm = await self.open(bridges, image, values)
         old, self.realm, self.image, self.bound = self.realm, realm, None, bridges
         if old is not None:

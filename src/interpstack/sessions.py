@@ -58,7 +58,7 @@ _waits = WaitGraph()
 
 @contextmanager
 def _running_in(session: Session) -> Iterator[None]:
-    """A block in which nobody may wait for a session."""
+    """A block in which no code may wait for a session."""
     token = _running.set((*_running.get(), session))
     try:
         yield
@@ -70,8 +70,8 @@ def _running_in(session: Session) -> Iterator[None]:
 class Session:
     """One conversation's interpreter. Made by `InterpreterStack.session`.
 
-    Cells run one after another in the order in which `eval` was called, whatever thread or
-    event loop the callers are on; one that fails does not touch the next.
+    Cells run one after another in the order of the calls of `eval`, from any thread or event loop;
+    a failed cell does not affect the next.
     """
 
     def __init__(self, pool: SessionPool, key: str, anonymous: bool) -> None:
@@ -103,10 +103,10 @@ class Session:
 
         Args:
             cell: Source text, or a `Cell`.
-            on_console: Takes the console output, part by part, while the cell runs: all that the
-                outcome has, and of a cell that is cancelled what it printed until then. It must
-                return at once, and may be called from any thread. What it raises is attached to
-                the outcome, and it is not called any more.
+            on_console: Receives the console output in parts while the cell runs: the whole output
+                of the outcome, and the output of a cancelled cell up to its end. It must return at
+                once, and may be called from any thread. If it raises, the exception is attached to
+                the outcome, and no more parts are passed.
             host: An object of the caller's own that bridge handlers find as
                 `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
 
@@ -134,10 +134,10 @@ class Session:
         wants_values: Callable[[Image], bool] = lambda image: True,
         host: Any = None,
     ) -> tuple[Outcome, SessionState | None]:
-        """`eval`, then the session's state as this cell left it, before any other cell runs.
+        """Run a cell, and return its outcome with the session's state after it.
 
-        What a cell called has happened, so its outcome is told even if no state can be had: that is
-        `None` then, and a notice of the outcome says why.
+        The calls of a cell have had their effects, so its outcome is returned even without a state:
+        the state is then `None`, and a notice of the outcome gives the reason.
 
         Args:
             cell: Source text, or a `Cell`.
@@ -223,7 +223,7 @@ class Session:
             return str(text)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
-    # -- what is offered -------------------------------------------------------------------
+    # -- the offer --------------------------------------------------------------------------
 
     @property
     def stack(self) -> InterpreterStack:
@@ -242,7 +242,7 @@ class Session:
 
     @property
     def offer(self) -> HostOffer:
-        """What the host offers for the time being."""
+        """The host's current tools and parts."""
         return self._offer
 
     def bind(self, offer: HostOffer) -> None:
@@ -257,7 +257,7 @@ class Session:
         self._offer = offer
 
     def notify(self, text: str) -> None:
-        """Tell the reader of the next outcome something, such as what was not restored.
+        """Add a notice to the next outcome, such as a list of values that were not restored.
 
         Raises:
             ConfigurationError: It is no text.
@@ -304,11 +304,11 @@ class Session:
     async def restore_state(self, state: SessionState) -> tuple[str, ...]:
         """Replace the state by one taken earlier, by this engine or another.
 
-        The image is exact and comes first. Where it cannot be opened, the portable values are
-        defined in a new realm; those that have none throw when they are used.
+        The image is exact and is tried first. If it cannot be opened, the portable values are
+        defined in a new realm; variables without one throw when code reads them.
 
         Returns:
-            What the reader must be told: nothing if the image could be opened.
+            The notices for the reader: none if the image could be opened.
 
         Raises:
             ConfigurationError: It is no state.
@@ -451,7 +451,7 @@ class Session:
     async def _run_again(
         self, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
-        """Run a cell that will be run again, from the same state, if it is left early."""
+        """Run a cell that will be run again, from the same state, if it ends early."""
         engine, bridges = self._stack.engine, start.bridges
         image = await extensions.steps.open(engine.capabilities)
         middle = await self._state.open_in_the_middle(image, bridges)
@@ -518,7 +518,7 @@ class Session:
             try:
                 yield
             except GeneratorExit:
-                raise  # the event loop is gone: what runs in the realm runs on
+                raise  # the event loop is gone, but the realm still runs
             except BaseException:
                 self._entered, self._execution = False, None
                 raise
@@ -539,7 +539,7 @@ class Session:
             )
 
     def forked(self) -> None:
-        """In the child of a fork: what runs in the realm, runs in the parent."""
+        """In the child of a fork: the running cell continues in the parent."""
         self._execution = None
 
     def _note(self, execution: Execution | None) -> None:

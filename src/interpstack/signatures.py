@@ -1,6 +1,6 @@
 """Checks a guest's input object against a function's annotations.
 
-The core depends on no validation library, so this covers what a bridge's signature says in
+The core depends on no validation library, so this module covers the annotations of a bridge in
 plain types: scalars, dates and times, `UUID`, `Decimal`, `None`, `Any`, unions, `Literal`, enums,
 lists, tuples, dicts and `TypedDict`. Any other annotation accepts every value. Bridges with
 richer input validate it themselves (`Bridge(raw=True)`) or use a library of their own.
@@ -52,7 +52,7 @@ _FROM_TEXT: dict[Any, Callable[[str], Any]] = {
 
 
 class _Mismatch(Exception):
-    """What stands at `path` does not fit; turned into a `TypeError` by `Signature.bind`."""
+    """Raised for a wrong value at `path`; `Signature.bind` turns it into a `TypeError`."""
 
 
 @attrs.frozen
@@ -179,7 +179,7 @@ def _check_scalar(value: Any, annotation: Any, path: str) -> Any:
 
 
 def _check_text(value: Any, annotation: Any, path: str) -> Any:
-    """A value that crosses as text, or as what guests have for it: a Date, a number."""
+    """A value that crosses as text, or as the guest's type for it: a Date, a number."""
     accepted, text = _SCALARS[annotation]
     if annotation is date and isinstance(value, datetime):
         return value.date()

@@ -1,4 +1,4 @@
-"""Waiting for one's turn, on any thread and any event loop, without waiting for ever."""
+"""Slots with a queue of waiters, on any thread and any event loop, without deadlocks."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ class Slots:
         _all.add(self)
 
     def start_anew(self) -> None:
-        """Forget who holds slots and who waits: in the child of a fork, nobody does."""
+        """Forget all holders and waiters, which a child does not have after a fork."""
         self._lock = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._held: list[_Ticket] = []
 
     @property
     def busy(self) -> bool:
-        """Whether somebody holds a slot."""
+        """Whether a slot is held."""
         return bool(self._held)
 
     @asynccontextmanager
     async def slot(
         self, waiting: AbstractContextManager[object] | None = None
     ) -> AsyncIterator[None]:
-        """Hold a slot; waits for those who came earlier.
+        """Hold a slot, after earlier waiters.
 
         Args:
             waiting: Entered while it waits.
@@ -100,7 +100,7 @@ class Slots:
                     "the same thread, which waits for the call; await the asynchronous form, as in "
                     "`await session.eval(…)` or `await stack.aclose()`"
                 )
-            # Whoever closes a loop tells nobody.
+            # The closing of a loop sends no signal.
             await asyncio.wait({given}, timeout=None if ahead == {ticket.loop} else _LOOK_SECONDS)
             with self._lock:
                 self._hand_out()
@@ -115,7 +115,7 @@ class Slots:
 
 
 class WaitGraph:
-    """Who waits for whom; nobody may wait for himself, however long the way round."""
+    """The graph of waiters and holders; no waiter may wait for itself, even indirectly."""
 
     def __init__(self) -> None:
         self.start_anew()
@@ -151,7 +151,7 @@ class WaitGraph:
                     self._waits.remove(edge)
 
     def _way(self, start: Any, ends: Sequence[Any]) -> list[Any]:
-        """Those on the way from `start` to one of `ends`; empty if there is none."""
+        """The waiters on a path from `start` to one of `ends`; empty if there is none."""
         ways, seen = [[start]], {start}
         for way in ways:
             for waiter, target in self._waits:

@@ -30,12 +30,12 @@ class InterpreterStack:
         plugins: Names of installed plugins, or objects with hook implementations, in the
             order in which they are to be called.
         bridges: Functions decorated with `@bridge`, offered in every session.
-        limits: What each cell may use.
+        limits: The limits of each cell.
         options: Keyword arguments for the engine's class.
-        unawaited: What happens to requests still open when their cell has ended: `finish`
-            lets them finish before the answer, `cancel` cancels them.
-        max_live_sessions: Sessions kept live; the ones idle longest are hibernated, which
-            keeps their state as an image, a few kilobytes for a small one.
+        unawaited: The treatment of requests that are open when their cell ends: `finish` lets them
+            finish before the answer, `cancel` cancels them.
+        max_live_sessions: Sessions that stay live; those idle longest are hibernated to an image of
+            their state, a few kilobytes for a small one.
 
     Raises:
         ConfigurationError: An argument is wrong; unknown names list the known ones.
@@ -100,7 +100,7 @@ class InterpreterStack:
         return find_language(self._engine.runs, self._manager)
 
     def each(self, hook: str) -> Each:
-        """What calls one hook for each plugin that implements it, in order, with its name."""
+        """For each plugin that implements a hook, in order, its name and a caller of the hook."""
         if hook not in self._each:
             self._each[hook] = self._manager.each(hook)
         return self._each[hook]
@@ -113,8 +113,8 @@ class InterpreterStack:
     def session(self, key: str | None = None) -> Session:
         """The session of this key: the same state for the same key, until it is closed.
 
-        Use it in a `with` or `async with` block; leaving the block lets the pool hibernate
-        the session. A session without a key is closed when its block is left.
+        Use the session in a `with` or `async with` block; after the block, the pool may hibernate
+        it. A session without a key is closed at the end of its block.
         """
         return self._pool.session(key)
 

@@ -1,4 +1,4 @@
-"""What a session holds between two cells, and how it is taken from a realm."""
+"""The state of a session between two cells, and its export from a realm."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @attrs.frozen(kw_only=True)
 class SessionState:
-    """What a session holds between two cells.
+    """The state of a session between two cells.
 
     Attributes:
         image: The engine's own form, exact; `None` if the engine has no images.
@@ -86,7 +86,7 @@ def load(realm: Realm, values: Mapping[str, Any]) -> None:
 
 
 def sound(image: Image) -> Image:
-    """An image as engines take it, whatever a store made of it.
+    """An image in the types that engines accept, converted from those of a store.
 
     Raises:
         ImageError: It is damaged.
@@ -100,7 +100,7 @@ def sound(image: Image) -> Image:
 
 
 def check_portable(values: Any) -> None:
-    """Refuse what no realm can define globals from.
+    """Refuse values from which no realm can define globals.
 
     Raises:
         ConfigurationError: It is no mapping of names to values.
@@ -138,7 +138,7 @@ def _without_date(node: dict[str, Any]) -> Any:
 
 
 def notice_of_values(values: Mapping[str, Any]) -> str:
-    """What the reader is told where a state came back from its portable values."""
+    """The notices about a state that was restored from its portable values."""
     lost = [k for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"]
     notice = "Variables of earlier cells were restored from their values."
     if lost:
@@ -147,7 +147,7 @@ def notice_of_values(values: Mapping[str, Any]) -> str:
 
 
 def squeezed(image: Image) -> Image:
-    """The image as it is kept in memory."""
+    """The image in the form for memory."""
     return attrs.evolve(image, data=zlib.compress(image.data, 1))
 
 

@@ -74,7 +74,7 @@ def _guest_pool(count: int) -> ThreadPoolExecutor:
 
 _threads: _Threads | None = None
 _threads_lock = threading.Lock()
-#: Those of the parent of a forked process: to drop them would touch what both share.
+#: Objects of a forked process's parent: dropping them would affect shared resources.
 _left: list[_Threads | None] = []
 
 
@@ -103,8 +103,8 @@ if hasattr(os, "register_at_fork"):
 async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     """Run guest code off the loop.
 
-    When the caller is cancelled, `interrupt` is called and the guest is waited for: nobody
-    else may touch its realm before it has stopped.
+    When the caller is cancelled, this function calls `interrupt` and waits for the guest: no other
+    code may use its realm before it has stopped.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[_T] = loop.create_future()
@@ -144,7 +144,7 @@ async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = Non
     """Await something that must not stop half-way, though its caller is cancelled meanwhile.
 
     Args:
-        coroutine: What to run.
+        coroutine: The coroutine to run.
         seconds: How long it may still take once the caller is cancelled; `None` for no limit.
 
     Raises:
@@ -199,7 +199,7 @@ async def call_blocking(
 
 
 async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
-    """Whether something that a cancelled task waited for ends in time; then the task goes on."""
+    """Whether the awaitable of a cancelled task ends in time; then the task continues."""
     await asyncio.wait({running}, timeout=seconds)
     task = asyncio.current_task()
     if running.done() and task is not None:

@@ -1,7 +1,7 @@
 """The values that cross to a guest, and the *wire tree* they cross as.
 
-A wire tree is what `json.dumps` takes and `json.loads` gives. Plain JSON stands for
-itself; what JSON lacks is an object with the key `"$"` that names its kind:
+A wire tree is a value for `json.dumps`, as `json.loads` returns it. Plain JSON represents itself;
+other types are objects with the key `"$"` that names their kind:
 
 | Kind | Wire | Host value |
 |---|---|---|
@@ -54,7 +54,7 @@ MAX_DEPTH: Final = 200
 
 #: Digits of a BigInt.
 _HEXADECIMAL: Final = re.compile(r"-?[0-9a-f]+")
-#: Tag of what stands for a tree that was refused, see `check`.
+#: Tag of the replacement for a refused tree, see `check`.
 _UNREADABLE: Final = "unreadable"
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
 _WIRE_DEPTH: Final = 3 * MAX_DEPTH + 3
@@ -79,7 +79,7 @@ UNDEFINED: Final = Undefined.UNDEFINED
 
 
 class BigInt(int):
-    """An integer that is a BigInt in the guest, whatever its size."""
+    """An integer of any size that is a BigInt in the guest."""
 
 
 class FarDate(UnsupportedValue):
@@ -114,10 +114,10 @@ class ErrorValue:
 
 
 def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
-    """Look through a wire tree that an engine gave, whatever its guest or kernel said of it.
+    """Check a wire tree of an engine, without trust in its guest or kernel.
 
     Args:
-        wire: What `json.loads` gave.
+        wire: A return value of `json.loads`.
         most: Bytes of JSON that it may have, counted from below; `None` for any number.
 
     Returns:

@@ -1,7 +1,7 @@
-"""What handlers return, as JSON text of bounded size.
+"""Return values of handlers, as JSON text of bounded size.
 
-A handler returns what its own library gives it. The guest gets plain data: for dates ISO 8601
-text that a parameter of the same type takes back, for records their fields by name.
+A handler may return objects of its libraries. The guest gets plain data: dates as ISO 8601 text
+that a parameter of the same type accepts, records as their fields by name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OWN_FORM: Final = (ErrorValue, MapValue, SetValue)
 
 
 async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lambda: 0.0) -> str:
-    """What a handler returned, as JSON text; made in a thread if that takes a while.
+    """The return value of a handler, as JSON text; large values are encoded in a thread.
 
     Args:
         value: The handler's own object.
@@ -84,10 +84,10 @@ def _in_pieces(wire: Any) -> str:
 
 
 def _encode_answer(value: Any, most: int) -> Any:
-    """The wire tree of what a handler returned.
+    """The wire tree of a handler's return value.
 
     Args:
-        value: What `encode` takes; and dates, times and durations, `UUID`, `Decimal`, paths,
+        value: A value for `encode`, or dates, times and durations, `UUID`, `Decimal`, paths,
             dataclasses, attrs classes, and models with a method `model_dump`.
         most: As for `encode`.
 

@@ -1,4 +1,4 @@
-"""Cancellations of a cell and its requests, told apart from those that handlers bring about."""
+"""Cancellations of a cell and its requests, as opposed to those that handlers cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _task() -> asyncio.Task[Any]:
 
 @attrs.define(eq=False)
 class Cancels:
-    """What the host cancelled of one cell; made in the cell's task.
+    """The host's cancellations of one cell; made in the cell's task.
 
     Attributes:
         tasks: Tasks of requests that were cancelled.

@@ -1,4 +1,4 @@
-"""How long a cell may still take."""
+"""The remaining time of a cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CellClock"]
 
 @attrs.define(eq=False)
 class CellClock:
-    """Counts what a cell takes, against its own limits and what its guards allow.
+    """A clock that counts a cell's time against its own limits and those of its guards.
 
     Attributes:
         limits: The cell's own.
@@ -36,7 +36,7 @@ class CellClock:
         """Note that the guest has computed.
 
         Args:
-            seconds: As the engine counts them; less than none would be time given back.
+            seconds: The engine's count; a negative one would refund time.
         """
         seconds = max(0.0, seconds)
         self.cpu_seconds += seconds
@@ -56,14 +56,14 @@ class CellClock:
         """Seconds until the cell must end, which may be negative.
 
         Args:
-            shared: Count what the guards allow, too.
+            shared: Count against the limits of the guards, too.
         """
         limit = self.limits.wall_seconds
         own = None if limit is None else limit - self.wall_seconds
         return self.guards.least("wall_seconds", own) if shared else own
 
     def out_of_time(self) -> tuple[str, str]:
-        """Name and message of the error, once there is no time left."""
+        """Name and message of the error, once the time is used up."""
         wall, cpu = self.wall_left(shared=False), self._cpu_left(shared=False)
         exceeded = self.guards.exceeded(cpu, wall)
         if exceeded is not None:

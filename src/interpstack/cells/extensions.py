@@ -1,4 +1,4 @@
-"""What plugins add to one run of a cell; opened by `interpstack_open_cell`."""
+"""Extensions of one run of a cell by plugins; opened by `interpstack_open_cell`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Extensions:
     """All that plugins add to one run of a cell.
 
     Attributes:
-        steps: Says what the guest is told next; by default everything is computed anew.
-        guards: Bound what the cell may use, and count it.
+        steps: The source of the guest's steps; by default, each step is computed.
+        guards: Limit the resources that the cell uses, and count them.
         wraps: Finds the wrappers of a request; `None` where no plugin has any.
     """
 
@@ -40,7 +40,7 @@ class Extensions:
         opened: Sequence[CellExtension],
         wraps: Callable[[Request], Iterable[Wrapper[Settlement]]] | None = None,
     ) -> Extensions:
-        """The extensions that plugins opened, with what finds the wrappers of requests.
+        """The extensions that plugins opened, with the lookup of wrappers of requests.
 
         Raises:
             ConfigurationError: A plugin returned something else, or two returned a step source.

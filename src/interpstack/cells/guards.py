@@ -1,4 +1,4 @@
-"""Guards: what bounds one run of a cell beside its limits, and counts what it uses."""
+"""Guards, which limit one run of a cell in addition to its limits, and count its use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Seconds: TypeAlias = Literal["cpu_seconds", "wall_seconds"]
 
 
 class CellGuard:
-    """Bounds what one run of a cell may use, and counts it.
+    """A guard, which limits the resources of one run of a cell, and counts them.
 
     A method that a guard does not define allows everything and counts nothing. A cell may have
     several guards: the smallest allowance holds, and one refusal is enough.
@@ -33,14 +33,14 @@ class CellGuard:
         Args:
             cell: The cell, with its seed.
             record: The record of the run.
-            resumed: The run goes on in the middle, so it must not be refused.
+            resumed: Whether the run continues in the middle, and must not be refused.
 
         Raises:
             GuestException: The cell may not begin; the outcome has this error.
         """
 
     def running(self) -> AbstractContextManager[None]:
-        """Surround the run; entered after `begin`, and left however the cell ends."""
+        """Surround the run; entered after `begin`, and always left at its end."""
         return nullcontext()
 
     def allowance(self, kind: Seconds) -> float | None:
@@ -51,8 +51,8 @@ class CellGuard:
         """The error of a cell that ran out of time; `None` if its own limits were tighter.
 
         Args:
-            cpu: Seconds left of the cell's own limit of guest time; `None` for no limit.
-            wall: Seconds left of the cell's own limit in all; `None` for no limit.
+            cpu: Remaining seconds of the cell's own limit of guest time; `None` for no limit.
+            wall: Remaining seconds of the cell's own limit on wall time; `None` for no limit.
         """
         return None
 
@@ -64,10 +64,10 @@ class CellGuard:
         """Wait until the handler of an admitted request may begin to work."""
 
     def restored(self, step: Step, asked: Iterable[Request]) -> None:
-        """Count what earlier runs used by the time that they recorded a step.
+        """Count the use of earlier runs up to a recorded step.
 
         Args:
-            step: What the guest is told again; `Step.drawn` has the `amounts` of then.
+            step: The replayed step; `Step.drawn` has the `amounts` at that time.
             asked: Requests that the guest has made and that are not answered yet.
         """
 
@@ -75,10 +75,10 @@ class CellGuard:
         """Count a request that is answered from the record, so nothing is called for it."""
 
     def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
-        """Count requests that a run made before it was kept in the middle.
+        """Count requests that a run made before it was suspended.
 
         Args:
-            bridges: What the session offers.
+            bridges: The session's bridges.
             made: Requests by the name of their bridge, refused ones included.
         """
 
@@ -86,15 +86,15 @@ class CellGuard:
         """Count guest time."""
 
     def amounts(self) -> Mapping[str, float]:
-        """What was used so far, by kind, as a step of the record is to keep it."""
+        """The use so far, by kind, to be recorded with a step."""
         return {}
 
     def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
-        """Count what an outcome shows; the outcome, perhaps cut.
+        """Count the output of an outcome; returns the outcome, possibly cut.
 
         Args:
             outcome: How the cell ended.
-            limits: Those of the stack.
+            limits: The limits of the stack.
         """
         return outcome
 
@@ -164,7 +164,7 @@ class Guards:
         return {kind: amount for guard in self._all for kind, amount in guard.amounts().items()}
 
     def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
-        """See `CellGuard.finish`; each guard gets what the one before it returned."""
+        """See `CellGuard.finish`; each guard gets the outcome of the previous guard."""
         for guard in self._all:
             outcome = guard.finish(outcome, limits)
         return outcome

@@ -1,11 +1,11 @@
 """Drives one cell: polls the engine, does the host work, settles, until the cell has ended.
 
-Nothing a guest does raises out of `run_cell`. What does: cancellation of the caller,
-`EngineFailure` when the engine broke, `ReplayDivergence`, and exceptions that a bridge declared
-to be the host's own (`Bridge.passes`).
+Errors of a guest never raise out of `run_cell`. Exceptions that do: cancellation of the caller,
+`EngineFailure` when the engine broke, `ReplayDivergence`, and exceptions that a bridge declared to
+be the host's own (`Bridge.passes`).
 
-A `StepSource` says what the guest is told next. An exception out of a cell whose source repeats
-means that the cell will be run again.
+A `StepSource` supplies the guest's steps. An exception out of a cell whose source repeats means
+that the cell will be run again.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _LATE_SECONDS: Final = 1.0
 
 @attrs.frozen(kw_only=True)
 class Start:
-    """Where a run starts.
+    """The start of a run.
 
     Attributes:
-        realm: Runs the cell; nobody else may use it meanwhile.
-        bridges: What the realm is bound to.
-        resumed: The realm is in the middle of the cell, and the run goes on from there.
-        before: What the realm held before the cell, where the run is resumed.
-        undo: Take back what the cell did to the realm if the run is left early.
+        realm: Runs the cell; not to be used by others during the run.
+        bridges: The bridges to which the realm is bound.
+        resumed: Whether the realm is in the middle of the cell, where the run continues.
+        before: The realm's image from before the cell, if the run is resumed.
+        undo: Whether to undo the cell's changes to the realm if the run ends early.
     """
 
     realm: Realm
@@ -78,12 +78,11 @@ async def run_cell(
 
     Args:
         start: Where the run starts.
-        context: Names the cell, and collects what bridges add to the outcome.
-        extensions: What plugins add to the run.
+        context: Names the cell, and collects the bridges' additions to the outcome.
+        extensions: The plugins' extensions of the run.
         limits: See `Limits`.
-        unawaited: What happens to requests still open when the cell has ended: `finish`
-            or `cancel`.
-        resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        unawaited: Whether to `finish` or `cancel` requests that are still open when the cell ends.
+        resolve_module: Finds the loader of a module; `None` for unavailable modules.
         began: Called with the execution before any code runs.
     """
     steps, guards, cell = extensions.steps, extensions.guards, context.cell
@@ -124,7 +123,7 @@ async def _begin(start: Start, cell: Cell) -> Execution:
     try:
         await run_guest(begin, lambda: None)
     except asyncio.CancelledError:
-        if begun:  # nobody else knows of it
+        if begun:  # no other code has it
             await to_end(run_guest(lambda: begun[0].abort("cancelled"), lambda: None))
         raise
     return begun[0]
@@ -187,7 +186,7 @@ class _Loop:
         """End the cell early: stop the guest and the requests, and keep the answers so far."""
         try:
             progress = await run_guest(lambda: self._stop_guest(error), lambda: None)
-            if self.run.context.listener is not None:  # nobody else reads what it printed
+            if self.run.context.listener is not None:  # no other code reads its output
                 await self.steps.stopped(progress.calls)
         finally:
             await self.run.requests.close(finish=self.steps.records)
@@ -257,7 +256,7 @@ class _Loop:
             self.notices += (undone,) if undone else ()
 
     async def _abort(self, reason: str) -> str:
-        """End the execution; what became of the guest's state, if anything did."""
+        """End the execution; returns the change of the guest's state, if there is one."""
         await self.steps.stopped(())
         progress = await run_guest(lambda: self._aborted(reason), lambda: None)
         self._became(progress)
@@ -306,7 +305,7 @@ class _Loop:
 def _checked(progress: Progress, limits: Limits) -> Progress:
     """A progress whose values are of a size and depth that the host can take.
 
-    Whether they are plain is found out here, whatever the engine was told of them.
+    `Request.plain` is computed here, regardless of the engine's value.
     """
     if not progress.calls and not progress.requests:
         return progress

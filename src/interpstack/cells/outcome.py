@@ -1,4 +1,4 @@
-"""The normalised end of a cell, and what bridges may add to it while it runs."""
+"""The normalised result of a cell, and the bridges' additions to it during the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CellContext", "Outcome", "Usage"]
 
 @attrs.frozen(kw_only=True)
 class Usage:
-    """What a cell used.
+    """The resources that a cell used.
 
     Attributes:
         cpu_seconds: Guest time.
@@ -35,7 +35,7 @@ class Usage:
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """How a cell ended. Output so far is always there, whatever the error.
+    """The result of a cell. Output before an error is always included.
 
     Attributes:
         text: The value of the last expression, rendered; empty when there is an error.
@@ -44,16 +44,16 @@ class Outcome:
         console: Console output, lines joined by newlines.
         console_omitted_chars: Characters of console output that were dropped.
         stopped: The host or the engine ended the cell, not its code.
-        state: What became of variables: `kept` as the cell left them, `undone` to what they were
-            before it, or `lost` together with those of earlier cells.
+        state: The state of variables: `kept` as the cell left them, `undone` to their values before
+            the cell, or `lost` together with the variables of earlier cells.
         loss: The words for a lost state at the end of the error's message.
         handle: The value has no data form (a function, a symbol).
         undefined: There is no value; `text` is the guest's word for that.
-        omitted_chars: Characters of `text` that the guest already left out.
+        omitted_chars: Characters of `text` that the guest omitted.
         omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
-        notices: What the reader must know of the session, such as lost state.
-        attachments: What bridges attached, in order.
-        usage: What the cell used.
+        notices: Notices about the session for the reader, such as lost state.
+        attachments: Objects that bridges attached, in order.
+        usage: The resources that the cell used.
     """
 
     text: str = ""
@@ -92,12 +92,12 @@ class CellContext:
     """Passed to bridge handlers that have a parameter named `context`.
 
     Attributes:
-        session_key: The key given to `stack.session`.
+        session_key: The key that was passed to `stack.session`.
         cell: The running cell.
         request_id: The request being answered; 0 for calls.
         call_key: The same for this call however often the cell is replayed; different for
             every other call of the session. Tools can use it as an idempotency key.
-        plain_input: The input is known to be plain JSON: no `UNDEFINED` is in it.
+        plain_input: Whether the input is plain JSON, without `UNDEFINED`.
         record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Gets console output while the cell runs, if anybody listens.
         host: The object that the caller of `Session.eval` passed as `host`.
@@ -139,7 +139,7 @@ class CellContext:
 
     @property
     def console(self) -> tuple[tuple[str, int], ...] | None:
-        """What was written so far; `None` if something is attached that has no plain form."""
+        """The console output so far; `None` if an attachment has no plain form."""
         return None if self._attachments else tuple(self._console)
 
     def attach(self, item: Any) -> None:
@@ -147,7 +147,7 @@ class CellContext:
         self._attachments.append(item)
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
-        """The outcome with what was collected here."""
+        """The outcome with the collected additions."""
         console = "\n".join(text for text, count in self._console if text or not count)
         omitted = sum(count for _, count in self._console) + max(0, len(console) - limit_chars)
         return Outcome(

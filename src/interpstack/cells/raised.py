@@ -1,4 +1,4 @@
-"""What handlers raise, as the guest catches it; nothing of it can do harm when it is looked at."""
+"""Exceptions of handlers, as errors that the guest catches; hostile exceptions do no harm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _members_of: Final[Any] = BaseExceptionGroup.__dict__["exceptions"].__get__
 
 
 class GuestException(Exception):
-    """Raised by a handler to choose what the guest catches.
+    """Raised by a handler to choose the error that the guest catches.
 
     Args:
         message: The error's message.
@@ -42,7 +42,7 @@ class GuestException(Exception):
         super().__init__(message)
         if not (isinstance(message, str) and isinstance(name, str)):
             raise TypeError("GuestException takes a message and a name that are strings")
-        json.dumps(data, allow_nan=False)  # a mistake shows here, not where the guest is told
+        json.dumps(data, allow_nan=False)  # an error shows here, not where the guest receives it
         self.error = GuestError(name, message, data=data)
 
 
@@ -91,5 +91,5 @@ def ends_program(error: BaseException) -> bool:
 
 
 def _is(error: BaseException, *kinds: type) -> bool:
-    """`isinstance`, without asking the object what it pretends to be."""
+    """`isinstance` by the real class, ignoring the object's own `__class__`."""
     return issubclass(type(error), kinds)

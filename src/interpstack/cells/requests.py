@@ -1,7 +1,7 @@
-"""The host's side of a cell: answers what the guest asks for.
+"""The host's side of a cell, which answers the guest's requests.
 
-Each request is a task. It is refused, or waits for room, runs its bridge's handler, and ends as a
-settlement, whatever the handler does.
+Each request is a task. The task is refused, or waits for a slot, runs its bridge's handler, and
+ends as a settlement, whatever the handler does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GRACE_SECONDS = 5.0
 
 
 class Taker(Protocol):
-    """Takes the end of a call that was left alone."""
+    """Receives the end of a call that was left running."""
 
     def answer(self, settlement: Settlement) -> None:
         """Take the answer."""
@@ -61,19 +61,19 @@ class Requests:
 
     Attributes:
         cell: Whose they are.
-        bridges: What is offered.
+        bridges: The bridges on offer.
         limits: How many may be made, and run at once.
         context: Passed to handlers that want it.
-        resolve_module: Finds what loads a module; `None` for modules that cannot be had.
+        resolve_module: Finds the loader of a module; `None` for unavailable modules.
         guards: May refuse requests, and count them.
         earlier: Finds the answer of a call that an earlier run of the cell made.
         around: Makes a request inside its wrappers, see `wrapped_request`; `None` without any.
         count: Requests made so far, without timers and imports.
-        counted: Those among them that `Limits.requests` counts.
+        counted: Requests among them that `Limits.requests` counts.
         counts: The same as `count`, by bridge.
-        open: Those that were started and are not answered yet.
-        begun: Ids of those whose handlers were called.
-        paused: Those that cannot be answered now, and what their handlers raised.
+        open: Started, unanswered requests.
+        begun: Ids of requests whose handlers were called.
+        paused: Requests that cannot be answered now, with the exceptions of their handlers.
         settled: Answers that the guest has not got yet, in the order in which they came.
     """
 
@@ -110,11 +110,11 @@ class Requests:
 
     @property
     def outstanding(self) -> list[Request]:
-        """Those that were started and are not answered yet."""
+        """Started, unanswered requests."""
         return [request for request, _ in self.open.values()]
 
     def take_settled(self) -> list[Settlement]:
-        """The answers that are ready; they count as told from now on."""
+        """The answers that are ready; they count as delivered from now on."""
         settled, self.settled = self.settled, []
         return settled
 
@@ -128,7 +128,7 @@ class Requests:
             except TimeoutError:
                 return False
         self._wake.clear()
-        await asyncio.sleep(0)  # let what ended in the same turn of the loop join this crossing
+        await asyncio.sleep(0)  # calls that ended in the same turn of the loop join this crossing
         return True
 
     def woken(self) -> Coroutine[Any, Any, Any]:
@@ -142,7 +142,7 @@ class Requests:
             self.guards.replayed(self.bridges.get(request.bridge), request, settlement)
 
     def restore_counts(self, made: Mapping[str, int]) -> None:
-        """Go on counting after requests of an earlier run, by bridge."""
+        """Continue the counts of an earlier run's requests, by bridge."""
         self.counts, self.count = dict(made), sum(made.values())
         self.counted = sum(number for name, number in made.items() if self._counts(name))
         self.guards.resumed(self.bridges, made)
@@ -154,7 +154,7 @@ class Requests:
             self._numbers[request.id] = (0, 0)
 
     def drop(self, request_id: int) -> None:
-        """Cancel a request whose answer nobody wants any more."""
+        """Cancel a request whose answer is no longer needed."""
         if request_id in self.open:
             self._cancels.cancel(request_id, self.open.pop(request_id)[1])
 
@@ -169,10 +169,10 @@ class Requests:
         return f"{self.cell.seed:x}:{request_id}"
 
     async def close(self, *, finish: bool = False) -> None:
-        """Cancel what is still open, and wait a moment for handlers to clean up.
+        """Cancel open requests, and wait a moment for handlers to clean up.
 
         Args:
-            finish: Take the values of handlers that end all the same, such as those in threads.
+            finish: Take the values of handlers that cannot be cancelled, such as those in threads.
         """
         self._finishing = finish
         for request, task in self.open.values():
@@ -329,7 +329,7 @@ class Requests:
     def number(self, request: Request) -> None:
         """Count a request when it is asked for: which ones are too many is the same in every run.
 
-        Those that a recorded step refuses are told of before others that were let in are started.
+        Refusals of a recorded step are delivered before admitted requests are started.
         """
         if request.bridge in (TIMER, MODULE) or request.id in self._numbers:
             return

@@ -1,4 +1,4 @@
-"""What a guest is told at once, and the record of a run as guards and handlers see it."""
+"""Steps, and the record of a run as guards and handlers see it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["RunRecord", "Step"]
 
 @attrs.frozen
 class Step:
-    """What a guest is told at once.
+    """A step: the clock and the answers that a guest receives at once.
 
     Attributes:
         now: The guest's clock from then on, in seconds since 1970.
         settlements: Answers, in the order in which they came.
-        drawn: What the cell's guards had counted by then, by kind; see `CellGuard.amounts`.
+        drawn: The amounts of the cell's guards by then, by kind; see `CellGuard.amounts`.
     """
 
     now: float
@@ -32,21 +32,21 @@ class RunRecord:
 
     Attributes:
         seed: For the cell, the same in every run; `None` for a random one.
-        repeats: Whether a cell that is left early will be run again, from the same state.
+        repeats: Whether a cell that ends early will be run again, from the same state.
     """
 
     seed: int | None = None
     repeats: bool = False
 
     def amounts(self) -> Sequence[Mapping[str, Any]]:
-        """The records that guards kept in earlier runs, in no order."""
+        """The records that guards stored in earlier runs, in no order."""
         return ()
 
     async def keep_amounts(self, record: Mapping[str, Any]) -> None:
-        """Keep what a guard has counted since the last step; returns once it is safe.
+        """Record a guard's amounts since the last step; returns once they are safe.
 
-        Called before what the cell's calls run, such as a subagent, acts; while other methods are
-        under way, and also after a pause, by calls that are still at work.
+        Called before code that the cell's calls run, such as a subagent, acts: possibly while
+        another method runs, and also after a pause, by calls that still run.
 
         Args:
             record: Plain data of the guard's own form. Its items `run` and `number` identify it

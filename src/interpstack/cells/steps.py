@@ -1,4 +1,4 @@
-"""Where a cell's next step comes from: computed anew, or taken from a record."""
+"""Sources of a cell's steps, which compute them or take them from a record."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class CellRun:
     Attributes:
         realm: Runs the cell.
         requests: The requests of the cell.
-        context: Collects what bridges add to the outcome.
-        clock: Counts what the cell takes.
+        context: Collects the bridges' additions to the outcome.
+        clock: Counts the cell's time.
         resumed: The realm was opened in the middle of the cell.
-        answered: The cell has its result, and only finishes requests that nobody awaited.
+        answered: Whether the cell has its result, and only finishes unawaited requests.
     """
 
     realm: Realm
@@ -54,11 +54,11 @@ class CellRun:
 
 
 class StepSource(RunRecord):
-    """Decides what the guest of one cell is told next; opened by `interpstack_open_cell`.
+    """A source of one cell's steps; opened by `interpstack_open_cell`.
 
-    The methods here make the steps of a cell without a record: each call is made, and each answer
-    is told as it comes. A source with a record tells recorded answers instead of making calls
-    again, and records new ones before the guest is told.
+    These methods make the steps of a cell without a record: each call is made, and each answer is
+    delivered when it arrives. A source with a record delivers recorded answers instead of making
+    calls again, and records new answers before it delivers them.
 
     Attributes:
         run: The run of the cell; set by `begin`.
@@ -70,7 +70,7 @@ class StepSource(RunRecord):
         """Read the record, before anything else is done.
 
         Args:
-            capabilities: What the engine can do.
+            capabilities: The engine's capabilities.
 
         Returns:
             The image of a realm in the middle of the cell, from which this run is to go on. `None`
@@ -105,7 +105,7 @@ class StepSource(RunRecord):
 
         Raises:
             BaseException: An exception of a handler that its bridge declared to be the host's own
-                (`Bridge.passes`), or what a record makes of it.
+                (`Bridge.passes`), or the one that a record raises in its place.
         """
         requests = self.run.requests
         if requests.idle:
@@ -140,4 +140,4 @@ class StepSource(RunRecord):
         return False
 
     async def left(self, error: BaseException) -> None:
-        """The run was left early, by `error`; its requests have ended or were cancelled."""
+        """Note that `error` ended the run early; its requests have ended or were cancelled."""

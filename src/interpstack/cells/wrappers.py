@@ -1,4 +1,4 @@
-"""What plugins put around requests and evals, and what they make of cells and closing sessions."""
+"""Wrappers of requests and evals by plugins, and their hooks for cells and closing sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Each", "Wrapper", "closing", "transformed", "wrapped_eval", "wrapped
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
-#: Names of plugins that implement one hook, and what calls it, in order.
+#: Names of plugins that implement one hook, and callers of the hook, in order.
 Each: TypeAlias = Sequence[tuple[str, Callable[..., list[Any]]]]
 #: Gets the function that makes the call, awaits it once or not at all, and returns the call's
 #: value or another. The call's own exceptions, such as a pause or a cancellation, reach the host
@@ -35,8 +35,8 @@ _Find = Callable[[], Iterable[Wrapper[_T]]]
 async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Run a cell inside wrappers; their exceptions are errors of the outcome.
 
-    What an outcome attaches is kept, and what it shows is not: a wrapper that failed may have been
-    about to change that.
+    The outcome's attachments stay, but its text is dropped: a wrapper that failed may have been
+    about to change it.
     """
     call = _Call(run, asyncio.current_task())
     outcome = await call.inside(find, lambda: False)
@@ -97,7 +97,7 @@ def _check(answer: Settlement, most: int) -> None:
 
 
 def _error(answer: Any, what: str, done: str, begun: bool, kind: type) -> GuestError:
-    """The error for what wrappers raised, or returned in place of a value."""
+    """The error for an exception of wrappers, or for their wrong return value."""
     if not isinstance(answer, BaseException):
         answer = TypeError(f"a wrapper returned {type(answer).__name__}, not {kind.__name__}")
     if isinstance(answer, GuestException):
@@ -128,7 +128,7 @@ def transformed(each: Each, session: Any, cell: Cell, check: Callable[[Cell], Ce
 
 
 async def closing(each: Each, session: Any) -> None:
-    """Have plugins release what a session had."""
+    """Let plugins release a session's resources."""
     for plugin, release in each:
         try:
             for releasing in release(session=session):
@@ -174,10 +174,10 @@ class _Call(Generic[_T]):
         return self.value
 
     async def inside(self, find: _Find[_T], records: Callable[[], bool]) -> _T | BaseException:
-        """Make the call inside wrappers; what they returned or raised.
+        """Make the call inside wrappers; returns their value or raises their exception.
 
         Raises:
-            BaseException: What the call raised, and cancellations.
+            BaseException: The call's exception, and cancellations.
         """
         around: Callable[[], Awaitable[_T]] = self
         before = self.task.cancelling()
