@@ -61,6 +61,9 @@ class _Tally:
     under_way: int = 0
     dearest: dict[str, float] = attrs.field(factory=dict)
 
+    def expect(self, calls: int) -> None:
+        self.under_way += calls
+
     def drawn(self, kind: str, now: float) -> float:
         drawn = self.used.get(kind, 0)
         if kind == "wall_seconds" and self.running:
@@ -216,7 +219,7 @@ class Account:
         """
         with self._lock:
             for tally in self._path:
-                tally.under_way += calls
+                tally.expect(calls)
 
     def spent(self, *, since: int = 0) -> tuple[Spent, int]:
         """The record of this account for a journal, and the number of names in it.

@@ -59,7 +59,7 @@ class HeldRequests:
         ours = [one for one in undelivered.settlements if one.id in self.held]
         self.untold |= {one.id: self.held[one.id] for one in ours}
         self.replay(undelivered)
-        self.run.requests.settled += ours
+        self.run.requests.settled.extend(ours)
 
     def told(self, step: Step) -> None:
         """Note that the guest gets the answers of a step."""

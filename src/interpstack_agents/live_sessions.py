@@ -109,6 +109,32 @@ class LiveSession:
     step: tuple[str, str] | None = None
     use: _Use | None = None
 
+    def hold(self, use: _Use, records: Sequence[Record]) -> None:
+        """Note the eval that is about to use the session, and the records before it."""
+        self.use = use
+        if self.records is None:
+            self.records = records
+
+    def follow(self, before: LiveSession, records: Sequence[Record]) -> LiveSession:
+        """Take the place of a session that stood at the same state."""
+        self.records, self.step, self.warned = records, before.step, before.warned
+        return self
+
+    def enter(self) -> None:
+        """Note that an eval uses the session."""
+        self.entered = True
+
+    def leave(self, *, spoiled: bool | None = None) -> None:
+        """Note that no eval uses the session.
+
+        Args:
+            spoiled: Whether something was left in the middle; `None` leaves that as it was. A
+                detached session goes on anyway.
+        """
+        self.entered = False
+        if spoiled is not None:
+            self.spoiled = spoiled and not self.detached
+
     async def eval(
         self,
         cell: str | Cell,
@@ -234,18 +260,18 @@ class LiveSessions:
             )
             self._known[owner] = live
             self._known.move_to_end(owner)
-            live.entered = True
+            live.enter()
             try:
                 yield live
             except GeneratorExit:
                 raise
             except ConfigurationError:
-                live.entered = False  # nothing was run
+                live.leave()  # nothing was run
                 raise
             except BaseException:
-                live.entered, live.spoiled = False, keeps and not live.detached
+                live.leave(spoiled=keeps)
                 raise
-            live.entered = False
+            live.leave()
         await self._trim()
 
     async def _at(
@@ -264,7 +290,7 @@ class LiveSessions:
             token = token or saved.turn
         live = self._known.get(owner)
         if live is not None and live.entered:
-            live.spoiled = keeps and not live.detached
+            live.leave(spoiled=keeps)
         if live is None or not live.fits(token, position):
             live = await self._open(owner, token, records, saved.newest, offer, refuse)
             if saved.foreign and self.mode.stores and not (records or saved.newest):
@@ -273,9 +299,7 @@ class LiveSessions:
             live = await self._reopen(owner, live, records, offer, refuse)
         else:
             live.session.bind(offer)
-        if live.records is None:
-            live.records = records
-        live.use = _Use(self.mode, owner, saved.turn, keeps, position)
+        live.hold(_Use(self.mode, owner, saved.turn, keeps, position), records)
         return live
 
     def _records(self, saved: SavedState) -> Any:
@@ -341,8 +365,7 @@ class LiveSessions:
         """The session in the state after its last completed eval."""
         records = records if known.records is None else known.records
         again = await self._open(owner, known.token, records, known.sequence, offer, refuse)
-        again.records, again.step, again.warned = records, known.step, known.warned
-        return again
+        return again.follow(known, records)
 
     def _load(self, owner: str, records: Any, newest: int) -> SessionState:
         if not records or not are_records(records):

@@ -68,9 +68,7 @@ class Editor:
         members: Callable[[Sequence[str]], Sequence[str]] = lambda path: (),
     ) -> None:
         """Set the names for completion; `members` finds the names that may follow a dotted path."""
-        self.completer.members = members
-        self.completer.names = sorted({*names, *self._words})
-        self.completer.commands = commands
+        self.completer.know(sorted({*names, *self._words}), commands, members)
 
     def read(self) -> str:
         """The typed text.
@@ -92,6 +90,15 @@ class _Names(Completer):
         self.names: Sequence[str] = ()
         self.commands: Sequence[str] = ()
         self.members: Callable[[Sequence[str]], Sequence[str]] = lambda path: ()
+
+    def know(
+        self,
+        names: Sequence[str],
+        commands: Sequence[str],
+        members: Callable[[Sequence[str]], Sequence[str]],
+    ) -> None:
+        """Complete other names and commands from now on."""
+        self.names, self.commands, self.members = names, commands, members
 
     def get_completions(
         self,

@@ -47,6 +47,10 @@ class _Group:
     size: int
     plain: bool = True
 
+    def nest(self) -> None:
+        """Note that brackets are opened inside."""
+        self.plain = False
+
 
 def _groups(tokens: list[str]) -> Mapping[int, _Group] | None:
     """Groups by the place of their first bracket; `None` if it is no value in brackets."""
@@ -58,7 +62,7 @@ def _groups(tokens: list[str]) -> Mapping[int, _Group] | None:
             return None  # something follows the value
         if token in _CLOSING:
             if opened:
-                opened[-1].plain = False
+                opened[-1].nest()
             opened.append(_Group(place, -at))
         elif token in _CLOSING.values():
             if not opened or _CLOSING[tokens[opened[-1].place]] != token:

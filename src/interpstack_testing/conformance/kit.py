@@ -199,11 +199,11 @@ def patient(stack: InterpreterStack) -> Iterator[None]:
     """
     tight = stack.limits
     cpu_seconds = None if tight.cpu_seconds is None else max(tight.cpu_seconds, PATIENCE)
-    stack.limits = attrs.evolve(tight, cpu_seconds=cpu_seconds, wall_seconds=None)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            stack, "limits", attrs.evolve(tight, cpu_seconds=cpu_seconds, wall_seconds=None)
+        )
         yield
-    finally:
-        stack.limits = tight
 
 
 def bridge_set(echo: Any = None, note: Any = None, give: Any = None, take: Any = None) -> BridgeSet:
