@@ -201,10 +201,12 @@ def _digest(body: bytes | memoryview) -> bytes:
 
 
 def _parse(data: bytes, at: int, size: int) -> Iterator[tuple[int, bytes]]:
-    while at < len(data):
-        address, length = (_WORD * words for words in _STRETCH.unpack_from(data, at))
-        at += _STRETCH.size + length
-        if at > len(data):
+    end, read, head = len(data), _STRETCH.unpack_from, _STRETCH.size
+    while at < end:
+        start, words = read(data, at)
+        address, length = _WORD * start, _WORD * words
+        at += head + length
+        if at > end:
             raise ValueError("it is cut short")
         if address + length > size:
             raise ValueError("it names memory it does not have")

@@ -11,12 +11,11 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import wasmtime
 
 from interpstack import EngineFailure
-from interpstack_quickjs.webassembly.raw_calls import raw_call
+from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
 
@@ -42,10 +41,9 @@ class Instance:
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
             told = runtime.host.explained(error)
             raise EngineFailure(f"the guest cannot be started: {told}") from error
-        exports: Any = instance.exports(self.store)
-        self.memory: wasmtime.Memory = exports["memory"]
-        self.stack_pointer: wasmtime.Global = exports["__stack_pointer"]
-        self._exports = exports
+        self._instance = instance
+        self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
+        self.stack_pointer: wasmtime.Global = export_of(self.store, instance, "__stack_pointer")
         self._functions: dict[str, Callable[..., int]] = {}
 
     @property
@@ -60,7 +58,9 @@ class Instance:
         """An exported function."""
         found = self._functions.get(name)
         if found is None:
-            found = self._functions[name] = raw_call(self.store, self._exports[name])
+            found = self._functions[name] = raw_call(
+                self.store, export_of(self.store, self._instance, name)
+            )
         return found
 
     def host_address(self) -> int:

@@ -1,4 +1,4 @@
-"""Calls exported functions without converting types that are all 32-bit integers.
+"""Finds exported functions, and calls them without converting types that are all 32-bit integers.
 
 wasmtime's Python package looks up and converts the type of every argument and result on each
 call, which takes several times as long as the call itself. The C function below it takes an
@@ -14,23 +14,43 @@ from typing import Any, Final
 import wasmtime
 
 try:
-    from wasmtime import _bindings, _func
+    from wasmtime import _bindings, _extern, _func
 
     _call_unchecked: Any = _bindings.wasmtime_func_call_unchecked
     _Raw: Any = _bindings.wasmtime_val_raw
     _TrapPointer: Any = ctypes.POINTER(_bindings.wasm_trap_t)
     _forget_exception: Any = _func.maybe_raise_last_exn
+    _find_export: Any = _bindings.wasmtime_instance_export_get
+    _Extern: Any = _bindings.wasmtime_extern_t
+    _wrap_extern: Any = _extern.wrap_extern
     _WORDS = ctypes.sizeof(_Raw) // 4
     _offered = True
 except (ImportError, AttributeError):
     _offered = False
 
-__all__ = ["FAST", "raw_call"]
+__all__ = ["FAST", "export_of", "raw_call"]
 
 #: Whether calls take the short way.
 FAST: Final = _offered
 #: More than any export of the guest takes.
 _MAX_ARGS: Final = 8
+
+
+def export_of(store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
+    """One export of an instance; wasmtime's package would wrap all of them first.
+
+    Raises:
+        KeyError: The instance has no such export.
+    """
+    if not FAST:
+        return instance.exports(store)[name]
+    data, item = name.encode(), _Extern()
+    context, pointer = store._context(), ctypes.byref(instance._instance)  # noqa: SLF001
+    if not _find_export(
+        context, pointer, ctypes.create_string_buffer(data), len(data), ctypes.byref(item)
+    ):
+        raise KeyError(name)
+    return _wrap_extern(item)
 
 
 def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
