@@ -20,7 +20,7 @@ KERNEL_NAME = "interpstack:kernel"
 #: Files of the folder `kernel`, in the order in which they make up one function. Each holds
 #: statements of that function; the first opens it, and the last closes it.
 _PARTS: Final = (
-    "intrinsics",  # what guest code could replace, captured before it runs
+    "intrinsics",  # built-ins that guest code could replace, captured before it runs
     "realm",  # state of the realm and of the running cell
     "chance_and_time",  # `Math.random` and the clock, both decided by the host
     "encoding",  # values of the guest as JSON text
@@ -29,13 +29,13 @@ _PARTS: Final = (
     "errors",  # errors and their stacks as data
     "requests",  # calls of bridges, and timers
     "console",  # output, readable in memory when the guest was stopped
-    "imports",  # what an `import` in a cell becomes
+    "imports",  # the functions that an `import` in a cell calls
     "answers",  # the promise or timer that an answer settles
     "bridges",  # names under which the guest calls bridges
     "cell",  # how a cell begins and ends
     "draining",  # all that a cell has queued, as one text
     "variables",  # names and values of the guest's globals, both ways
-    "commands",  # what the host may ask for, and the end of the installation
+    "commands",  # the commands of the host, and the end of the installation
 )
 
 

@@ -1,9 +1,9 @@
-"""Prepares a cell's source: what must change so that a script behaves like a REPL's.
+"""Preparation of a cell's source, so that a script behaves like the input of a REPL.
 
-Engines keep top-level `let`, `const` and `class` across scripts but refuses to declare them
-again. So the keywords at the top level become `var` in place: same lines, same columns but for
-classes. Imports become calls of the kernel, which asks the host for the module first. One pass
-over the tokens finds them; what it cannot make sense of is left for the engine to report.
+Engines keep top-level `let`, `const` and `class` across scripts but refuse to declare them again.
+So the keywords at the top level become `var` in place: same lines, same columns except for classes.
+Imports become calls of the kernel, which asks the host for the module first. One pass over the
+tokens finds them; text that the scan does not understand is left for the engine to report.
 
 All of this takes time in proportion to the source, and the cell's clock can end it.
 """
@@ -22,16 +22,16 @@ _WORDS: Final = ("let", "const", "class", "import")
 
 
 class Clock:
-    """How long preparation may take; this one has no end.
+    """The time limit of preparation; this class has none.
 
-    It takes time in proportion to the source: a second for a few MiB.
+    The time is proportional to the source: a second for a few MiB.
     """
 
     def pause(self) -> None:
-        """Called every few milliseconds; what an engine's own clock raises ends the work."""
+        """Called every few milliseconds; an exception of an engine's own clock ends the work."""
 
     def left(self) -> float | None:
-        """Seconds that are left; `None` for no limit."""
+        """Remaining seconds; `None` for no limit."""
         return None
 
 
@@ -44,13 +44,13 @@ def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) ->
     Args:
         source: Of the cell.
         language: Of the source.
-        clock: Of the cell: preparation is part of what it computes.
+        clock: The cell's clock, since preparation counts as computing.
 
     Raises:
         TypeScriptError: It is no TypeScript, although `language` says so.
     """
     if language == "typescript":
-        # Imports first: TypeScript drops those that nothing in the same cell uses.
+        # Imports first: TypeScript drops imports that the cell itself does not use.
         source = escape(_rewrite(source, clock, types=True))
         try:
             source = strip_types(source, seconds=clock.left())
@@ -61,7 +61,7 @@ def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) ->
 
 
 def escape(source: str) -> str:
-    """Source without what engines cannot read; in a string literal the escapes mean the same.
+    """Source without characters that engines cannot read; escapes in string literals replace them.
 
     UTF-8 has no lone surrogates, and a NUL would end the source.
     """
@@ -80,7 +80,7 @@ def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None
 
 
 def load(language: str | None) -> None:
-    """Load what preparing a language needs, which can take seconds when nothing is cached.
+    """Load the tools for preparing a language, which can take seconds without a cache.
 
     An engine calls it first: that is not the cell's time.
     """

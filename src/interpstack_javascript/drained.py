@@ -1,4 +1,4 @@
-"""Reads what the kernel says it did, where the guest's memory may be damaged."""
+"""Readers of the kernel's answers, for guests whose memory may be damaged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_drained(text: str) -> dict[str, Any]:
     """The kernel's answer to `drain` or `end`.
 
     Raises:
-        EngineFailure: It is not what the kernel answers.
+        EngineFailure: The answer does not have the kernel's form.
     """
     try:
         drained = json.loads(text)

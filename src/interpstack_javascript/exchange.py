@@ -1,4 +1,4 @@
-"""What engines and the kernel tell each other."""
+"""Messages between engines and the kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMBER_SECONDS: Final = 0.2
 
 
 def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
-    """What the kernel's `bind` takes: what it is told of each bridge, and limits."""
+    """The arguments of the kernel's `bind`: the guest's part of each bridge, and limits."""
     offered = [_offered(bridge) for bridge in bridges if not bridge.hidden]
     given = {
         "consoleChars": limits.console_chars,
@@ -67,7 +67,7 @@ def resume_text(now_ms: float, answers: Sequence[str]) -> str:
 
 
 def read_answer(text: str) -> Any:
-    """What the kernel answered to a command.
+    """The kernel's answer to a command.
 
     Raises:
         EngineFailure: The text is no JSON, or is nested deeper than Python reads.
@@ -101,12 +101,12 @@ def value_completion(told: Mapping[str, Any]) -> Completion:
 def drained_progress(
     drained: Mapping[str, Any], completion: Completion | None, cpu_seconds: float = 0.0
 ) -> Progress:
-    """What the guest did since it was entered, as the kernel's `drain` tells it.
+    """The guest's progress since it was entered, as the kernel's `drain` returns it.
 
     Args:
         drained: The kernel's answer.
-        completion: What the engine made of its `completion`.
-        cpu_seconds: What the guest computed meanwhile.
+        completion: The engine's form of the kernel's `completion`.
+        cpu_seconds: The guest's computing time meanwhile.
     """
     return Progress(
         calls=[Call(name, wire) for name, wire in drained["calls"]],

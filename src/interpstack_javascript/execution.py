@@ -26,7 +26,7 @@ class KernelExecution(Execution):
     """An execution whose guest runs the kernel: it puts commands together and reads answers.
 
     Args:
-        cell: What is run.
+        cell: The cell to run.
         modules: Sources that the guest may import; answers add to them.
         script: The name that the engine gives to the cell's script in stack traces.
     """
@@ -50,15 +50,15 @@ class KernelExecution(Execution):
 
         Args:
             told: Name, message and stack, as the kernel describes the error.
-            place: Line and column of a syntax error, where the engine told the kernel of them.
+            place: Line and column of a syntax error, if the engine reported them.
         """
 
     def _begin_arguments(self, now_ms: float, *, live: bool) -> tuple[list[int], dict[str, Any]]:
-        """What the kernel's command `begin` takes: the seed, and all else about the cell.
+        """The arguments of the kernel's command `begin`: the seed and the cell's other properties.
 
         Args:
             now_ms: The guest's clock, in milliseconds since 1970.
-            live: Whether somebody reads the console output while the cell runs.
+            live: Whether console output is delivered while the cell runs.
         """
         about = {
             "now": now_ms,
@@ -75,7 +75,7 @@ class KernelExecution(Execution):
         return resume_text(now_ms, answers)
 
     def _refusal(self, error: TypeScriptError) -> str:
-        """A source that throws what is wrong with one that is not TypeScript."""
+        """A source that throws the syntax error of invalid TypeScript."""
         self._mistyped = True
         return f"throw new SyntaxError({json.dumps(str(error))})"
 
@@ -90,7 +90,7 @@ class KernelExecution(Execution):
         return drained
 
     def _completion(self, told: Any) -> Completion | None:
-        """How the cell ended, from what the kernel says of it; `None` if it goes on."""
+        """The end of the cell, from the kernel's report; `None` if the cell continues."""
         if told is None:
             return None
         if "error" not in told:

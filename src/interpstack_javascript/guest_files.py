@@ -14,7 +14,7 @@ __all__ = ["guest_path"]
 
 @cache
 def guest_path(name: str = "_guest.wasm") -> Path:
-    """Where quickjs-rs keeps a WebAssembly file; the package itself is not imported.
+    """The path of a WebAssembly file in quickjs-rs; the package itself is not imported.
 
     Raises:
         EngineFailure: quickjs-rs is missing or has no such file.

@@ -1,7 +1,7 @@
 """Sources of modules that the host has handed over, and how names in them resolve.
 
-Engines ask for modules in the middle of running code, so everything here is a look-up: the
-host has fetched a module's files before the guest is told that it may import it.
+Engines ask for modules in the middle of running code, so this module only looks them up: the host
+fetches a module's files before the guest may import it.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class ModuleTable:
-    """The modules of one realm, in bundles: what was handed over together.
+    """The modules of one realm, in bundles of modules that arrived together.
 
     Args:
-        stored: What `dump` of another realm's table returned.
+        stored: A return value of `dump` of another realm's table.
 
     Raises:
         ValueError: `stored` is damaged.
     """
 
     def __init__(self, stored: str = "") -> None:
-        #: Bundle of each name, and its files; `None` for those the engine has loaded for good.
+        #: Bundle of each name, and its files; `None` for bundles that the engine has loaded.
         self._bundles: dict[str, dict[str, str | None]] = {}
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
@@ -61,13 +61,13 @@ class ModuleTable:
         self._clock = clock
 
     def add(self, sources: Mapping[str, str]) -> None:
-        """Make the modules of one bundle importable, instead of those of the same names."""
+        """Make the modules of one bundle importable, in place of modules with the same names."""
         bundle: dict[str, str | None] = dict(sources)
         self._bundles.update(dict.fromkeys(bundle, bundle))
         self._ready.difference_update(bundle)
 
     def dump(self) -> str:
-        """The table as text, without what the engine keeps in its heap anyway."""
+        """The table as text, without modules that are in the engine's heap."""
         bundles = {id(bundle): bundle for bundle in self._bundles.values()}
         kept = [
             {name: None if name in self._loaded else source for name, source in bundle.items()}
@@ -150,7 +150,7 @@ def _parse(stored: str) -> list[dict[str, str | None]]:
 
 
 def _containers(data: bytes) -> int:
-    """How many lists and objects a JSON text makes: each takes more memory than it has text."""
+    """The number of lists and objects in a JSON text; each takes more memory than its text."""
     bare = _STRINGS.sub(b"", data)
     return bare.count(b"[") + bare.count(b"{")
 

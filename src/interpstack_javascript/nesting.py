@@ -1,4 +1,4 @@
-"""Tells whether JavaScript typed so far is a whole, or goes on in the next line."""
+"""The decision whether typed JavaScript is complete, or continues in the next line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPERATORS: Final = frozenset(
 class Nesting:
     """Follows brackets, strings, templates and comments, line by line.
 
-    No grammar is known here: the engine reports all other errors.
+    This module has no grammar: the engine reports all other errors.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """From a place in a prepared cell to the same place in the source that the user wrote.
 
-Preparation keeps lines, and most columns; see `cells.py`. So two lines that belong together differ
-in few parts, and what stands before the first or behind the last of these is found again.
+Preparation preserves lines, and most columns; see `cells.py`. So two corresponding lines differ in
+few parts, and positions before the first or behind the last of these parts can be mapped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def faulty(cell: Cell, prepared: str, offset: int, name: str, message: str) -> G
 
     Args:
         cell: As the user wrote it.
-        prepared: What the engine was given.
+        prepared: The source for the engine.
         offset: Where that is at fault.
         name: Of the error.
         message: Of the error.
@@ -39,7 +39,7 @@ def offset_of(source: str, line: int, column: int) -> int:
     """Index of the character that an engine names.
 
     Args:
-        source: What the engine was given.
+        source: The source for the engine.
         line: From 1.
         column: From 1, in UTF-16 code units, as engines count.
     """
@@ -55,7 +55,7 @@ def offset_of(source: str, line: int, column: int) -> int:
 
 
 def original_offset(source: str, prepared: str, offset: int) -> int:
-    """Index in `source` of what stands at `offset` in `prepared`, or of what it was made from."""
+    """The index in `source` of the text at `offset` in `prepared`, or of its origin."""
     if source == prepared:
         return offset
     start = prepared.rfind("\n", 0, offset) + 1
@@ -82,6 +82,6 @@ def _same_width(found: re.Match[str]) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common prefix of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -44,8 +44,8 @@ def render_type(schema: Any, root: Any = None) -> str:
 
     Args:
         schema: The schema.
-        root: Where `$ref`s are looked up; the schema itself if left out. A reference to a
-            schema that is being rendered becomes `unknown`: types have no names here.
+        root: The schema in which `$ref`s are looked up; by default the schema itself. A reference
+            to a schema that is being rendered becomes `unknown`: types have no names here.
     """
     return str(_TypeScript(schema if root is None else root).render(schema, 0))
 

@@ -66,7 +66,7 @@ def load() -> None:
 
 
 def _ticks(seconds: float | None) -> int:
-    """The clock goes on while other work has the processor, so it gets twice the time."""
+    """The clock also counts while other work has the processor, so the limit is doubled."""
     return _TICKS if seconds is None else min(_TICKS, int(2 * max(0.0, seconds) / TICK_SECONDS) + 1)
 
 

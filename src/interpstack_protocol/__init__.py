@@ -1,4 +1,4 @@
-"""The engine protocol beyond its contracts: what engines, stores and remote ends share.
+"""The engine protocol beyond its contracts: code for engines, stores and remote ends.
 
 `to_json` and `from_json` write and read its values, `GuestClock` is a clock for guests without one
 of their own, and `place_at` turns an offset of a source into the `Place` that a reader is shown.

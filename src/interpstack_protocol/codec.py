@@ -7,7 +7,7 @@
 | `bytes` | base64 | `"AAEC"` |
 | `Any` | itself: a tree that JSON can hold | `{"$": "undefined"}` |
 
-The types of the fields say what is read. A field whose metadata say `later` was added when values
+The types of the fields determine the form. A field whose metadata has `later` was added when values
 of its class were stored already: it is written only where its value is not the default, and may be
 missing. Every other field must be there, and no other may.
 """
@@ -51,7 +51,7 @@ def to_json(value: Any, kind: type | None = None) -> Any:
 
     Args:
         value: An instance of an attrs class.
-        kind: The class whose fields are written; the value's own if left out.
+        kind: The class whose fields are written; by default the value's own.
     """
     return _form(kind or type(value)).write(value)
 
@@ -61,7 +61,7 @@ def from_json(kind: type[_T], data: Any) -> _T:
 
     Args:
         kind: The class of the value.
-        data: What `json.loads` gave, from whomever it came.
+        data: A return value of `json.loads`, possibly untrusted.
 
     Raises:
         ProtocolError: The data are not the JSON form of such a value.
@@ -99,7 +99,7 @@ class _Form:
 
 
 def _form(hint: Any) -> _Form:
-    """How values of a type are written and read."""
+    """The writer and the reader for values of a type."""
     form = _forms.get(hint)
     if form is None:
         form = _forms[hint] = _new_form(hint)
@@ -148,7 +148,7 @@ def _read_bytes(data: Any) -> bytes:
 
 
 def _read_tree(data: Any) -> Any:
-    """A tree, unless it is too deep for what goes through it by recursion."""
+    """A tree, unless it is too deep for recursive code."""
     level = [data]
     for _ in range(_DEPTH):
         level = [
@@ -162,7 +162,7 @@ def _read_tree(data: Any) -> Any:
     raise _Wrong(f"is nested deeper than {_DEPTH} levels")
 
 
-#: Forms by type: those of single values, and all that were asked for.
+#: Forms by type: forms of single values, and all requested ones.
 _forms: Final[dict[Any, _Form]] = {
     Any: _Form(_read_tree),
     str: _exactly(str, "a string"),
@@ -230,7 +230,7 @@ def _fields(kind: type) -> _Form:
         told = {name: form.write(getattr(value, name)) for name, form in forms.items()}
         for name in reversed(later):
             if getattr(value, name) != later[name]:
-                break  # in an array, those before it need their places
+                break  # in an array, earlier fields need their places
             del told[name]
         return told if named else list(told.values())
 

@@ -12,8 +12,7 @@ import attrs
 
 __all__ = ["GuestClock"]
 
-#: Seconds by which a reading moves the clock: what JavaScript's `Date` can tell apart. A loop that
-#: waits for a second reads the clock a thousand times, which takes every engine far less than that.
+#: Seconds by which a reading moves the clock: the resolution of JavaScript's `Date`. A loop that
 _STEP: Final = 0.001
 #: Seconds that a new poll may leave the clock ahead of the host's: enough for what lies around a
 #: call to be as long for the guest as it was. A loop that waited for longer is caught up with.
@@ -25,8 +24,8 @@ class GuestClock:
     """The time as one cell sees it; decided by the polls and the readings, and by nothing else.
 
     Attributes:
-        time: What the next reading shows, in seconds since 1970.
-        host: What the host told last.
+        time: The next reading, in seconds since 1970.
+        host: The last time from the host.
     """
 
     time: float = 0.0

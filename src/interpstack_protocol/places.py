@@ -1,4 +1,4 @@
-"""Where a cell's source is at fault, for engines that know an offset."""
+"""Places of errors in a cell's source, for engines that report an offset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _BEFORE_CHARS: Final = 60
 _AFTER_CHARS: Final = 40
 _TAB: Final = "    "
-#: Categories of characters that would move, hide or reorder what is shown.
+#: Categories of characters that would move, hide or reorder the shown text.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 

@@ -1,4 +1,4 @@
-"""Tells whether Python typed so far is a whole, or goes on in the next line."""
+"""The decision whether typed Python is complete, or continues in the next line."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Blocks:
                 self._read(line)
 
     def ends_before(self, line: str) -> bool:
-        """Whether this line stands at the left of a block and does not go on with it."""
+        """Whether this line is outside of the block and does not continue its statement."""
         if not self._block or self._within or self._headed:
             return False
         if line[:1].isspace() or line[:1] in ("", "#"):

@@ -27,7 +27,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 def describe_tool(name: str, tool: HostTool) -> str:
     """A tool as a documented function, as in `async def web_search(*, query: str) -> list[str]`.
 
-    Each call declares what is valid as a stub, too: the body is a docstring or `...`.
+    Each declaration is also valid as a stub: the body is a docstring or `...`.
     """
     takes = _Python(tool.input_schema, _title(name))
     parameters, notes = _parameters(takes, takes.target(tool.input_schema))

@@ -35,7 +35,7 @@ class SchemaWalk(abc.ABC):
     Args:
         root: Where `$ref`s are looked up. A reference to a schema that is being rendered
             becomes the type for anything.
-        gives: Whether this is what a tool gives, not what it takes.
+        gives: Whether the schema is of a tool's output, not of its input.
     """
 
     #: The language's type for anything, and the one for nothing.

@@ -1,4 +1,4 @@
-"""The testing kit: what an engine, a bridge or a persistence mode must do, and a reference engine.
+"""The testing kit: tests of engines, bridges and persistence modes, and a reference engine.
 
 | Name | Is |
 |---|---|
@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _show_values_in_assertions() -> None:
-    """Let pytest rewrite the kit's assertions, as it does those of test modules."""
+    """Let pytest rewrite the kit's assertions, as in test modules."""
     import sys
 
     pytest = sys.modules.get("pytest")

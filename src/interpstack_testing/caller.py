@@ -25,7 +25,7 @@ class CallerEngine(Engine):
     """Calls any bridge with anything, hidden ones too, as a guest that broke out would."""
 
     name: ClassVar[str] = "caller"
-    #: What plugins look at when they decide what to offer.
+    #: The properties from which plugins decide on their offer.
     language: ClassVar[str] = "javascript"
     isolation: ClassVar[Isolation] = Isolation.NONE
     capabilities: ClassVar[frozenset[Capability]] = frozenset()

@@ -46,7 +46,7 @@ __all__ = ["FakeEngine"]
 
 
 class FakeEngine(Engine):
-    """Python cells in this process. For trusted code: the guest can do what the host can."""
+    """An engine for trusted Python cells in this process: the guest has the host's rights."""
 
     name: ClassVar[str] = "fake"
     language: ClassVar[str] = "python"
@@ -62,7 +62,7 @@ class FakeEngine(Engine):
 
 
 class FakeRealm(Realm):
-    """One dictionary of globals; what the host offers lies in its builtins."""
+    """A realm with one dictionary of globals; the host's bridges are in its builtins."""
 
     def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
         self.limits = limits
@@ -123,7 +123,7 @@ class FakeRealm(Realm):
 
 
 class FakeExecution(Execution):
-    """The run of one cell: tasks that wait for promises, and what they have queued."""
+    """The run of one cell: tasks that wait for promises, and their queue."""
 
     def __init__(self, realm: FakeRealm, cell: Cell) -> None:
         self.clock = GuestClock()
@@ -180,7 +180,7 @@ class FakeExecution(Execution):
     def interrupt(self) -> None:
         self.scheduler.interrupt()
 
-    # -- what guest code calls -------------------------------------------------------------
+    # -- functions for guest code ----------------------------------------------------------
 
     def emit(self, bridge: str, awaited: bool, value: Any) -> Promise | None:
         wire = encode(value)

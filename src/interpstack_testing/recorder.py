@@ -1,4 +1,4 @@
-"""A pytest plugin that writes what became of each test of the kit, a JSON object a line.
+"""A pytest plugin that writes the result of each test of the kit, one JSON object a line.
 
 Lines are written as tests end, so that a process that dies leaves all but its last one.
 """

@@ -26,7 +26,7 @@ class Stopped(BaseException):
 
 @attrs.define(eq=False)
 class Promise:
-    """What guest code awaits: the answer to a request, or the end of a task."""
+    """A promise of guest code: the answer to a request, or the end of a task."""
 
     done: bool = False
     value: Any = None
@@ -115,7 +115,7 @@ class Scheduler:
         self._tasks = [task for task in self._tasks if not task.done]
 
     def close(self) -> None:
-        """End all tasks; their clean-up code runs, but what it starts does not."""
+        """End all tasks; their clean-up code runs, but cannot start new work."""
         while self._tasks:
             tasks, self._tasks = self._tasks, []
             for task in tasks:
@@ -125,7 +125,7 @@ class Scheduler:
         for _ in range(_WIND_DOWN_AWAITS):
             if inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED:
                 return
-            # Nobody is left to hear what a guest's clean-up raises.
+            # Exceptions of a guest's clean-up code have no reader.
             with self.watch(_WIND_DOWN_SECONDS), contextlib.suppress(BaseException):
                 coroutine.close()
 

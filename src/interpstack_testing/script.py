@@ -33,7 +33,7 @@ class Globals(dict[str, Any]):
         offered.update(names)
 
     def own(self) -> Mapping[str, Any]:
-        """What cells have defined."""
+        """The variables that cells have defined."""
         return {name: value for name, value in self.items() if name != "__builtins__"}
 
     def __missing__(self, name: str) -> Any:
@@ -72,7 +72,7 @@ def _parsed(source: str, name: str) -> ast.Module:
 
 
 def result_text(value: Any, limit: int) -> tuple[str, int]:
-    """A value as text of at most `limit` characters, and how many were left out."""
+    """A value as text of at most `limit` characters, and the number of omitted characters."""
     text = value if isinstance(value, str) else repr(value)
     return text[:limit], max(0, len(text) - limit)
 

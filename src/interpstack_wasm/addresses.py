@@ -56,7 +56,7 @@ def is_narrow() -> bool:
 
 
 def address_advice(needed: int) -> str:
-    """What to tell somebody whose process has too few addresses; empty if nothing bounds them.
+    """The advice for a process with too little address space; empty without a limit.
 
     Args:
         needed: Bytes that were wanted.

@@ -1,8 +1,8 @@
-"""Compiled WebAssembly, kept across processes.
+"""Compiled WebAssembly, cached across processes.
 
 Compiling takes seconds, loading a compiled module milliseconds. Loading runs the file's machine
-code, so a file is only trusted in a private directory: owned by this user, writable by nobody
-else, no symbolic link. Whatever is wrong with the cache costs a warning and the time to compile.
+code, so a file is only trusted in a private directory: owned by this user, writable by no other
+user, not a symbolic link. Any defect of the cache costs only a warning and the time to compile.
 
 The directory is `$INTERPSTACK_CACHE_DIR`, or `interpstack` below the user's cache directory; an
 empty value turns the cache off.
@@ -84,7 +84,7 @@ def _deserialize(engine: wasmtime.Engine, name: str, data: memoryview) -> wasmti
 
 
 def cache_directory() -> Path | None:
-    """Where compiled guests are kept; `None` when the cache is turned off."""
+    """The directory of compiled guests; `None` when the cache is turned off."""
     given = os.environ.get("INTERPSTACK_CACHE_DIR")
     if given is not None:
         return Path(given) if given else None
@@ -101,7 +101,7 @@ def cache_directory() -> Path | None:
 def read_cached(name: str) -> memoryview | None:
     """The content of a cache file with a right checksum, mapped into memory, or `None`.
 
-    Files in the cache are replaced, never changed, so what is mapped stays as it is.
+    Files in the cache are replaced, never changed, so mapped memory stays valid.
     """
     directory = cache_directory()
     if directory is None:
@@ -157,7 +157,7 @@ def write_cached(name: str, content: bytes) -> None:
 
 
 def _distrust(path: Path) -> str | None:
-    """Why a file or directory must not be trusted, or `None`."""
+    """The reason why a file or directory must not be trusted, or `None`."""
     if sys.platform == "win32":
         return None  # the user's local application data is private by default
     info = path.lstat()

@@ -85,7 +85,7 @@ class WasmHost:
         return "narrow" if self.narrow else ""
 
     def explained(self, error: wasmtime.WasmtimeError | wasmtime.Trap) -> str:
-        """Why a guest cannot be started."""
+        """The reason why a guest cannot be started."""
         told = str(error).partition("\n")[0]
         scarce = "mmap" in told or "memory" in told
         needed = _NARROW_BYTES if self.narrow else WIDE_BYTES

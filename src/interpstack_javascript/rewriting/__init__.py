@@ -1,1 +1,1 @@
-"""What changes in a source so that a script behaves like a cell of a REPL."""
+"""Changes of a source, so that a script behaves like a cell of a REPL."""

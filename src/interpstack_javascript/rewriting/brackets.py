@@ -1,4 +1,4 @@
-"""Brackets of JavaScript: what closes each kind, and what stands before the next token then."""
+"""Brackets of JavaScript: the closing bracket of each kind, and the context after it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 #: Start of a class at the top level and, if it is a declaration, its name.
 DeclaredClass: TypeAlias = tuple[int, str]
-#: What closes a bracket, the kind it then is, and what to do: end a class, a template or a call.
+#: The closing bracket, the context after it, and the action: end a class, a template or a call.
 Bracket: TypeAlias = tuple[str, str, DeclaredClass | int | None]
 
 SQUARE: Final[Bracket] = ("]", OPERAND, None)

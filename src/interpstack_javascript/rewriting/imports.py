@@ -85,7 +85,7 @@ def _read(source: str, start: int) -> StaticImport:
 
 
 def _members(parts: Iterator[_Part]) -> list[tuple[str, str]]:
-    """What stands between curly brackets, up to the closing one."""
+    """The text between curly brackets, up to the closing one."""
     members = []
     part = next(parts)[0]
     while part != "}":
@@ -103,7 +103,7 @@ def _members(parts: Iterator[_Part]) -> list[tuple[str, str]]:
 
 
 def _end(source: str, at: int) -> int:
-    """Where the statement ends, of which the module's name ends at `at`."""
+    """The end of the statement whose module name ends at `at`."""
     following = behind_space(source, at)
     attributes = _ATTRIBUTES.match(source, following)
     if attributes is not None:

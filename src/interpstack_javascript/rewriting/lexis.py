@@ -1,7 +1,7 @@
-"""What the scan of JavaScript source knows of the language: its tokens, and what may follow them.
+"""The lexis of JavaScript for the scan: tokens, and the tokens that may follow them.
 
-Each pattern takes time in proportion to what it reads: none of them can read a character in two
-ways, and possessive quantifiers keep `re` from trying. They begin with one of few characters,
+Each pattern takes time in proportion to its text: none of them can match a character in two ways,
+and possessive quantifiers prevent backtracking. The patterns begin with one of few characters,
 because `re` skips other text fastest then.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
     "is_part",
 ]
 
-# -- kinds of what stands before a token -------------------------------------------------------
+# -- kinds of context before a token -----------------------------------------------------------
 
 START: Final = "start of the source"
 SEMICOLON: Final = "end of a statement"
@@ -94,7 +94,7 @@ _COMMENT: Final = r"(?://|<!--)[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*
 
 
 def _quoted(quote: str) -> str:
-    """A string literal: text, escapes, and lines that go on in the next one."""
+    """A string literal: text, escapes, and line continuations."""
     text = rf"[^{quote}\\\n\r]*+"
     escapes = rf"(?:\\[^\r]{text})*+"
     return rf"{quote}{text}{escapes}(?:\\\r\n?+{text}{escapes})*+{quote}"
@@ -164,7 +164,7 @@ def is_part(source: str, start: int, since: int) -> bool:
 
 
 def first_code(source: str) -> int:
-    """Where code begins: behind a first line that is for a shell."""
+    """The start of the code, after a hashbang line."""
     if not source.startswith("#!"):
         return 0
     line = BREAK.search(source)
@@ -172,7 +172,7 @@ def first_code(source: str) -> int:
 
 
 def behind_space(source: str, at: int) -> int:
-    """Where the next token begins."""
+    """The start of the next token."""
     space = _SPACE.match(source, at)
     return at if space is None else space.end()
 
@@ -184,7 +184,7 @@ def before_label(source: str, start: int, since: int, last: str) -> tuple[str, b
         source: JavaScript.
         start: Behind the colon and white space.
         since: Where there is nothing but code from.
-        last: The kind of what is before that.
+        last: The kind of the token before that.
     """
     text = _near(source, start, since)
     label = _LABEL.search(text)

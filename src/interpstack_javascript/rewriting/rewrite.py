@@ -1,4 +1,4 @@
-"""Rewrites what a scan finds in JavaScript source, in place."""
+"""Rewriting of JavaScript source at the positions that a scan found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interpstack_javascript.rewriting.scan import Found, scan
 
 __all__ = ["rewrite"]
 
-#: Start and end of what is replaced, and what replaces it.
+#: Start and end of the replaced text, and its replacement.
 _Edit: TypeAlias = tuple[int, int, str]
 
 
@@ -18,9 +18,9 @@ def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> s
 
     Args:
         source: A cell.
-        pause: Called now and then; what it raises ends the work.
-        types: Whether it is TypeScript: only statements that import are rewritten then, and not
-            checked. A call of `import` may be a type, and is left for when types are gone.
+        pause: Called at intervals; an exception from it ends the work.
+        types: Whether the source is TypeScript: then only import statements are rewritten, without
+            checks. A call of `import` may be a type, and is left until types are removed.
     """
     found = scan(source, pause)
     if found is None:

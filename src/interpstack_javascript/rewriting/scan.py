@@ -1,9 +1,9 @@
-"""One pass over JavaScript source that finds what must be rewritten.
+"""One pass over JavaScript source that finds the parts to rewrite.
 
-It reads strings, templates, comments, regular expressions and brackets, and looks at a few words
-between them. It takes time in proportion to the source, uses no recursion, and asks a caller
-every few thousand tokens whether to go on. What it cannot make sense of is left for the engine
-to report, and so is what nests deeper than any engine takes.
+The scan reads strings, templates, comments, regular expressions and brackets, and inspects a few
+words between them. It takes time in proportion to the source, uses no recursion, and asks a caller
+every few thousand tokens whether to continue. Text that the scan does not understand, or that nests
+deeper than engines allow, is left for the engine to report.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _BEFORE_STATEMENT: Final = frozenset({START, SEMICOLON, BLOCK, DO})
 
 @attrs.frozen
 class Found:
-    """What a scan found; positions are indexes of characters.
+    """The result of a scan; positions are indexes of characters.
 
     Attributes:
         keywords: Start and end of each `let` and `const` that declares at the top level.
@@ -87,11 +87,11 @@ class Found:
 
 
 def scan(source: str, pause: Callable[[], None]) -> Found | None:
-    """Find what must be rewritten; `None` if the source is left to the engine as it is.
+    """Find the parts to rewrite; `None` if the source is left to the engine unchanged.
 
     Args:
         source: JavaScript, or TypeScript of which only imports are looked at.
-        pause: Called now and then; what it raises ends the scan.
+        pause: Called at intervals; an exception from it ends the scan.
     """
     try:
         return _Scan(source).run(pause)
@@ -197,7 +197,7 @@ class _Scan:
         return regex.end()
 
     def _comment(self, start: int, end: int) -> None:
-        """Go on behind it as if it were not there."""
+        """Continue behind it as if it did not exist."""
         self._last, broke = self._before(start)
         self._broke = broke or BREAK.search(self._source, start, end) is not None
         self._end = end
@@ -252,7 +252,7 @@ class _Scan:
     # -- words -----------------------------------------------------------------------------------
 
     def _declaration(self, start: int, end: int) -> None:
-        """`let`, `const` or `class`, of which only those at the top level matter."""
+        """`let`, `const` or `class`; only the keywords at the top level matter."""
         if self._brackets or is_part(self._source, start, self._end):
             return
         before, broke = self._before(start)

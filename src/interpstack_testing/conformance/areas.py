@@ -1,4 +1,4 @@
-"""What the kit tests: areas required of every engine, and one for each declared capability."""
+"""Areas of the kit: tests for every engine, and tests for each declared capability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Area"]
 
 
 class Area(Enum):
-    """One module of tests. Those named as a `Capability` are tested where that is declared."""
+    """One module of tests. An area named like a `Capability` applies if the engine declares it."""
 
     CELLS = "cells"  #: values of cells, persistence of scope, redeclaration, top-level await
     CROSSING = "values that cross"  #: the codec, both ways
@@ -34,5 +34,5 @@ class Area(Enum):
 
     @property
     def capability(self) -> Capability | None:
-        """What an engine declares to be tested here; `None` if it must be anyway."""
+        """The capability that this area tests; `None` if every engine must pass it."""
         return next((item for item in Capability if item.value == self.value), None)

@@ -1,4 +1,4 @@
-"""What every plugin that offers bridges must do."""
+"""Conformance tests for plugins that offer bridges."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _PATIENCE_SECONDS: Final = 30.0
 
 @attrs.frozen(kw_only=True)
 class BridgeUse:
-    """How one bridge is used.
+    """An example of the use of one bridge.
 
     Attributes:
         name: Its dotted name.
-        input: What a guest passes; any value that crosses.
-        answer: What it gets; not compared if it is left out.
+        input: The guest's input; any value that can cross.
+        answer: The expected answer; not compared if omitted.
         wrong: Inputs that must be refused with a `TypeError`.
         fails: Inputs on which the bridge fails, with a part of the message.
     """
@@ -76,8 +76,8 @@ class BridgeConformance(abc.ABC):
             return ["weather"]
     ```
 
-    Bridges are called over the protocol, without guest code. Declare what the plugin cannot do in
-    `gaps`, as for `EngineConformance`.
+    Bridges are called over the protocol, without guest code. Declare missing abilities of the
+    plugin in `gaps`, as for `EngineConformance`.
     """
 
     #: One for each bridge that guests see, in every offer that `make_offer` gives.
@@ -95,7 +95,7 @@ class BridgeConformance(abc.ABC):
         """The plugins under test, as `InterpreterStack(plugins=…)` takes them."""
 
     def make_offer(self) -> HostOffer:
-        """What the host offers; each call gives a new offer with the same contents."""
+        """The host's offer; each call returns a new offer with the same contents."""
         return HostOffer()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -103,7 +103,7 @@ class BridgeConformance(abc.ABC):
         if "use" in metafunc.fixturenames:
             rules.parametrize(metafunc, "use", {use.name: use for use in self.uses}, type(self))
 
-    # -- what is offered -------------------------------------------------------------------
+    # -- the offer -------------------------------------------------------------------------
 
     def test_every_bridge_that_guests_see_has_a_use(self) -> None:
         visible = {bridge.name for bridge in self._offered() if not bridge.hidden}
@@ -119,7 +119,7 @@ class BridgeConformance(abc.ABC):
         assert first.sources == second.sources == self._offered(HostOffer()).sources
 
     def test_the_prompt_tells_of_it(self, use: BridgeUse) -> None:
-        """By the last part of its name, as namespaces may be told once for all."""
+        """The last part of the bridge's name, because a prompt may name the namespace only once."""
         with self._stack() as stack:
             prompt = stack.prompt(self.make_offer())
         last = use.name.rpartition(".")[2]
@@ -131,7 +131,7 @@ class BridgeConformance(abc.ABC):
         hidden = [b.name for b in self._offered() if b.hidden and "." in b.name]
         assert [name for name in hidden if name in prompt] == []
 
-    # -- what it does ----------------------------------------------------------------------
+    # -- the effects of calls --------------------------------------------------------------
 
     def test_a_use_is_answered(self, use: BridgeUse) -> None:
         with self._session() as session:
@@ -239,7 +239,7 @@ def _call(session: Session, *calls: tuple[str, Any]) -> list[dict[str, Any]]:
 
 
 def _assert_clean(error: Mapping[str, Any]) -> None:
-    """What a guest sees of an error: a name, a message, nothing of the host's."""
+    """Check that an error has a name and a message, and reveals nothing of the host."""
     assert error["name"]
     assert error["message"]
     assert len(error["message"]) <= _MESSAGE_CHARS

@@ -52,7 +52,7 @@ class EngineConformance(
     LifeTests,
     kit=True,
 ):
-    """What every engine must do, as a class of tests.
+    """Conformance tests for engines, as a class.
 
     ```python
     class TestMyEngine(EngineConformance):
@@ -62,12 +62,12 @@ class EngineConformance(
             return MyEngine()
     ```
 
-    Tests of a capability are skipped where the engine does not declare it. A declared one is
-    tested; what it cannot do all the same is told in `gaps`, by test name, with the reason:
-    `gaps = {"test_damaged_images_are_refused": "images carry no checksum"}`. One case of a test
-    is named as pytest shows it, `test_hostile_guest[loops/regex]`. A gap that has been closed
-    fails until it is taken off. Gaps in `varying` do not show every time. Gaps in `fatal` are not
-    tried at all, since they end the process.
+    Tests of a capability are skipped if the engine does not declare it. Failures of a declared
+    capability are listed in `gaps`, by test name, with the reason: `gaps =
+    {"test_damaged_images_are_refused": "images carry no checksum"}`. One case of a test is named as
+    pytest shows it, `test_hostile_guest[loops/regex]`. A gap whose test passes fails until the gap
+    is removed. Gaps in `varying` may pass at times. Gaps in `fatal` are not run at all, because
+    they end the process.
 
     Raises:
         TypeError: When a subclass is made: it replaces a test of the kit, or names a gap that is

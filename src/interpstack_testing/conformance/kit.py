@@ -1,4 +1,4 @@
-"""What all modules of tests share: the engine, sessions on it, and the rules of the kit."""
+"""Shared code of the test modules: the engine, sessions on it, and the rules of the kit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class EngineKit(abc.ABC):
 
         Args:
             data: Of an image.
-            change: Gives what is to stand in place of some bytes.
+            change: Returns the replacement of some bytes.
         """
         return change(data)
 
@@ -141,7 +141,7 @@ class EngineKit(abc.ABC):
         """A stack on the engine under test. Its sessions are closed, the stack is not.
 
         Args:
-            *more: Bridges beside those of the kit.
+            *more: Bridges in addition to those of the kit.
             **handlers: `echo`, `note`, `give` and `take`; the rest is for the stack.
         """
         names = ("echo", "note", "give", "take")
@@ -183,7 +183,7 @@ class EngineKit(abc.ABC):
         return outcome
 
     def assert_usable(self, session: Session) -> None:
-        """What `Guest.store` declared earlier is still there."""
+        """Check that the variables of `Guest.store` still exist."""
         assert self.eval(session, self.guest.recall) == "42"
 
     def run(self, main: Any) -> Any:

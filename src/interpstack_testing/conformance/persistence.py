@@ -1,4 +1,4 @@
-"""What every persistence mode must do."""
+"""Conformance tests for persistence modes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PersistenceConformance(abc.ABC):
             return ReadableMode(**options)
     ```
 
-    Declare what the mode cannot do in `gaps`, as for `EngineConformance`.
+    Declare missing abilities of the mode in `gaps`, as for `EngineConformance`.
     """
 
     #: Whether records hold the engine's image; if not, they hold portable values alone.
@@ -129,7 +129,7 @@ class PersistenceConformance(abc.ABC):
                 assert "lost" in notice
                 assert session.eval_sync("kept + 1").text == "42"
 
-    # -- what is refused -------------------------------------------------------------------
+    # -- refusals --------------------------------------------------------------------------
 
     def test_records_are_bound_to_their_conversation(self) -> None:
         for key in (None, _KEY):
@@ -232,7 +232,7 @@ class PersistenceConformance(abc.ABC):
 
 
 def _damaged(value: Any, damage: str) -> list[Any]:
-    """What a value of a record may have become; `...` for one that is gone."""
+    """Possible damage to a value of a record; `...` for a missing value."""
     if damage == "missing":
         return [...]
     if damage == "other type":

@@ -37,8 +37,8 @@ def conformance_of(name: str) -> type[EngineConformance]:
 
     Raises:
         UnknownEngine: There is none.
-        ConfigurationError: Nothing is known of its language, or what is registered is no such
-            class.
+        ConfigurationError: The engine's language has no samples, or the registered object is not
+            such a class.
     """
     entry = registered().get(name)
     if entry is not None:

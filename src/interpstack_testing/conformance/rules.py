@@ -1,4 +1,4 @@
-"""Keeps test classes honest: what the kit tests is neither replaced nor skipped in silence."""
+"""Rules for test classes: tests of the kit must not be replaced or skipped silently."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def gap_marks(cls: type, own: bool = False) -> dict[str, pytest.MarkDecorator]:
     """The marks of the tests and cases in `gaps`, `varying` and `fatal`.
 
     Args:
-        cls: What declares them.
-        own: Leave out what it inherits.
+        cls: The class that declares them.
+        own: Omit inherited declarations.
 
     Raises:
         TypeError: A reason is missing.
@@ -132,7 +132,7 @@ def case(key: str) -> str:
 
 
 def check_skips(definition: Any) -> None:
-    """Tests of the kit are not skipped one by one; a module may skip what cannot be imported.
+    """Single tests of the kit must not be skipped; a module may skip missing imports.
 
     Raises:
         TypeError: A test or its class is marked to be skipped.

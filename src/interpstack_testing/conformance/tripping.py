@@ -1,7 +1,7 @@
 """Trips every limit once before anything else is tried.
 
-A limit that has silently stopped working is found here; and hostile cells run only on an engine
-whose limits hold.
+These tests detect a limit that has silently stopped working; hostile cells run only on an engine
+whose limits work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MIB: Final = 2**20
 
 
 class Kit(Protocol):
-    """What the trips use of the kit."""
+    """The parts of the kit that the trips use."""
 
     engine: ClassVar[Engine]
     guest: ClassVar[Guest]

@@ -1,4 +1,4 @@
-"""What the kit has to know of a guest language: samples, and code that wants to do harm."""
+"""Samples of a guest language for the kit, including hostile code."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ KINDS: Final = frozenset(
 
 @attrs.frozen
 class Attack:
-    """One hostile cell, how it may end, and what must be true afterwards.
+    """One hostile cell, its permitted ends, and the conditions that must hold afterwards.
 
-    It runs in a session that `Guest.prepare` has set up, with the awaited bridge `host.echo`,
-    which gives back what it gets, and fails for the text `fail`.
+    The cell runs in a session that `Guest.prepare` has set up, with the awaited bridge `host.echo`,
+    which returns its input, and fails for the text `fail`.
 
     Attributes:
         source: The cell.
@@ -39,7 +39,7 @@ class Attack:
         shows: The text of its value, if that must be something certain. A lone surrogate in it
             shows as `\\ud800`.
         message: The message of its error, if that must be something certain.
-        console: What it prints before it ends, if that must be something certain.
+        console: The expected output before its end, if any.
         then: Cells that follow, with the texts they must show.
         before: A cell that comes first and must succeed.
         limits: Limits of the session.
@@ -77,7 +77,7 @@ class Guest:
     Attributes:
         language: As in `Engine.language`.
         store: A declaration whose value `recall` needs.
-        recall: An expression over what `store` declared; shows `42`.
+        recall: An expression over the variable of `store`; shows `42`.
         redeclare: Declares the same name anew, so that `recall` shows `2`.
         error: Raises an error named `error_name` with the message `broken by the cell`.
         error_name: See `error`.
@@ -87,7 +87,7 @@ class Guest:
         long_text: Its value is a text of 20,000 characters or more, all `x`.
         request: Awaits `kit.echo` with 42; shows the answer.
         exchange: Passes `exchanged` to `kit.echo`, and the answer of that to `kit.echo` again.
-        exchanged: What `exchange` passes, as the host sees it.
+        exchanged: The input of `exchange`, as the host sees it.
         relay: Awaits `kit.give`, and passes the answer to `kit.take`.
         parallel: Calls `kit.echo` with 0 to 99 at once, awaits all and shows their sum.
         sequence: Calls `kit.echo` six times, one after another, with any value. At the first
@@ -99,7 +99,7 @@ class Guest:
             that awaits `kit.echo` with 1, calls it again with 2, and stores the message of the
             error it gets in `late`.
         after_end_recall: Shows `late`.
-        deadlock: Awaits what nothing settles, without a request.
+        deadlock: Awaits a promise that is never settled, without a request.
         loop: Computes for ever.
         chance: Shows a random number.
         clock: Shows the time, to the millisecond or finer.
@@ -121,11 +121,11 @@ class Guest:
             the others.
         dialect: Name of the typed variant of the language. For `TYPESCRIPT`.
         typed: A cell in the dialect that is none in the language; shows `42`. For `TYPESCRIPT`.
-        reach: Attempts to get something of the host's: the environment variable `{name}` or
-            the file `{path}`. One that succeeds shows what is there.
+        reach: Attempts to read the host's environment variable `{name}` or the file `{path}`. A
+            successful attempt shows the content.
         exits: Attempts to end the process that runs the guest.
         pollute: Changes something that all code of this language shares, such as a built-in.
-        polluted: Shows `clean` in a realm where nobody did.
+        polluted: Shows `clean` in an unpolluted realm.
         squats: Cells that take the name `tools` before the host offers `tools.echo`.
         prepare: Sets a session up for attacks.
         health: Cells that show that a session is unharmed, with their texts.

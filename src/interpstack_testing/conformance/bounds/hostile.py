@@ -1,4 +1,4 @@
-"""Hostile guests: whatever a cell does, it ends, and neither host nor session is harmed."""
+"""Hostile guests: every cell ends, and harms neither the host nor the session."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
 
 
 def _limits(attack: Attack) -> Limits:
-    """Limits of an attack; one that may not run out of time has what a busy machine takes."""
+    """Limits of an attack; attacks that must not time out get enough time for a busy machine."""
     cpu_seconds = attack.limits.cpu_seconds
     if cpu_seconds is None or {"Timeout", ANY_ERROR} & set(attack.ends):
         return attack.limits

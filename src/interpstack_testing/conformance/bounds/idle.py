@@ -1,4 +1,4 @@
-"""Whether this process computes while nobody asks it to."""
+"""Whether this process computes while idle."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _BUSY: Final = 0.5
 def comes_to_rest(seconds: float = 20.0) -> bool:
     """Wait until this process computes nothing.
 
-    Something in it may have work that ends, so it is looked at again and again; a thread that was
-    left in an endless loop is seen however long that takes.
+    Some work may end by itself, so the process is checked repeatedly; a thread in an endless loop
+    is detected in any case.
 
     Args:
         seconds: How long to wait.

@@ -1,7 +1,7 @@
 """Isolation: between realms, and between the guest and the host.
 
-The isolation class is a claim. What can be tested of it is tested here; a class that promises
-more must pass more. What is taken on trust is in `docs/how-to/test-your-engine.md`.
+The isolation class is a claim. These tests check its testable parts; a stronger class must pass
+more tests. `docs/how-to/test-your-engine.md` lists the parts that are taken on trust.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from interpstack_testing.conformance.kit import EngineKit
 
 __all__ = ["IsolationTests"]
 
-#: Classes that hold code nobody trusts.
+#: Classes for untrusted code.
 _SANDBOXES = (Isolation.WASM, Isolation.PROCESS, Isolation.REMOTE)
 #: Classes whose guests do not run in this process.
 _ELSEWHERE = (Isolation.PROCESS, Isolation.REMOTE)
@@ -51,7 +51,7 @@ class IsolationTests(EngineKit, area=Area.ISOLATION):
             assert self.eval(later, self.sample("polluted")) == "clean"
 
     def test_sandboxes_have_limits(self) -> None:
-        """Code that can take all time or memory of the host is not kept apart from it."""
+        """Code that can use all time or memory of the host is not isolated from it."""
         if self.engine.isolation in _SANDBOXES:
             needed = {Capability.CPU_LIMIT, Capability.MEMORY_LIMIT}
             assert needed <= self.engine.capabilities

@@ -1,4 +1,4 @@
-"""Limits that every engine needs; those of time and memory are declared, and tested if so."""
+"""Limits that every engine needs; limits on time and memory are tested if declared."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class MemoryLimitTests(EngineKit, area=Area.MEMORY_LIMIT):
 
 
 def _trips_wall(kit: EngineKit, stack: InterpreterStack, source: str, message: str) -> None:
-    """Run out of wall time in one cell; those before and after it have all that they take."""
+    """Run out of wall time in one cell; cells before and after it have enough time."""
     with stack.session() as session:
         with patient(stack):
             session.eval_sync(kit.guest.store)

@@ -1,4 +1,4 @@
-"""What this process holds, as the system counts it."""
+"""The memory of this process, as the system counts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console output: whole, in order, bounded, and kept whatever the end of the cell."""
+"""Console output: complete, in order, bounded, and delivered after any end of the cell."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ConsoleTests(EngineKit, area=Area.CONSOLE):
         assert "".join(parts).removesuffix("\n") == "heard 7"
 
     def test_who_listens_and_raises_does_no_harm(self) -> None:
-        """The code does not notice, and the engine goes on."""
+        """The code does not notice, and the engine continues."""
         for kind in (ValueError, GeneratorExit, asyncio.CancelledError):
 
             def tell(part: str, kind: type[BaseException] = kind) -> None:

@@ -1,4 +1,4 @@
-"""Values that cross: what one side sends is what the other gets."""
+"""Values that cross: each side receives exactly the value that the other side sent."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
             self.assert_usable(session)
 
     def _relay(self, realm: Any, value: Any) -> Any:
-        """What the host gets back from a guest that was given `value`, as a wire tree."""
+        """The wire tree that the host gets back after passing `value` to a guest."""
         execution = realm.start(Cell(source=self.guest.relay, seed=1))
         (given_,) = poll(execution).requests
         assert given_.bridge == "kit.give"

@@ -1,4 +1,4 @@
-"""The end of a cell: requests nobody awaited, late ones, cancellation, deadlock."""
+"""The end of a cell: unawaited requests, late ones, cancellation, deadlock."""
 
 from __future__ import annotations
 

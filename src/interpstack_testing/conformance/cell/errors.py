@@ -1,4 +1,4 @@
-"""Errors of the guest: told by name and message, without anything of the host's."""
+"""Errors of the guest: reported by name and message, without data of the host."""
 
 from __future__ import annotations
 

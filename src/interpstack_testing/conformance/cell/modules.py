@@ -1,4 +1,4 @@
-"""Modules: the guest imports what the host resolves."""
+"""Modules: the guest imports modules that the host resolves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells: their values, and what stays from one to the next."""
+"""Cells: their values, and the state from one to the next."""
 
 from __future__ import annotations
 

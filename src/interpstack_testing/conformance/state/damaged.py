@@ -1,4 +1,4 @@
-"""Stored values that something has damaged, or that somebody has made up."""
+"""Damaged and forged stored values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _nested(levels: int) -> Any:
     return value
 
 
-#: Values that no realm gives, by what is wrong.
+#: Values that no realm exports, by their defect.
 DAMAGED: Final[Mapping[str, Any]] = {
     "another base": {"$": "bigint", "v": "0x1"},
     "a number for digits": {"$": "bigint", "v": 5},

@@ -1,4 +1,4 @@
-"""Images: a realm's whole state, and cells that go on in another realm."""
+"""Images: a realm's whole state, and cells that continue in another realm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from interpstack_testing.conformance.kit import (
 __all__ = ["ForeignImageTests", "ImageTests", "SuspensionTests"]
 
 
-#: Images that are damaged, and those that are forged.
+#: Damaged and forged images.
 _ACCIDENTS: Final = 40
 _FORGERIES: Final = 40
 
@@ -107,7 +107,7 @@ class ImageTests(EngineKit, area=Area.IMAGES):
             self.assert_usable(session)
 
     async def _use(self, image: Image) -> None:
-        """Use what claims to be an image: it is refused, or whatever cells do stays inside."""
+        """Use alleged images: the engine refuses them, or confines the effects of their cells."""
         limits = Limits(cpu_seconds=0.5, wall_seconds=PATIENCE)
         session = self.stack(limits=limits).session()
         try:

@@ -1,4 +1,4 @@
-"""Undo: what a cell did is taken back, so that it can be run again."""
+"""Undo: the effects of a cell are taken back, so that it can be run again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class UndoTests(EngineKit, area=Area.UNDO):
         second.close()
 
     def _cell(self) -> Cell:
-        """Declares anew what `recall` shows, and then waits for a request."""
+        """Code that declares the variable of `recall` again, and then waits for a request."""
         return Cell(source=f"{self.guest.redeclare}\n{self.guest.request}", seed=1)
 
 

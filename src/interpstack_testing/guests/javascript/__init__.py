@@ -52,7 +52,7 @@ def _set(items: Any) -> SetValue:
     return SetValue(items)
 
 
-#: Guest values and what the host gets; the last ones only look like tags of the codec.
+#: Guest values and the host's values; the last ones only look like tags of the codec.
 _SENDS = {
     "undefined": ("[undefined]", [UNDEFINED]),
     "null": ("null", None),

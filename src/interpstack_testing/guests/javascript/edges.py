@@ -1,7 +1,7 @@
-"""Values at the edge of what an engine can make: each builtin ends clearly, and the next cell runs.
+"""Values at the limits of engines: each built-in ends cleanly, and the next cell runs.
 
-A cell tries one, and catches what it throws. So what a guest could get its hands on is seen, too:
-values of no type, and errors that are none.
+A cell tries one built-in, and catches its exception. So the tests also see values that a guest
+could obtain: values of no type, and errors that are not errors.
 """
 
 # ruff: noqa: E501 - guest code reads best unbroken
@@ -109,7 +109,7 @@ _PARSERS = {
     "URL": "new URL('http://a/?' + 'b&'.repeat(1e5)).searchParams.size",
 }
 
-#: Shows what was thrown, unless it is an error, or nothing because there is no room for one.
+#: Shows the thrown value, unless it is an error, or undefined for lack of memory.
 _TRY: Final = """
 let end = 'value';
 try {{ (() => {{ {source} }})(); }} catch (thrown) {{

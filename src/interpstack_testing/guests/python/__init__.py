@@ -1,6 +1,6 @@
 """Samples in Python, with top-level `await` and the names that `FakeEngine` offers.
 
-An engine of another dialect replaces what differs: `attrs.evolve(PYTHON, loop=…)`.
+An engine of another dialect replaces the differing samples: `attrs.evolve(PYTHON, loop=…)`.
 """
 
 from __future__ import annotations

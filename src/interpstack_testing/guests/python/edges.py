@@ -1,4 +1,4 @@
-"""Values at the edge of what an engine can make: each ends clearly, and the next cell runs."""
+"""Values at the limits of engines: each ends with a result or an error, and the next cell runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _PASSED = {
     "shared": "a = ['x']\nfor _ in range(40): a = [a, a]\nawait host.echo(a)",
 }
 
-#: Errors that say what was too much.
+#: Errors about exceeded limits.
 _ENDS: Final = (
     VALUE,
     "OutOfMemory",

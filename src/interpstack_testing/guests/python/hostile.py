@@ -1,4 +1,4 @@
-"""Hostile Python: what any engine that runs it must bear."""
+"""Hostile Python, which every engine for Python must withstand."""
 
 from __future__ import annotations
 

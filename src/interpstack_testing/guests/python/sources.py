@@ -1,4 +1,4 @@
-"""Sources that are hard to read: whatever a host does with them, it takes linear time."""
+"""Sources that are hard to read, and that a host must still process in linear time."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ _ATTACKS = {
 
 _PREPARED = "const made = [new Map([[1, {a: 2}]]), new Date(0), /x/g, 5n]"
 
-#: Cells and what they must still show.
+#: Cells and their expected results.
 _HEALTH = (
     ("1 + 1", "2"),
     ("keep.n + 1", "42"),

@@ -1,7 +1,7 @@
 """Values that answer differently each time they are looked at.
 
-What the host gets must be one reading of the value, whole and within every bound: a second look
-would let through what the first one was to keep out.
+The host must get a single reading of the value, complete and within every bound: a second reading
+could pass values that the first one refused.
 """
 
 # ruff: noqa: E501 - guest code reads best unbroken

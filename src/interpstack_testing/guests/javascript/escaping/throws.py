@@ -1,4 +1,4 @@
-"""Whatever is thrown or returned is shown, and cannot imitate the host's own words."""
+"""Thrown and returned values of every kind are shown, and cannot imitate the host's own words."""
 
 # ruff: noqa: E501 - guest code reads best unbroken
 

@@ -58,7 +58,7 @@ _RECURSION = {
     "while out of stack": "function f() { try { f(); } finally { host.echo(1); } }; f()",
 }
 
-#: Source texts: what opens, what stands in the middle, what closes.
+#: Source texts: the opening part, the middle, the closing part.
 _SOURCES = {
     "parentheses": ("(", "1", ")"),
     "arrays": ("[", "", "]"),

@@ -65,7 +65,7 @@ _MISUSES = [
     "host.echo.prototype.x = 1",
 ]
 
-#: Promises as results, and what is shown.
+#: Promises as results, and their text.
 _PROMISES = {
     "thenable, awaited": ("await {then(go) { go(5); }}", "5"),
     "thenable in a promise": ("Promise.resolve({then(go) { go(6); }})", "6"),
