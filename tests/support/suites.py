@@ -20,22 +20,36 @@ from typing import Final
 import pytest
 
 #: How the ids of a family begin, and of how many cases one is drawn. Each has many cases of one
-#: kind that start processes, wait for limits or fill memory; together they take most of the time.
+#: kind that start processes, wait for limits or fill memory, or runs whole in an env of its own;
+#: together they take most of the time.
 FAMILIES: Final[Mapping[str, int]] = {
     "tests/conformance/test_monty.py::TestMonty::test_hostile_guest": 4,
+    "tests/conformance/test_process.py::": 3,
     "tests/conformance/test_quickjs.py::TestQuickJS::test_hostile_guest": 4,
     "tests/conformance/test_v8.py::TestV8::test_hostile_guest": 3,
+    "tests/core/": 4,  # whole in `core`, on the same Python
+    "tests/docs/": 8,  # whole in `docs`
     "tests/durable/test_kills.py::test_killed_at_every_moment": 4,
     "tests/integration/test_checkpointers.py::": 2,
+    "tests/integration/test_first_use.py::": 2,
+    "tests/integration/test_lost_hosts.py::": 2,
     "tests/integration/test_parity_guest.py::": 2,
     "tests/integration/test_parity_state.py::": 2,
+    "tests/libs/javascript/integration/test_preparation.py::": 3,
+    "tests/libs/testing/": 8,  # whole in `core`
     "tests/plugins/cli/installed/test_engines.py::": 2,
     "tests/plugins/cli/installed/test_info.py::": 3,
     "tests/plugins/cli/integration/test_streams.py::": 3,
+    "tests/plugins/langchain/integration/test_interference.py::": 3,
+    "tests/plugins/langchain/integration/test_live_sessions.py::": 2,
+    "tests/plugins/langchain/tools/test_approvals.py::": 2,
+    "tests/plugins/langchain/tools/test_tool_calls.py::": 2,
     "tests/plugins/monty/integration/test_hostile.py::": 3,
     "tests/plugins/process/integration/test_deaths.py::": 3,
     "tests/plugins/process/integration/test_life.py::": 2,
     "tests/plugins/quickjs/integration/test_hostile.py::": 3,
+    "tests/plugins/skills/integration/": 3,
+    "tests/plugins/skills/test_loader.py::": 2,
     "tests/plugins/v8/integration/test_errors.py::test_no_guest_is_met_by_native_code": 4,
     "tests/plugins/v8/integration/test_hostile.py::": 3,
     "tests/repo/test_imports.py::": 3,
@@ -44,23 +58,23 @@ FAMILIES: Final[Mapping[str, int]] = {
 
 #: How ids begin, of how many cases one is drawn, and what a version of Python may break there.
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
-    "tests/conformance/": (6, "engines are compiled for each version"),
-    "tests/core/": (1, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
+    "tests/conformance/": (10, "engines are compiled for each version"),
+    "tests/core/": (2, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
     "tests/integration/test_bytes.py": (1, "buffers"),
     "tests/integration/test_cancellation.py": (1, "asyncio's cancellation"),
     "tests/integration/test_first_use.py": (1, "imports, and what they block"),
-    "tests/libs/": (2, "compiled packages, the source of tests, Python's own parser"),
+    "tests/libs/": (5, "compiled packages, the source of tests, Python's own parser"),
     "tests/plugins/accounts/": (1, "values that are pickled"),
     "tests/plugins/cli/repl/test_shell.py": (2, "signals, and asyncio's runner"),
     "tests/plugins/durable/": (2, "tasks and their context, values that are pickled"),
-    "tests/plugins/langchain/": (4, "the adapter's main paths, and its dependencies"),
+    "tests/plugins/langchain/": (6, "the adapter's main paths, and its dependencies"),
     "tests/plugins/monty/preparation/test_cells.py": (1, "errors and values of Python's own"),
-    "tests/plugins/persistence/": (2, "values that are pickled and compressed"),
+    "tests/plugins/persistence/": (4, "values that are pickled and compressed"),
     "tests/plugins/process/connection/test_messages.py": (1, "numbers and texts on the wire"),
     "tests/plugins/ptc/": (2, "annotations, and signatures made of them"),
     "tests/plugins/pytest/": (1, "fixtures"),
     "tests/plugins/quickjs/test_engine.py": (1, "compiled packages"),
-    "tests/plugins/v8/test_realm.py": (2, "compiled packages, threads"),
+    "tests/plugins/v8/test_realm.py": (3, "compiled packages, threads"),
     "tests/stored/": (1, "forms that another version has stored"),
 }
 

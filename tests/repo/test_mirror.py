@@ -1,0 +1,205 @@
+"""Each module has its file of tests at the mirrored place, and each such file its module.
+
+Tests of several modules together are in a folder `integration`. Modules without functions of their
+own need no tests, and the conformance kit needs none here: its tests are in `tests/conformance`,
+and what it notices is in `tests/libs/testing/conformance`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+#: Modules that only tests of several modules go through, by package, whatever folder they are in.
+#: This list may only shrink.
+UNTESTED = {
+    "interpstack": {"engine", "pool", "protocol", "realm_slot", "requests", "step", "steps"},
+    "interpstack_accounts": {"guard", "recorders"},
+    "interpstack_cli": {
+        "checks",
+        "colours",
+        "command",
+        "doctor",
+        "editor",
+        "extras",
+        "languages",
+        "options",
+        "summaries",
+        "survey",
+    },
+    "interpstack_durable": {"held"},
+    "interpstack_javascript": {"guest_files", "lexis", "scan"},
+    "interpstack_langchain": {
+        "backend_skills",
+        "checkpoint_stores",
+        "checkpoint_writes",
+        "checkpointers",
+        "eval_call",
+        "eval_pauses",
+        "eval_queue",
+        "eval_runner",
+        "eval_tool",
+        "interpreter",
+        "model",
+        "plugin",
+        "prompt",
+        "read_only",
+        "recorded_evals",
+        "replayer",
+        "shown",
+        "spending_records",
+        "subagents",
+        "sync_tools",
+        "timeline",
+        "tool_schemas",
+        "tool_twins",
+    },
+    "interpstack_monty": {
+        "cancel",
+        "emitted",
+        "engine",
+        "errors",
+        "execution",
+        "export_values",
+        "offer",
+        "prompt",
+        "realm",
+        "results",
+        "sources",
+        "state",
+        "system",
+        "turns",
+        "workers",
+        "workplaces",
+    },
+    "interpstack_process": {
+        "confine",
+        "execution",
+        "launch",
+        "pool",
+        "realm",
+        "residence",
+        "service",
+        "worker",
+        "workers",
+    },
+    "interpstack_ptc": {"prompt"},
+    "interpstack_quickjs": {
+        "base",
+        "execution",
+        "faults",
+        "live_guest",
+        "machine",
+        "printed",
+        "raw_calls",
+        "realm",
+        "runtime",
+        "states",
+        "ticks",
+    },
+    "interpstack_schemas": {"walk"},
+    "interpstack_subagents": {"prompt"},
+    "interpstack_testing": {"caller", "recorder", "scheduler", "script"},
+    "interpstack_v8": {"awake_realms", "context", "engine", "execution", "owner"},
+    "interpstack_wasm": {"host"},
+}
+_KIT = ("src/interpstack_testing/conformance/", "src/interpstack_testing/guests/")
+
+
+def modules(root: Path) -> Iterator[str]:
+    """Paths of all modules, without those that stand for a folder."""
+    for base in ("src", "plugins"):
+        for path in sorted((root / base).rglob("*.py")):
+            shown = path.relative_to(root).as_posix()
+            if not {"__pycache__", "node_modules"} & set(path.parts) and "/__" not in shown:
+                yield shown
+
+
+def place(module: str) -> str:
+    """Where the tests of a module are."""
+    base, package, *folders, name = module.split("/")
+    if base == "plugins":
+        start = f"tests/plugins/{package.removeprefix('interpstack_')}"
+    elif package == "interpstack":
+        start = "tests/core"
+    else:
+        start = f"tests/libs/{package.removeprefix('interpstack_')}"
+    return "/".join([start, *folders, f"test_{name}"])
+
+
+def behaves(source: str) -> bool:
+    """Whether a module has functions that do something."""
+    found = ast.walk(ast.parse(source))
+    functions = [one for one in found if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return any(not _declares(statement) for one in functions for statement in one.body)
+
+
+def _declares(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, or says that somebody else does it."""
+    if isinstance(statement, ast.Raise):
+        return "NotImplementedError" in ast.unparse(statement)
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def needs_tests(root: Path, module: str) -> bool:
+    kit = module.startswith(_KIT) or module.endswith("/conformance.py")
+    return not kit and behaves((root / module).read_text("utf-8"))
+
+
+def test_each_module_has_its_tests(root: Path) -> None:
+    without = [
+        module
+        for module in modules(root)
+        if needs_tests(root, module) and not (root / place(module)).exists()
+    ]
+    missing = [place(module) for module in without if not _listed(module)]
+    assert missing == [], "write these, or move them along with their modules"
+    names = {(module.split("/")[1], Path(module).stem) for module in without}
+    listed = {(package, name) for package, names in UNTESTED.items() for name in names}
+    assert sorted(listed - names) == [], "these have tests, or are gone: take them off the list"
+
+
+def _listed(module: str) -> bool:
+    return Path(module).stem in UNTESTED.get(module.split("/")[1], ())
+
+
+def test_each_file_of_tests_has_its_module(root: Path) -> None:
+    places = {place(module) for module in modules(root)}
+    files = {
+        path.relative_to(root).as_posix()
+        for folder in ("core", "libs", "plugins")
+        for path in (root / "tests" / folder).rglob("test_*.py")
+        if "integration" not in path.parts
+    }
+    assert sorted(files - places) == [], "put tests of several modules into a folder integration"
+
+
+@pytest.mark.parametrize(
+    ("module", "tests"),
+    [
+        ("src/interpstack/cells/loop.py", "tests/core/cells/test_loop.py"),
+        ("src/interpstack_wasm/host.py", "tests/libs/wasm/test_host.py"),
+        ("plugins/interpstack_v8/a/b.py", "tests/plugins/v8/a/test_b.py"),
+    ],
+)
+def test_places_are_mirrored(module: str, tests: str) -> None:
+    assert place(module) == tests
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("A = 1", False),
+        ("def f():\n    'Doc.'", False),
+        (
+            "class P:\n    def f(self):\n        '''Doc.'''\n        raise NotImplementedError",
+            False,
+        ),
+        ("class P:\n    def f(self):\n        return 1", True),
+    ],
+)
+def test_modules_that_only_declare_need_no_tests(source: str, expected: bool) -> None:
+    assert behaves(source) is expected
