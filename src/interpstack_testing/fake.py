@@ -250,7 +250,9 @@ _EXCEPTIONS: dict[str, type[Exception]] = {"ToolError": ToolError, "TypeError": 
 
 
 def _exception(error: GuestError) -> Exception:
-    kind = _EXCEPTIONS.get(error.name) or type(error.name, (ToolError,), {})
+    # Python refuses zeros and lone surrogates in the name of a class.
+    name = "".join(char if char.isprintable() else "?" for char in error.name)
+    kind = _EXCEPTIONS.get(name) or type(name, (ToolError,), {})
     exception: Exception = kind(error.message)
     vars(exception).update(error.data)
     return exception

@@ -41,6 +41,8 @@ def read_file(
             data = _bounded(file, name)
     except FileNotFoundError:
         raise ConfigurationError(f"there is no file {name}; {otherwise}") from None
+    except ConfigurationError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{name} cannot be read: {reason}") from error

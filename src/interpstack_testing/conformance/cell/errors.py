@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from interpstack.cells.raised import GuestException
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 
 __all__ = ["ErrorTests"]
+
+#: Characters of an error's name and message together.
+_ERROR_CHARS: Final = 25_000
+#: Exceptions and errors of handlers that an engine may not expect.
+_RAISED: Final[Sequence[BaseException]] = (
+    GeneratorExit("x"),
+    asyncio.CancelledError(),
+    BaseException("x"),
+    BaseExceptionGroup("x", [GeneratorExit(), asyncio.CancelledError()]),
+    ValueError("\ud800\0\u2028"),
+    ValueError("x" * 10**6),
+    *(GuestException("x", name=name) for name in ("", "a b", "\ud800", "__proto__", "n" * 10**4)),
+    GuestException("x" * 10**6, name="Long"),
+    GuestException("x", **dict.fromkeys(("stack", "cause", "constructor", "then"), "y")),
+    GuestException("x", **dict.fromkeys(("__proto__", "__class__", "", "\ud800"), "\udfff")),
+)
+
+
+def _raise_next(errors: Iterator[BaseException]) -> Any:
+    async def echo(value: Any) -> None:
+        raise next(errors)
+
+    return echo
 
 
 class ErrorTests(EngineKit, area=Area.ERRORS):
@@ -63,6 +88,15 @@ class ErrorTests(EngineKit, area=Area.ERRORS):
         with self.session(echo=echo) as session:
             session.eval_sync(self.guest.store)
             self.fails(session, self.guest.request, "ToolError", "no luck")
+            self.assert_usable(session)
+
+    def test_whatever_a_handler_raises_is_an_error(self) -> None:
+        with self.session(echo=_raise_next(iter(_RAISED))) as session:
+            session.eval_sync(self.guest.store)
+            for _ in _RAISED:
+                outcome = session.eval_sync(self.guest.request)
+                assert outcome.error is not None
+                assert len(outcome.error.name) + len(outcome.error.message) < _ERROR_CHARS
             self.assert_usable(session)
 
     def test_the_host_chooses_names_of_errors(self) -> None:
