@@ -54,7 +54,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
             f"the journal of this eval has the form {form!r}, written by "
             f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
             f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "
-            "waits as it was left: go on with the release that wrote the journal"
+            "stays as it is: resume it with the release that wrote the journal"
         )
     return reader(effective(entries))
 

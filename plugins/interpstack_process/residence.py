@@ -276,5 +276,5 @@ def _leave(place: list[WorkerProcess], number: int) -> None:
 
 def _required(answer: Answer | None) -> Answer:
     if answer is None:
-        raise EngineFailure("a command that nobody interrupts was interrupted")
+        raise EngineFailure("a command was interrupted without a request to interrupt it")
     return answer

@@ -21,7 +21,7 @@ def guest_name(name: str, language: GuestLanguage) -> str:
     made = language.identifier(name)
     if not _IDENTIFIER.fullmatch(made) or not made.strip("_"):
         raise ConfigurationError(
-            f"tool {name!r} cannot be offered to code: {made!r} is no identifier; "
+            f"tool {name!r} cannot be offered to code: {made!r} is not a valid identifier; "
             "rename the tool, or leave it out of ptc"
         )
     return made

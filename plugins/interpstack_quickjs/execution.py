@@ -217,7 +217,7 @@ class QuickJSExecution(KernelExecution):
         return attrs.evolve(GuestError(name, message, told["stack"]), place=self._place(told))
 
     def _place(self, told: Mapping[str, str]) -> Place | None:
-        """Where an imported module does not parse; `None` for any other error."""
+        """The place of a syntax error in an imported module; `None` for any other error."""
         found = _MODULE_FAULT.match(told["stack"]) if told["name"] == "SyntaxError" else None
         source = None if found is None else self._live.modules.source(found["name"])
         if found is None or source is None:

@@ -20,8 +20,8 @@ class V8Conformance(EngineConformance):
         "test_hostile_guest[builtins/sort]": "V8 aborts the process when it cannot make an array",
         **{
             f"test_hostile_guest[builtins/{name}]": (
-                "V8 asks nobody in a builtin that goes through an array, so its heap is given up "
-                "and its thread computes on, for ever if the array is that long"
+                "V8 does not check for termination inside array built-ins, so the heap is "
+                "abandoned, and its thread computes until the built-in ends"
             )
             for name in ("indexOf", "fill", "flat")
         },

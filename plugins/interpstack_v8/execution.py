@@ -257,7 +257,7 @@ class V8Execution(KernelExecution):
             limit = (self._realm.limits.memory_bytes or 0) // 2**20
             failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
         else:
-            failure = GuestError("Timeout", f"the guest's heap was given up: {error}; {UNDONE}")
+            failure = GuestError("Timeout", f"the guest's heap was abandoned: {error}; {UNDONE}")
         return Progress(calls=calls, failure=failure, state="undone")
 
 

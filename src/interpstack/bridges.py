@@ -109,7 +109,7 @@ class Bridge(GuestBridge):
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise BridgeError(
-                f"{self.name!r} is no bridge name; use identifiers joined by dots, "
+                f"{self.name!r} is not a valid bridge name; use identifiers joined by dots, "
                 "as in 'weather.today'"
             )
         if self.name in (TIMER, MODULE):
@@ -123,7 +123,9 @@ class Bridge(GuestBridge):
                     "by themselves; use another word, as in 'weather.next'"
                 )
         if not callable(self.handler):
-            raise BridgeError(f"bridge {self.name!r}: the handler {self.handler!r} is no function")
+            raise BridgeError(
+                f"bridge {self.name!r}: the handler {self.handler!r} is not a function"
+            )
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
@@ -274,7 +276,7 @@ class BridgeRegistry:
             BridgeNameClash: The name is taken, or lies inside or around another bridge's name.
         """
         if not isinstance(item, Bridge):
-            raise BridgeError(f"{item!r} is no bridge; decorate the function with @bridge")
+            raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
         for other in self._bridges.values():
             same = other.name == item.name
             nested = other.name.startswith(item.name + ".") or item.name.startswith(

@@ -369,7 +369,7 @@ class LiveSessions:
 
     def _load(self, owner: str, records: Any, newest: int) -> SessionState:
         if not records or not are_records(records):
-            raise RecordRejected("the stored state is damaged: it is no list of records")
+            raise RecordRejected("the stored state is damaged: it is not a list of records")
         *earlier, record = records
         state = self.mode.load(record, owner, earlier)
         if record["sequence"] != newest:

@@ -163,7 +163,7 @@ def _name_of(plugin: Any) -> str:
     name = name or type(plugin).__qualname__
     if plugin is None or isinstance(plugin, (int, float, bytes, list, tuple, dict, set)):
         raise ConfigurationError(
-            f"{plugin!r:.100} is no plugin; pass the name of an installed plugin, or an object "
+            f"{plugin!r:.100} is not a plugin; pass the name of an installed plugin, or an object "
             "with functions marked by @hookimpl"
         )
     return str(name)

@@ -40,7 +40,9 @@ def test_decorator_with_and_without_a_name() -> None:
     "name", ["", "a b", "1a", "a.", ".a", "a..b", "a-b", "a.1", "é", "a\n", None, 5]
 )
 def test_names_that_are_no_identifiers_are_refused(name: Any) -> None:
-    with pytest.raises(BridgeError, match="is no bridge name; use identifiers joined by dots"):
+    with pytest.raises(
+        BridgeError, match="is not a valid bridge name; use identifiers joined by dots"
+    ):
         _bridge(name)
 
 
@@ -119,7 +121,7 @@ def test_functions_without_a_name_are_given_one() -> None:
 
 
 def test_a_handler_must_be_callable() -> None:
-    with pytest.raises(BridgeError, match=r"'a'.*is no function"):
+    with pytest.raises(BridgeError, match=r"'a'.*is not a function"):
         Bridge(name="a", handler=5)  # type: ignore[arg-type]
 
 
@@ -159,7 +161,7 @@ def test_guest_sources_are_kept_by_language_and_clash_by_name() -> None:
 
 
 def test_what_is_no_bridge_is_refused_by_the_stack_too() -> None:
-    with pytest.raises(BridgeError, match="is no bridge; decorate the function with @bridge"):
+    with pytest.raises(BridgeError, match="is not a bridge; decorate the function with @bridge"):
         InterpreterStack(FakeEngine(), bridges=[print])  # type: ignore[list-item]
 
 

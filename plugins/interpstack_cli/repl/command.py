@@ -65,7 +65,7 @@ def converse(shell: Shell, editor: Editor) -> None:
                 return
             shell.feed(text)
         except KeyboardInterrupt:
-            write("Cancelled; the session goes on.", err=True, colour="yellow")
+            write("Cancelled; the session continues.", err=True, colour="yellow")
 
 
 def _typed(editor: Editor) -> str | None:

@@ -119,7 +119,7 @@ class Shell:
     def _command(self, name: str, argument: str) -> bool:
         if name not in self._commands:
             listed = ", ".join(self.commands())
-            raise ConfigurationError(f".{name} is no command; the commands are {listed}")
+            raise ConfigurationError(f".{name} is not a command; the commands are {listed}")
         takes_file = name in ("save", "load")
         if takes_file != bool(argument):
             example = f".{name} session{''.join(self.language.endings[:1])}"

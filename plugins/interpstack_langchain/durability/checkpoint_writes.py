@@ -115,7 +115,7 @@ class CheckpointWrites:
                 raise TimeoutError(
                     f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
                     "so calls from code could not be recorded; no call was made. Look at the "
-                    "checkpointer, and go on with the thread"
+                    "checkpointer, and continue the thread"
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)

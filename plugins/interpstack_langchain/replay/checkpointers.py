@@ -62,8 +62,8 @@ def _sqlite(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
             tables = "SELECT name FROM sqlite_master WHERE name IN ('checkpoints', 'writes')"
             if len(connection.execute(tables).fetchall()) < 2:
                 raise ConfigurationError(
-                    f"--checkpointer {url!r}: the database has no checkpoints; name the one that "
-                    "the agent's SqliteSaver or AsyncSqliteSaver was given"
+                    f"--checkpointer {url!r}: the database has no checkpoints; name the database "
+                    "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
             yield make(connection, serde=serde)
     except sqlite3.Error as error:
@@ -85,8 +85,8 @@ def _postgres(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
             yield make(connection, serde=serde)
     except psycopg.errors.UndefinedTable as error:
         raise ConfigurationError(
-            f"--checkpointer {_shown(url)!r}: the database has no checkpoints; name the one that "
-            "the agent's PostgresSaver or AsyncPostgresSaver was given"
+            f"--checkpointer {_shown(url)!r}: the database has no checkpoints; name the database "
+            "of the agent's PostgresSaver or AsyncPostgresSaver"
         ) from error
     except psycopg.Error as error:
         raise _unreadable(_shown(url), error) from error

@@ -191,8 +191,7 @@ def _checking(what: str) -> Iterator[None]:
         if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
             raise
         raise ConfigurationError(
-            f"{what}: what is recorded of it cannot be read, so it is damaged "
-            f"({type(error).__name__}: {error})"
+            f"{what}: its record cannot be read, so it is damaged ({type(error).__name__}: {error})"
         ) from error
 
 

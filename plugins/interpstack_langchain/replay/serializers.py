@@ -119,8 +119,8 @@ def _named(named: str) -> SerializerProtocol:
         ) from error
     if not _reads(made):
         raise ConfigurationError(
-            f"--serializer {named}: a {type(made).__name__} is no serializer; it takes an object "
-            "with dumps_typed and loads_typed, or a function that makes one"
+            f"--serializer {named}: a {type(made).__name__} is not a serializer; it takes an "
+            "object with dumps_typed and loads_typed, or a function that makes one"
         )
     serde: SerializerProtocol = made
     return serde

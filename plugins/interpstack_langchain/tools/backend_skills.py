@@ -108,6 +108,6 @@ def _directory(name: str) -> str | None:
 
 
 def _known() -> Any:
-    """What deepagents' skills middleware found; `None` without that middleware."""
+    """The skills that deepagents' skills middleware found; `None` without that middleware."""
     state: Any = running_eval.get().request.state
     return state.get("skills_metadata") if isinstance(state, dict) else None

@@ -1,4 +1,4 @@
-"""Where a cell runs: in a worker, or nowhere while it waits for the host."""
+"""Workplaces of cells: a worker, or none while the cell waits for the host."""
 
 from __future__ import annotations
 

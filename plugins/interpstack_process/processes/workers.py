@@ -182,7 +182,7 @@ class WorkerProcess:
         while True:
             told, data = self._channel.receive(watch)
             if not isinstance(told, dict):
-                raise Malformed("an answer that is no object")
+                raise Malformed("an answer that is not an object")
             if "printed" in told:
                 part = read_text(told["printed"], PRINTED_CHARS)
                 if told.get("number") == self._number:  # else of a command that has ended

@@ -131,7 +131,7 @@ def _is_name(part: str) -> bool:
 
 def _expect(holds: bool) -> None:
     if not holds:
-        raise ValueError("it is no import statement")
+        raise ValueError("it is not an import statement")
 
 
 def _literal(name: str) -> str:

@@ -76,7 +76,7 @@ def _loaded(entry: EntryPoint) -> type[EngineConformance]:
         ) from error
     if not (isinstance(found, type) and issubclass(found, EngineConformance)):
         raise ConfigurationError(
-            f"the tests of engine {entry.name!r} ({entry.value}) are no subclass of "
+            f"the tests of engine {entry.name!r} ({entry.value}) are not a subclass of "
             "EngineConformance"
         )
     return found

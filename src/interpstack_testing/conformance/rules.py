@@ -104,7 +104,7 @@ def mark_gaps(cls: type, root: type) -> None:
     for name, mark in gap_marks(cls, own=True).items():
         test, _, parameter = name.partition("[")
         if test not in known:
-            raise TypeError(f"{cls.__name__} tells of {name!r}, which is no test of the kit")
+            raise TypeError(f"{cls.__name__} tells of {name!r}; the kit has no such test")
         if not parameter and test not in vars(cls):
             setattr(cls, test, mark(_copy(known[test])))
 
@@ -122,7 +122,7 @@ def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], 
         mark = marks.pop(f"{start}{case(key)}]", None)
         cases.append(pytest.param(value, id=case(key), marks=mark or ()))
     for unknown in marks:
-        raise TypeError(f"{cls.__name__} tells of {unknown!r}, which is no test of the kit")
+        raise TypeError(f"{cls.__name__} tells of {unknown!r}; the kit has no such test")
     metafunc.parametrize(name, cases)
 
 
@@ -142,7 +142,7 @@ def check_skips(definition: Any) -> None:
             if not isinstance(node, (pytest.Module, pytest.Package)):
                 raise TypeError(
                     f"{definition.name} of the kit is marked {name!r}; tell in `gaps` what the "
-                    "engine cannot do, or use pytest.importorskip for what is not installed"
+                    "engine cannot do, or use pytest.importorskip for missing packages"
                 )
 
 

@@ -78,7 +78,7 @@ def test_a_plugin_of_the_preset_moves() -> None:
         (lambda: MADE.with_("ptc"), "the preset has 'ptc' already; list it once"),
         (lambda: MADE.replace("ptc", "skills"), "the preset has 'skills' already; list it once"),
         (lambda: MADE.with_("x", before="x"), "no plugin 'x'"),
-        (lambda: MADE.with_(5), "5 is no plugin; pass the name of an installed plugin"),
+        (lambda: MADE.with_(5), "5 is not a plugin; pass the name of an installed plugin"),
         (lambda: Preset(["a", "b", "a"]), "a Preset has 'a' twice; list it once"),
         (lambda: Preset("ptc"), "a Preset takes a list of plugins; got 'ptc'"),
         (lambda: Preset([]).without("a"), "it has: no plugins"),

@@ -117,7 +117,7 @@ def test_a_report_is_a_table(spawn, plugins):
         ("unheard-of", "unknown engine 'unheard-of'"),
         ("klingon", "runs klingon, of which no samples are registered"),
         ("missing", "cannot be loaded"),
-        ("odd", "are no subclass of EngineConformance"),
+        ("odd", "are not a subclass of EngineConformance"),
     ],
 )
 def test_engines_that_cannot_be_tested_say_why(spawn, plugins, name, message):

@@ -270,7 +270,7 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (".bogus", ".bogus is no command; the commands are .help, .tools,"),
+        (".bogus", ".bogus is not a command; the commands are .help, .tools,"),
         (".help me", ".help takes nothing"),
         (".load", ".load takes a FILE"),
         (".load nowhere.js", "there is no file nowhere.js; code itself needs no .load"),
@@ -304,7 +304,7 @@ def test_nothing_to_save(shell, capsys):
         ("console.log('é')\n\n\n", "é\n", "", 0),
         ("1\n.exit\n2\n", "1\n", "", 0),
         ("throw new Error('x')\n2\n", "2\n", "Error: x", 1),
-        (".nope\n2\n", "2\n", "Error: .nope is no command", 1),
+        (".nope\n2\n", "2\n", "Error: .nope is not a command", 1),
         ("1\nf(\n", "1\n", "SyntaxError", 1),
         ("", "", "", 0),
         ("1\n'\udcff'\n2\n", "1\n", "Error: line 2 of standard input is not UTF-8 text", 2),
@@ -341,7 +341,7 @@ def test_ctrl_c_cancels_the_running_code_and_keeps_the_session():
         _type(terminal, b"for (;;) {}\r")
         _wait_for_mode(terminal, raw=False)
         os.write(terminal, CTRL_C.encode())
-        _wait_for(terminal, b"Cancelled; the session goes on.")
+        _wait_for(terminal, b"Cancelled; the session continues.")
         _type(terminal, b"kept * 5\r")
         _wait_for(terminal, b"100")
         _type(terminal, CTRL_D.encode())
@@ -367,7 +367,7 @@ def test_ctrl_c_just_after_enter_is_not_lost(shell, capsys):
         keys.raw_mode = raw_mode
         keys.send_text("for (;;) {}\r6 * 7\r" + CTRL_D)
         converse(shell, Editor(JAVASCRIPT))
-    assert capsys.readouterr() == ("42\n", "Cancelled; the session goes on.\n")
+    assert capsys.readouterr() == ("42\n", "Cancelled; the session continues.\n")
 
 
 def _type(terminal: int, keys: bytes) -> None:

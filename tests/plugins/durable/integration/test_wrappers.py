@@ -49,7 +49,7 @@ class Memory:
     def spent(self) -> list[Any]:
         return []
 
-    async def resume(self, ledger: Any) -> None:
+    async def resume(self, journal: Any) -> None:
         pass
 
 

@@ -552,7 +552,7 @@ async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
         ("replay_serializers:gone", "it cannot be had: AttributeError"),
         ("no_such_module:make", "it cannot be had: ModuleNotFoundError"),
         ("replay_serializers:number", "it cannot be had: TypeError"),
-        ("replay_serializers:Reversed", "a Reversed is no serializer"),
+        ("replay_serializers:Reversed", "a Reversed is not a serializer"),
         ("replay_serializers", "takes MODULE:ATTR"),
     ):
         await _told_on_one_line(agent, ["--serializer", name], told)

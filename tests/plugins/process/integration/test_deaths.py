@@ -421,7 +421,7 @@ def test_a_worker_gets_its_own_environment_and_limits(
         (
             {"give_up_seconds": 0.2, "grace_seconds": 5.0},
             "Timeout",
-            "the guest's heap was given up",
+            "the guest's heap was abandoned",
             True,
         ),
     ],

@@ -20,7 +20,7 @@ _OWNER: Final = "interpstack_example"
 
 @attrs.frozen
 class Progress:
-    """How far a cell had come, in its own words; an attachment of the outcome."""
+    """The progress of a cell, in its own words; an attachment of the outcome."""
 
     fraction: float
     note: str

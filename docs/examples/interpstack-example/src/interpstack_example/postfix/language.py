@@ -64,7 +64,7 @@ def _atom(token: str) -> Any:
 
 @attrs.define(eq=False)
 class Promise:
-    """What guest code awaits: the answer to a request, or the end of a task."""
+    """A promise of guest code: the answer to a request, or the end of a task."""
 
     done: bool = False
     value: Any = None
