@@ -15,7 +15,7 @@ from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of
 from interpstack_monty.images import Saved
 from interpstack_monty.preparation.sources import prepared_source
 from interpstack_monty.preparation.timeouts import OutOfTime, Timeout
-from interpstack_monty.running.cancel import wind_down
+from interpstack_monty.running.cancel import cancel
 from interpstack_monty.running.emitted import Emitted
 from interpstack_monty.running.turns import Turns
 from interpstack_monty.running.workplaces import Workplace
@@ -269,7 +269,7 @@ class MontyExecution(Execution):
         self._turn_began = time.perf_counter()
         try:
             with worker.watched(_WIND_DOWN_SECONDS):
-                if not wind_down(at, self._given_up):
+                if not cancel(at, self._given_up):
                     return False
                 self._commit(worker)
         except (pydantic_monty.MontyError, KernelReplaced):

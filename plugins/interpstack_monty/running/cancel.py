@@ -8,14 +8,14 @@ from typing import Any, Final
 import pydantic_monty
 from pydantic_monty import FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-__all__ = ["wind_down"]
+__all__ = ["cancel"]
 
 #: Suspensions that a cell may make meanwhile.
 _STEPS: Final = 1000
 _STOP: Final[Any] = {"exc_type": "KeyboardInterrupt", "message": "the cell was stopped"}
 
 
-def wind_down(at: pydantic_monty.SyncSnapshot, given_up: Callable[[Exception], bool]) -> bool:
+def cancel(at: pydantic_monty.SyncSnapshot, given_up: Callable[[Exception], bool]) -> bool:
     """Answer every request of the cell with `KeyboardInterrupt` until the cell has ended.
 
     Args:
