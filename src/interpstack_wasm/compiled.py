@@ -175,5 +175,5 @@ def _warn(problem: str) -> None:
         f"interpstack's cache of compiled guests is not used: {problem}; each process compiles "
         "anew. Set INTERPSTACK_CACHE_DIR to a directory of your own, or to nothing for no cache",
         CacheWarning,
-        stacklevel=3,
+        stacklevel=1,  # one place: the default filter shows the same problem once
     )
