@@ -94,7 +94,6 @@ UNTESTED = {
         "live_guest",
         "machine",
         "printed",
-        "raw_calls",
         "realm",
         "runtime",
         "states",

@@ -15,11 +15,19 @@ async def _echo(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(scope="session")
-def stack() -> Iterator[InterpreterStack]:
+@pytest.fixture(scope="module")
+def cpu_seconds() -> float:
+    """Computing time of a cell. Monty stops at it by the clock, and a busy machine may stand still
+    for a second; modules whose guests never end override it.
+    """
+    return 5.0
+
+
+@pytest.fixture(scope="module")
+def stack(cpu_seconds: float) -> Iterator[InterpreterStack]:
     """A stack with the bridge `kit.echo`, which takes anything and gives it back."""
     bridges = [Bridge(name="kit.echo", handler=_echo, raw=True)]
-    limits = Limits(cpu_seconds=1.0, memory_bytes=32 * 2**20)
+    limits = Limits(cpu_seconds=cpu_seconds, memory_bytes=32 * 2**20)
     with InterpreterStack("monty", ["console"], bridges=bridges, limits=limits) as made:
         yield made
 

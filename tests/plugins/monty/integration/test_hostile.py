@@ -13,6 +13,12 @@ from interpstack import BridgeSet, Cell, InterpreterStack, Limits, Session
 from interpstack_monty.engine import MontyEngine
 
 
+@pytest.fixture(scope="module")
+def cpu_seconds() -> float:
+    """Little: many of these guests never end."""
+    return 1.0
+
+
 @pytest.fixture
 async def session(stack: InterpreterStack) -> AsyncIterator[Session]:
     async with stack.session() as opened:
