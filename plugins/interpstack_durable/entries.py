@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Cell, Request, Settlement, Step
-from interpstack_durable.forms import VERSION, release
+from interpstack import Cell, Request, Settlement, Step, __version__
+from interpstack_durable.forms import VERSION
 from interpstack_durable.journal import UndeliveredAnswers
 from interpstack_protocol import from_json, to_json
 
@@ -55,7 +55,7 @@ Asked = Sequence[Any]
 
 def header(cell: Cell, began: float) -> dict[str, Any]:
     """The additional fields of the first entry."""
-    told = {"version": VERSION, "release": release()}
+    told = {"version": VERSION, "release": __version__}
     return {**told, "cell": digest(cell.source), "began": began}
 
 

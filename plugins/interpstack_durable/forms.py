@@ -8,15 +8,14 @@ raise `VERSION`, let `_READERS` read the form that was the newest until then, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import attrs
 
-from interpstack import UnreadableJournal
+from interpstack import UnreadableJournal, __version__
 from interpstack_durable.retries import effective
 
-__all__ = ["VERSION", "Recorded", "form_of", "read_recorded", "release"]
+__all__ = ["VERSION", "Recorded", "form_of", "read_recorded"]
 
 #: The form that is written.
 VERSION: Final = 2
@@ -53,7 +52,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
         raise UnreadableJournal(
             f"the journal of this eval has the form {form!r}, written by "
             f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
-            f"interpstack {release()} reads the forms {known}. Nothing was done, and the eval "
+            f"interpstack {__version__} reads the forms {known}. Nothing was done, and the eval "
             "stays as it is: resume it with the release that wrote the journal"
         )
     return reader(effective(entries))
@@ -62,22 +61,6 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
 def form_of(entries: Sequence[Entry]) -> Any:
     """The number of the form that a journal is stored in; `None` where it tells none."""
     return entries[0].get("version") if entries else None
-
-
-def release() -> str:
-    """The release that runs."""
-    return _RELEASE
-
-
-def _release() -> str:
-    try:
-        return version("interpstack")
-    except PackageNotFoundError:  # run from its sources
-        return "of no release"
-
-
-#: Looked up when this is imported: an event loop must not wait for files.
-_RELEASE: Final = _release()
 
 
 def _first(entries: Sequence[Entry]) -> Recorded:

@@ -115,8 +115,10 @@ class ProcessEngine(Engine):
         return self.inner or type(self)
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
+        self.pool.check_open()
         residence = Residence(self, self.pool, limits, bridges, SavedState(image=image))
-        residence.attach()
+        if image is not None:  # else the first cell finds a worker, and no guest thread waits here
+            residence.attach()
         return ProcessRealm(residence)
 
     def close(self) -> None:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
-from interpstack import Cell, EngineFailure, Execution, GuestError, Image, Progress, Settlement
+from interpstack import (
+    Cell,
+    EngineFailure,
+    Execution,
+    GuestError,
+    Image,
+    Progress,
+    Settlement,
+    run_guest,
+)
 from interpstack_process.connection.messages import pack_settlements, read_progress
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
 from interpstack_process.residence import Residence
@@ -78,6 +88,17 @@ class ProcessExecution(Execution):
             return self._end_lost(error)
         except (WorkerDied, EngineFailure) as error:
             return self._fail(str(error), time.monotonic() - begun)
+
+    async def apoll(
+        self,
+        now: float,
+        cpu_seconds: float | None,
+        settlements: Sequence[Settlement] = (),
+        check: Callable[[Progress], Progress] = lambda progress: progress,
+    ) -> Progress:
+        """Poll in a thread that waits for a worker: there are as many as workers."""
+        step = partial(self.advance, now, cpu_seconds, settlements, check)
+        return await run_guest(step, self.interrupt, self._residence.threads)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         self._settlements += settlements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from concurrent.futures import Executor
 from typing import Any, Final, Protocol
 
 from interpstack import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
@@ -102,6 +103,11 @@ class Residence:
     def worker(self) -> WorkerProcess | None:
         """The worker it was opened in; that may have died since."""
         return self._place[0] if self._place else None
+
+    @property
+    def threads(self) -> Executor | None:
+        """The threads that wait for workers; `None` once the engine is closed."""
+        return self._pool.threads
 
     def attach(self) -> WorkerProcess:
         """The worker it lives in; opened in another one if that has died.

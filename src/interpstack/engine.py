@@ -4,9 +4,9 @@ An engine does no host work. Guest code queues requests; the host drains the que
 `Execution.poll`, does the work, and answers with `Execution.settle`. Both take everything at once,
 so a hundred parallel tool calls cost two crossings.
 
-All methods are synchronous and may be called from any thread, but never from two at once for one
-realm. Errors of a guest are data in the returned `Progress`; an exception out of these methods
-means that the engine is broken (`EngineFailure`) or was used wrongly.
+All methods but `Execution.apoll` are synchronous and may be called from any thread, but never from
+two at once for one realm. Errors of a guest are data in the returned `Progress`; an exception out
+of these methods means that the engine is broken (`EngineFailure`) or was used wrongly.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from interpstack.errors import ConfigurationError
 from interpstack.protocol import Cell, Image, Progress, Settlement
+from interpstack.threads import run_guest
 
 if TYPE_CHECKING:
     from interpstack.bridges import BridgeSet
@@ -79,6 +81,44 @@ class Execution(abc.ABC):
 
         An id that is not open is ignored: the guest may have cancelled the request.
         """
+
+    async def apoll(
+        self,
+        now: float,
+        cpu_seconds: float | None,
+        settlements: Sequence[Settlement] = (),
+        check: Callable[[Progress], Progress] = lambda progress: progress,
+    ) -> Progress:
+        """Settle and poll, for a caller on an event loop.
+
+        Effectively, by default, `settle` and `poll` in a guest thread. An engine that waits for
+        guests elsewhere overrides it, so that they hold no guest thread. When the caller is
+        cancelled, it waits until the guest has stopped: nobody else may touch the realm before.
+
+        Args:
+            now: See `poll`.
+            cpu_seconds: See `poll`.
+            settlements: See `settle`.
+            check: Checks the progress; takes time in proportion to it, so not on the event loop.
+
+        Raises:
+            EngineFailure: The engine broke; the realm must be closed.
+        """
+        return await run_guest(
+            partial(self.advance, now, cpu_seconds, settlements, check), self.interrupt
+        )
+
+    def advance(
+        self,
+        now: float,
+        cpu_seconds: float | None,
+        settlements: Sequence[Settlement],
+        check: Callable[[Progress], Progress],
+    ) -> Progress:
+        """Settle, poll and check in the caller's own thread."""
+        if settlements:
+            self.settle(settlements)
+        return check(self.poll(now, cpu_seconds))
 
     @abc.abstractmethod
     def abort(self, reason: str) -> Progress:

@@ -11,7 +11,7 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
@@ -100,8 +100,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
-    """Run guest code off the loop.
+async def run_guest(
+    function: Callable[[], _T], interrupt: Callable[[], None], threads: Executor | None = None
+) -> _T:
+    """Run guest code off the loop, in `threads` or in the guest threads of this process.
 
     When the caller is cancelled, this function calls `interrupt` and waits for the guest: no other
     code may use its realm before it has stopped.
@@ -127,10 +129,12 @@ async def run_guest(function: Callable[[], _T], interrupt: Callable[[], None]) -
         else:
             answer.set_exception(error)
 
-    _get().guests.submit(work)
+    running = (threads or _get().guests).submit(work)
     try:
         return await answer
     except asyncio.CancelledError:
+        if running.cancel():  # its turn had not come
+            raise
         interrupt()
         while not stopped.is_set():
             try:

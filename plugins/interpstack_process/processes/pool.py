@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 from interpstack import EngineFailure
 from interpstack_process.processes.launch import WorkerConfig
@@ -31,7 +32,12 @@ class WorkerPool:
         # A finalizer may run in the middle of anything, also in a thread that holds this.
         self._lock = threading.RLock()
         self._workers: list[WorkerProcess] = []
+        #: Threads that wait for workers in place of the guest threads; `None` once closed.
+        self.threads: ThreadPoolExecutor | None = self._new_threads()
         _pools.add(self)
+
+    def _new_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._size, "interpstack-process-waiter")
 
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
@@ -45,8 +51,7 @@ class WorkerPool:
             EngineFailure: The engine was closed, or no process can be started.
         """
         with self._lock:
-            if self._closed:
-                raise EngineFailure("the engine was closed; make a new stack")
+            self.check_open()
             # One that has just ended may not have been taken out yet.
             self._workers = [worker for worker in self._workers if not worker.ended]
             loads = [len(worker.realms) for worker in self._workers]
@@ -55,6 +60,15 @@ class WorkerPool:
             worker = min(self._workers, key=lambda worker: (len(worker.realms), worker.busy))
             worker.realms.add(realm)
             return worker
+
+    def check_open(self) -> None:
+        """Refuse to go on once the engine was closed.
+
+        Raises:
+            EngineFailure: It was.
+        """
+        if self._closed:
+            raise EngineFailure("the engine was closed; make a new stack")
 
     def place_idle(self, realm: int, busy: WorkerProcess) -> WorkerProcess | None:
         """A worker with nothing to do, instead of a busy one; `None` if there is none."""
@@ -70,6 +84,9 @@ class WorkerPool:
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []
+            threads, self.threads = self.threads, None
+        if threads is not None:
+            threads.shutdown(wait=False)
         for worker in workers:
             worker.end("was ended with its engine")
             worker.join()
@@ -86,6 +103,7 @@ class WorkerPool:
     def forget(self) -> None:
         """After a fork, in the child: these workers are the parent's."""
         workers, self._workers, self._lock = self._workers, [], threading.RLock()
+        self.threads = None if self._closed else self._new_threads()
         for worker in workers:
             worker.disown()
 

@@ -207,14 +207,11 @@ class _Loop:
         self.failures |= {(error.name, error.message): error.data for error in told}
         self.step = attrs.evolve(self.step, settlements=())
         budget = self.run.clock.left(wall=not self.run.requests.paused)
-
-        def step() -> Progress:
-            if settled:
-                self.execution.settle(settled)
-            return _checked(self.execution.poll(now, budget), self.limits)
-
+        check = partial(_checked, limits=self.limits)
         with self._stopped_in_time():
-            progress = await self.steps.compute(lambda: run_guest(step, self.execution.interrupt))
+            progress = await self.steps.compute(
+                lambda: self.execution.apoll(now, budget, settled, check)
+            )
         self.polls += 1
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
