@@ -166,7 +166,7 @@ _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 #: Extras of the distribution with the packages of this project's plugins, by plugin.
 _EXTRAS = {"langchain": "langchain", "monty": "monty", "process": "process", "v8": "v8-engine"}
 #: Plugins that every installation of the distribution has.
-_OWN = ("console", "durable", "persistence", "ptc", "quickjs", "skills", "subagents")
+_OWN = ("accounts", "console", "durable", "persistence", "ptc", "quickjs", "skills", "subagents")
 
 
 def install_command(name: str) -> str:

@@ -349,8 +349,7 @@ class LiveSessions:
             return await session.restore_state(state)
         except ImageError:
             engine = "" if state.image is None else state.image.engine
-            own = self.stack.engine.name.removeprefix("process:")
-            if state.values is not None or engine.removeprefix("process:") in ("", own):
+            if state.values is not None or engine in ("", self.stack.engine.runs.name):
                 raise
             return (_FOREIGN,)  # only that engine could restore it
 

@@ -11,7 +11,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack import ConfigurationError, Image, InterpreterStack, SessionState
+from interpstack import ConfigurationError, Image, InterpreterStack, PluginManager, SessionState
 
 __all__ = ["Persistence", "RecordRejected", "persistence_mode"]
 
@@ -85,8 +85,8 @@ class Persistence(abc.ABC):
         """
 
 
-def persistence_mode(stack: InterpreterStack, name: str) -> type[Persistence]:
-    """The persistence mode of this name, from a stack's plugins; of two, the first.
+def persistence_mode(stack: InterpreterStack | PluginManager, name: str) -> type[Persistence]:
+    """The persistence mode of this name, from the plugins of a stack; of two, the first.
 
     Raises:
         ConfigurationError: None of them registers it.

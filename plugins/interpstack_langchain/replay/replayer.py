@@ -20,13 +20,13 @@ from interpstack import (
     InterpstackError,
     Limits,
     Outcome,
+    PluginManager,
     ReplayDivergence,
     Request,
     Session,
     SessionState,
-    installed,
 )
-from interpstack_agents import Persistence, RecordRejected
+from interpstack_agents import Persistence, RecordRejected, persistence_mode
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,
@@ -171,9 +171,8 @@ class Replayer:
 
     def _mode(self) -> Persistence:
         # All modes have the same records, and to read them takes no engine.
-        modes = installed()["persistence"].load().interpstack_register_persistence()
-        found: type[Persistence] = next(mode for mode in modes if mode.name == "thread")
-        return found(signing_key=self.signing_key)
+        mode = persistence_mode(PluginManager(["persistence"]), "thread")
+        return mode(signing_key=self.signing_key)
 
     def _stack(self, engine: str) -> InterpreterStack:
         if engine not in self._stacks:
