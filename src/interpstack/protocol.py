@@ -184,7 +184,9 @@ class Completion:
         omitted_exact: Whether that count is exact or only a lower bound.
         handle: Whether the value has no data form (a function, a symbol).
         undefined: Whether there is no value; `text` may still be the guest's word for that.
-        error: Set when the cell threw; the other fields then hold their defaults.
+        error: Set when the cell threw; the other fields then hold their defaults. An error of a
+            settlement that code did not catch has the name and message of that settlement: by
+            these the host knows which request failed.
     """
 
     text: str = ""

@@ -86,7 +86,11 @@ class CellGuard:
         """Count guest time."""
 
     def amounts(self) -> Mapping[str, float]:
-        """The use so far, by kind, to be recorded with a step."""
+        """The use so far, by kind, to be recorded with a step.
+
+        Each guard finds all kinds in `Step.drawn`. Of two guards with one kind, the larger amount
+        is recorded, so that neither goes on with less than it had counted.
+        """
         return {}
 
     def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
@@ -160,8 +164,12 @@ class Guards:
             guard.computed(seconds)
 
     def amounts(self) -> dict[str, float]:
-        """The amounts of all guards."""
-        return {kind: amount for guard in self._all for kind, amount in guard.amounts().items()}
+        """The amounts of all guards; of one kind, the largest."""
+        amounts: dict[str, float] = {}
+        for guard in self._all:
+            for kind, amount in guard.amounts().items():
+                amounts[kind] = max(amount, amounts.get(kind, amount))
+        return amounts
 
     def finish(self, outcome: Outcome, limits: Limits) -> Outcome:
         """See `CellGuard.finish`; each guard gets the outcome of the previous guard."""

@@ -65,6 +65,18 @@ def test_guards_surround_each_other_in_their_order() -> None:
     assert seen == ["a in", "b in", "b out", "a out"]
 
 
+def test_of_two_guards_with_one_kind_the_larger_amount_is_recorded() -> None:
+    class Counted(CellGuard):
+        def __init__(self, calls: float) -> None:
+            self.calls = calls
+
+        def amounts(self) -> Mapping[str, float]:
+            return {"calls": self.calls}
+
+    for order in ((1.0, 3.0), (3.0, 1.0)):
+        assert Guards(tuple(map(Counted, order))).amounts() == {"calls": 3.0}
+
+
 def test_amounts_are_joined_and_outcomes_handed_on() -> None:
     guards = Guards((Noting("a", []), Noting("b", [])))
     assert guards.amounts() == {"a": 1.0, "b": 1.0}
