@@ -28,7 +28,11 @@ from interpstack_quickjs.webassembly.machine import address_of
 _PAGE = 65536
 _STACK = 8192
 _SPACE = Workspace(_PAGE, 0)
-_SCANNER = Scanner()
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Scanner:
+    return Scanner()
 
 
 def _base(seed: int, pages: int = 4, allocator: int = 0) -> Base:
@@ -59,10 +63,19 @@ _spots = st.tuples(st.integers(0, 8 * _PAGE - 1), st.binary(min_size=1, max_size
 _runs = st.tuples(st.integers(0, 8 * _PAGE - 1), st.integers(1, 40), st.integers(1, 200))
 
 
-@given(st.sampled_from(_BASES), st.integers(0, 3), st.lists(_spots), st.lists(_runs, max_size=3))
+@given(
+    base=st.sampled_from(_BASES),
+    grown=st.integers(0, 3),
+    spots=st.lists(_spots),
+    runs=st.lists(_runs, max_size=3),
+)
 @settings(deadline=None)
 def test_the_same_is_found(
-    base: Base, grown: int, spots: list[tuple[int, bytes]], runs: list[tuple[int, int, int]]
+    scanner: Scanner,
+    base: Base,
+    grown: int,
+    spots: list[tuple[int, bytes]],
+    runs: list[tuple[int, int, int]],
 ) -> None:
     memory = bytearray(base.heap.memory) + bytearray(grown * _PAGE)
     size = len(memory)
@@ -72,24 +85,24 @@ def test_the_same_is_found(
     for at, count, distance in runs:
         for place in range(at % size, min(size, at % size + count * distance), distance):
             memory[place] ^= 129
-    assert _SCANNER.scan(_guest(memory), base) == _plain(memory, base)
+    assert scanner.scan(_guest(memory), base) == _plain(memory, base)
 
 
 @pytest.mark.parametrize("first", range(8))
 @pytest.mark.parametrize("distance", [1, 15, 16, 17, 20, 23, 24, 28, 31, 32, 33, 40, 255, 256, 257])
-def test_two_bytes_at_any_distance(first: int, distance: int) -> None:
+def test_two_bytes_at_any_distance(scanner: Scanner, first: int, distance: int) -> None:
     for begin in (3 * _PAGE, 3 * _PAGE + 240, 3 * _PAGE + 4080):
         memory = bytearray(_BASES[0].heap.memory)
         memory[begin + first] ^= 1
         memory[begin + first + distance] ^= 128
-        assert _SCANNER.scan(_guest(memory), _BASES[0]) == _plain(memory, _BASES[0])
+        assert scanner.scan(_guest(memory), _BASES[0]) == _plain(memory, _BASES[0])
 
 
-def test_nothing_below_the_stack_pointer_counts() -> None:
+def test_nothing_below_the_stack_pointer_counts(scanner: Scanner) -> None:
     memory = bytearray(_BASES[0].heap.memory)
     memory[: _STACK + 100] = b"\xee" * (_STACK + 100)
     stack = _STACK + 96
-    found = _SCANNER.scan(_guest(memory, stack), _BASES[0])
+    found = scanner.scan(_guest(memory, stack), _BASES[0])
     assert found.differences == ((stack, b"\xee" * 4),)
 
 
