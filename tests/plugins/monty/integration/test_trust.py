@@ -18,6 +18,12 @@ Offer = Callable[..., BridgeSet]
 KERNEL = ("bind", "show", "globals", "export", "seed", "locals")
 
 
+@pytest.fixture(scope="module")
+def cpu_seconds() -> float:
+    """Little: some exports never end."""
+    return 1.0
+
+
 def replacing(name: str, code: str) -> str:
     """A cell that puts another function in the kernel's place."""
     return f"exec({'__inter'!r} + {f'pstack_{name}__ = {code}'!r})"
