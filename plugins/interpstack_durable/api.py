@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.cell_journal import JournalStore, ReplayDivergence
 from interpstack_durable.entries import answered_by, noted_in
-from interpstack_durable.forms import form_of
+from interpstack_durable.forms import UnreadableJournal, form_of
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
@@ -23,8 +23,10 @@ __all__ = [
     "RecordedCell",
     "RecordedEntry",
     "RecordedRequest",
+    "ReplayDivergence",
     "Suspension",
     "UndeliveredAnswers",
+    "UnreadableJournal",
     "answered_by",
     "form_of",
     "journal_of",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from interpstack import Cell, ReplayDivergence, Request, Step
+from interpstack import Cell, InterpstackError, Request, Step
 from interpstack_durable.entries import (
     Asked,
     Entry,
@@ -22,7 +22,14 @@ from interpstack_durable.forms import read_recorded
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
-__all__ = ["CellJournal", "JournalStore"]
+__all__ = ["CellJournal", "JournalStore", "ReplayDivergence"]
+
+
+class ReplayDivergence(InterpstackError, RuntimeError):
+    """A cell that is run again does not ask for what the recorded run asked for.
+
+    Nothing new was done. The message tells both, and the place.
+    """
 
 
 class JournalStore(Protocol):

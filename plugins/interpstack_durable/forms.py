@@ -12,15 +12,22 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import UnreadableJournal, __version__
+from interpstack import InterpstackError, __version__
 from interpstack_durable.retries import effective
 
-__all__ = ["VERSION", "Recorded", "form_of", "read_recorded"]
+__all__ = ["VERSION", "Recorded", "UnreadableJournal", "form_of", "read_recorded"]
 
 #: The form that is written.
 VERSION: Final = 2
 
 Entry = Mapping[str, Any]
+
+
+class UnreadableJournal(InterpstackError, RuntimeError):
+    """A cell was recorded by a release whose form this one cannot read.
+
+    Raised out of `Session.eval` before anything is done; another release can go on with the cell.
+    """
 
 
 @attrs.frozen

@@ -32,7 +32,7 @@ class HeldRequests:
 
     def hold(self, request: Request) -> None:
         """Note a request that a recorded step may answer."""
-        self.run.requests.number(request)
+        self.run.requests.counts.number(request)
         self.held[request.id] = request
 
     def start(self, request: Request) -> None:
@@ -48,11 +48,12 @@ class HeldRequests:
 
     def replay(self, step: Step) -> None:
         """Count the requests that a recorded step answers as made."""
-        self.run.requests.guards.restored(step, self.held.values())
+        for guard in self.run.requests.guards:
+            guard.restored(step, tuple(self.held.values()))
         for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
             if request is not None:
-                self.run.requests.replayed(request, settlement)
+                self.run.requests.counts.replayed(request, settlement)
 
     def take_undelivered(self, undelivered: Step) -> None:
         """Take answers that an earlier run recorded but did not pass to the guest."""
@@ -78,16 +79,16 @@ class HeldRequests:
             unanswered: Requests that the guest waits for; held, as if it had just made them.
             made: Requests made before these, by bridge.
         """
-        self.run.requests.restore_counts(made)
+        self.run.requests.counts.restore(made)
         for request in unanswered:
-            self.run.requests.let_in(request)
+            self.run.requests.counts.let_in(request)
             self.held[request.id] = request
 
     @property
     def made(self) -> dict[str, int]:
         """The number of requests before the unanswered ones, by bridge."""
         waiting = Counter(r.bridge for r in self.untold.values() if r.bridge not in _BUILT_IN)
-        counts = self.run.requests.counts
+        counts = self.run.requests.counts.by_bridge
         return {name: count - waiting[name] for name, count in counts.items()}
 
     async def suspension(self, steps: int, asked: tuple[Request, ...]) -> Suspension | None:

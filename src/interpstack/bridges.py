@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import attrs
 
@@ -18,7 +18,6 @@ from interpstack.signatures import Signature
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
@@ -107,21 +106,7 @@ class Bridge(GuestBridge):
     signature: Signature | None = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise BridgeError(
-                f"{self.name!r} is not a valid bridge name; use identifiers joined by dots, "
-                "as in 'weather.today'"
-            )
-        if self.name in (TIMER, MODULE):
-            raise BridgeError(f"bridge name {self.name!r} is reserved; put it in a namespace")
-        if self.name.partition(".")[0] in TAKEN_NAMES:
-            raise BridgeError(f"bridge name {self.name!r} would replace a global of the guest")
-        for part in self.name.split("."):
-            if part in IMPLICIT_NAMES or (part.startswith("__") and part.endswith("__")):
-                raise BridgeError(
-                    f"bridge name {self.name!r} has the part {part!r}, which guest languages call "
-                    "by themselves; use another word, as in 'weather.next'"
-                )
+        _check_name(self.name)
         if not callable(self.handler):
             raise BridgeError(
                 f"bridge {self.name!r}: the handler {self.handler!r} is not a function"
@@ -147,8 +132,26 @@ class Bridge(GuestBridge):
         return (), self.signature.bind(value)
 
 
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BridgeError(
+            f"{name!r} is not a valid bridge name; use identifiers joined by dots, as in "
+            "'weather.today'"
+        )
+    if name in (TIMER, MODULE):
+        raise BridgeError(f"bridge name {name!r} is reserved; put it in a namespace")
+    if name.partition(".")[0] in TAKEN_NAMES:
+        raise BridgeError(f"bridge name {name!r} would replace a global of the guest")
+    for part in name.split("."):
+        if part in IMPLICIT_NAMES or (part.startswith("__") and part.endswith("__")):
+            raise BridgeError(
+                f"bridge name {name!r} has the part {part!r}, which guest languages call by "
+                "themselves; use another word, as in 'weather.next'"
+            )
+
+
 @overload
-def bridge(name: _F, /) -> Bridge: ...
+def bridge(name: Callable[..., Any], /) -> Bridge: ...
 @overload
 def bridge(
     name: str | None = None,
@@ -158,14 +161,7 @@ def bridge(
     concurrency: int | None = None,
     budget: int | None = None,
 ) -> Callable[[Callable[..., Any]], Bridge]: ...
-def bridge(
-    name: Any = None,
-    /,
-    *,
-    awaited: bool = True,
-    concurrency: int | None = None,
-    budget: int | None = None,
-) -> Any:
+def bridge(name: Any = None, /, **fields: Any) -> Any:
     """Turn a function into a bridge.
 
     ```python
@@ -201,9 +197,7 @@ def bridge(
             name=own,
             handler=function,
             owner=f"{named.__module__}.{named.__qualname__}",
-            awaited=awaited,
-            concurrency=concurrency,
-            budget=budget,
+            **fields,
         )
 
     return decorate(name) if callable(name) else decorate
@@ -278,11 +272,8 @@ class BridgeRegistry:
         if not isinstance(item, Bridge):
             raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
         for other in self._bridges.values():
-            same = other.name == item.name
-            nested = other.name.startswith(item.name + ".") or item.name.startswith(
-                other.name + "."
-            )
-            if nested or (same and not clobber):
+            short, long = sorted((item.name, other.name), key=len)
+            if long.startswith(short + ".") or (long == short and not clobber):
                 raise BridgeNameClash(item.name, other.name, (other.owner, item.owner))
         self._bridges[item.name] = item
 

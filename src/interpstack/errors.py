@@ -14,8 +14,6 @@ InterpstackError
 ├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
 ├── EngineFailure                 an engine broke; the guest's state may be gone
 ├── ImageError                    an image cannot be opened by this engine
-├── ReplayDivergence              a cell that is run again asks for something else
-├── UnreadableJournal             a cell was recorded in a form that this release does not know
 └── SessionClosed                 the session was closed by its owner
 ```
 """
@@ -33,11 +31,9 @@ __all__ = [
     "ImageError",
     "InterpstackError",
     "PluginLoadError",
-    "ReplayDivergence",
     "SessionClosed",
     "UnknownEngine",
     "UnknownPlugin",
-    "UnreadableJournal",
     "UnsupportedValue",
 ]
 
@@ -140,21 +136,6 @@ class EngineFailure(InterpstackError, RuntimeError):
 
 class ImageError(InterpstackError, ValueError):
     """An image is damaged, or was made by another engine build."""
-
-
-class ReplayDivergence(InterpstackError, RuntimeError):
-    """Raised when a cell that is run again makes another request than the recorded run.
-
-    Nothing new was done. The message tells both, and the place.
-    """
-
-
-class UnreadableJournal(InterpstackError, RuntimeError):
-    """A cell was recorded by a release whose form this one cannot read.
-
-    Raised out of `Session.eval` before anything is done; the release that wrote it can resume the
-    cell.
-    """
 
 
 class SessionClosed(InterpstackError, RuntimeError):

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import attrs
 
 from interpstack.cells.raised import ends_program
+from interpstack.checks import shown
+from interpstack.errors import ConfigurationError
 
 __all__ = ["Listener"]
 
@@ -32,6 +34,17 @@ class Listener:
     _separate: bool = attrs.field(default=False, init=False)  # a line is to be ended first
     _failure: BaseException | None = attrs.field(default=None, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    @classmethod
+    def of(cls, tell: Callable[[str], None] | None, room: int) -> Listener | None:
+        """The listener of `Session.eval(on_console=tell)`.
+
+        Raises:
+            ConfigurationError: It is no function.
+        """
+        if tell is not None and not callable(tell):
+            raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
+        return None if tell is None else cls(tell, room)
 
     def hear(self, part: str) -> None:
         """Take a part of the next delivery, ahead of it."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import weakref
 from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from interpstack.errors import ConfigurationError, EngineFailure, SessionClosed
 from interpstack.sessions import Session
+from interpstack.threads import start_anew_after_fork
 
 if TYPE_CHECKING:
     from interpstack.stack import InterpreterStack
 
 __all__ = ["SessionPool"]
-
-
-_pools: weakref.WeakSet[SessionPool] = weakref.WeakSet()
 
 
 class SessionPool:
@@ -36,13 +33,11 @@ class SessionPool:
         self._used: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.RLock()
         self._closed = False
-        _pools.add(self)
+        start_anew_after_fork(self)
 
     def start_anew(self) -> None:
         """After a fork, in the child: running cells continue in the parent, without this lock."""
         self._lock = threading.RLock()
-        for session in self._sessions.values():
-            session.forked()
 
     def session(self, key: str | None) -> Session:
         """The session of this key, made on first use."""
@@ -100,12 +95,3 @@ class SessionPool:
         ends = await asyncio.gather(*(s.aclose() for s in sessions), return_exceptions=True)
         for error in filter(None, ends):
             raise error
-
-
-def _start_anew() -> None:
-    for pool in list(_pools):
-        pool.start_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    contextmanager,
-    suppress,
-)
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 
-from interpstack.bridges import BridgeSet
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.outcome import CellContext, Outcome
 from interpstack.cells.raised import GuestException
 from interpstack.cells.wrappers import Wrapper, closing, transformed, wrapped_eval
-from interpstack.checks import expect, shown
-from interpstack.engine import Capability, Execution, Realm
-from interpstack.errors import ConfigurationError, EngineFailure, ImageError, SessionClosed
+from interpstack.checks import expect
+from interpstack.engine import Capability, Realm
+from interpstack.errors import ConfigurationError, EngineFailure
 from interpstack.languages import GuestLanguage
 from interpstack.listening import Listener
 from interpstack.modules import ModuleLoader
@@ -33,16 +24,9 @@ from interpstack.offer import HostOffer
 from interpstack.protocol import Cell, GuestError, Image, Request, Settlement
 from interpstack.realm_slot import RealmSlot, off_loop
 from interpstack.render import render
-from interpstack.slots import Slots, WaitGraph
-from interpstack.states import (
-    SessionState,
-    check_portable,
-    load,
-    notice_of_values,
-    sound,
-    take_state,
-)
-from interpstack.threads import run_sync, to_end
+from interpstack.session_queue import SessionQueue
+from interpstack.states import SessionState, check_portable, load
+from interpstack.threads import SyncToo, run_sync, to_end
 
 if TYPE_CHECKING:
     from interpstack.pool import SessionPool
@@ -50,54 +34,153 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-#: Sessions whose cells the current code runs in; bridge handlers inherit it.
-_running: ContextVar[tuple[Session, ...]] = ContextVar("interpstack_running", default=())
-#: Sessions whose cells wait for other sessions.
-_waits = WaitGraph()
+_T = TypeVar("_T")
 
 
-@contextmanager
-def _running_in(session: Session) -> Iterator[None]:
-    """A block in which no code may wait for a session."""
-    token = _running.set((*_running.get(), session))
-    try:
-        yield
-    finally:
-        with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
-            _running.reset(token)
+@attrs.define(eq=False, kw_only=True)
+class _Runner:
+    """Runs the cells of one session. Whoever calls a method has the session to himself.
+
+    Attributes:
+        session: The session, for hooks.
+        queue: Knows which sessions the current code runs in.
+        state: Holds the realm.
+        told: Adds the session's notices to an outcome.
+    """
+
+    session: Session
+    queue: SessionQueue
+    state: RealmSlot
+    told: Callable[[Outcome], Outcome]
+
+    async def run(self, cell: Cell, listener: Listener | None) -> Outcome:
+        """Run a cell to its end; an engine that breaks is an outcome, too."""
+        session, stack = self.session, self.session.stack
+        once = partial(self._run_once, cell, listener)
+        with self.queue.running():
+            if not stack.each("interpstack_wrap_eval"):
+                return await once()
+            find = partial(stack.hook.interpstack_wrap_eval, session=session, cell=cell)
+            return await wrapped_eval(find, once)
+
+    async def _run_once(self, cell: Cell, listener: Listener | None) -> Outcome:
+        session, stack = self.session, self.session.stack
+        try:
+            each = stack.each("interpstack_transform_cell")
+            cell = transformed(each, session, cell, partial(_checked, stack))
+        except GuestException as error:
+            return Outcome(error=error.error)
+        wraps = self._wrappers if stack.each("interpstack_wrap_request") else None
+        opened = stack.hook.interpstack_open_cell(session=session, cell=cell)
+        extensions = Extensions.of(opened, wraps)
+        steps = extensions.steps
+        if cell.seed is None:
+            seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
+            cell = attrs.evolve(cell, seed=seed)
+        try:
+            start = Start(realm=await self.state.ready(), bridges=self.state.bridges())
+            context = CellContext(
+                session.key, cell, record=steps, listener=listener, host=session.host
+            )
+            run = self._run_again if steps.repeats else self._run
+            return self.told(await run(start, context, extensions))
+        except EngineFailure as error:
+            loss = "the session starts anew: all variables of earlier cells are lost"
+            broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
+            return self.told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
+
+    async def _run_again(
+        self, start: Start, context: CellContext, extensions: Extensions
+    ) -> Outcome:
+        """Run a cell that will be run again, from the same state, if it ends early."""
+        capabilities = self.state.engine.capabilities
+        image = await extensions.steps.open(capabilities)
+        middle = await self.state.open_in_the_middle(image)
+        if middle is None and Capability.UNDO in capabilities:
+            return await self._run(attrs.evolve(start, undo=True), context, extensions)
+        before = await self.state.take()
+        if middle is not None:
+            await self.state.hold(middle)
+            start = attrs.evolve(start, realm=middle, resumed=True, before=before.image)
+        try:
+            return await self._run(start, context, extensions)
+        except EngineFailure:
+            raise
+        except GeneratorExit:
+            raise  # there is no loop any more
+        except BaseException:
+            await to_end(self.state.put_back(before))
+            raise
+
+    async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
+        guards, limits = extensions.guards, self.state.limits()
+        try:
+            for guard in guards:
+                guard.begin(context.cell, extensions.steps, resumed=start.resumed)
+        except GuestException as error:  # as a guest would have to say it
+            return Outcome(error=error.error)
+        try:
+            with guards.running():
+                outcome = await run_cell(
+                    start,
+                    context,
+                    extensions,
+                    limits,
+                    self.session.stack.unawaited,
+                    self._resolve_module,
+                    self.queue.began,
+                )
+            return guards.finish(outcome, limits)
+        except EngineFailure:
+            await self.state.drop()
+            raise
+
+    def _wrappers(self, request: Request) -> Iterable[Wrapper[Settlement]]:
+        hook = self.session.stack.hook.interpstack_wrap_request
+        found: list[Wrapper[Settlement]] = hook(session=self.session, request=request)
+        return found
+
+    def _resolve_module(self, specifier: str) -> ModuleLoader | None:
+        hook = self.session.stack.hook.interpstack_resolve_module
+        found: ModuleLoader | None = hook(specifier=specifier, session=self.session)
+        return found
 
 
-class Session:
+class Session(SyncToo):
     """One conversation's interpreter. Made by `InterpreterStack.session`.
 
     Cells run one after another in the order of the calls of `eval`, from any thread or event loop;
     a failed cell does not affect the next.
+
+    Attributes:
+        key: The key given to `InterpreterStack.session`, or a random one.
+        stack: The stack that the session is of.
+        host: The object passed as `host` with the cell that is running; `None` between cells.
+        cells: Cells run so far in this process.
     """
 
     def __init__(self, pool: SessionPool, key: str, anonymous: bool) -> None:
         self.key = key
         self._pool = pool
-        self._stack = pool.stack
+        self.stack = pool.stack
         self._anonymous = anonymous
-        self._queue = Slots(1)
         self._offer = HostOffer()
-        self._host: Any = None
+        self.host: Any = None
+        self.cells = 0
         self._users = 0
-        self._closed = False
         self._notices: list[str] = []
-        self._state = RealmSlot(self._stack.engine, lambda: self._stack.limits, self.notify)
-        self._cells = 0
-        self._entered = False
-        self._execution: Execution | None = None
-
-    # -- running code ----------------------------------------------------------------------
+        self._state = RealmSlot(
+            engine=self.stack.engine,
+            limits=lambda: self.stack.limits,
+            bridges=lambda: self.stack.bridge_set(self._offer),
+            used=partial(pool.touch, self),
+            notify=self.notify,
+        )
+        self._queue = SessionQueue(key, self._state.abandon, self._left)
+        self._runner = _Runner(session=self, queue=self._queue, state=self._state, told=self._told)
 
     async def eval(
-        self,
-        cell: str | Cell,
-        *,
-        on_console: Callable[[str], None] | None = None,
-        host: Any = None,
+        self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
     ) -> Outcome:
         """Run a cell to its end.
 
@@ -118,13 +201,9 @@ class Session:
                 `on_console` is no function.
             SessionClosed: The session was closed.
         """
-        cell = _checked(self._stack, cell)
-        listener = None
-        if on_console is not None:
-            if not callable(on_console):
-                raise ConfigurationError(f"on_console takes a function; got {shown(on_console)}")
-            listener = Listener(on_console, self._stack.limits.console_chars)
-        async with self._exclusive():
+        cell = _checked(self.stack, cell)
+        listener = Listener.of(on_console, self.stack.limits.console_chars)
+        async with self._queue.held():
             return await self._eval(cell, listener, host)
 
     async def eval_with_state(
@@ -140,105 +219,52 @@ class Session:
         the state is then `None`, and a notice of the outcome gives the reason.
 
         Args:
-            cell: Source text, or a `Cell`.
+            cell: See `eval`; also for `host`.
             wants_values: Says whether the state is to have values beside such an image; to
                 export much data takes longer than most cells.
-            host: See `eval`.
 
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
         """
-        cell = _checked(self._stack, cell)
-        async with self._exclusive():
+        cell = _checked(self.stack, cell)
+        async with self._queue.held():
             outcome = await self._eval(cell, None, host)
             try:
-                realm, _ = await self._ready()
-                take = partial(take_state, realm, self._stack.engine, wants_values)
-                return outcome, await off_loop(take)
+                return outcome, await self._state.take(wants_values)
             except EngineFailure as error:
                 why = f"Variables could not be kept: {error}."
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
     async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
-        hook, run = self._stack.hook, partial(self._eval_once, cell, listener)
-        self._host = host
+        self.host = host
+        self.cells += 1
         try:
-            with _running_in(self):
-                if not self._stack.each("interpstack_wrap_eval"):
-                    return await run()
-                find = partial(hook.interpstack_wrap_eval, session=self, cell=cell)
-                return await wrapped_eval(find, run)
+            return await self._runner.run(cell, listener)
         finally:
-            self._host = None
+            self.host = None
 
-    async def _eval_once(self, cell: Cell, listener: Listener | None) -> Outcome:
-        self._cells += 1
-        try:
-            cell = transformed(
-                self._stack.each("interpstack_transform_cell"),
-                self,
-                cell,
-                partial(_checked, self._stack),
-            )
-        except GuestException as error:
-            return Outcome(error=error.error)
-        wraps = self._wrappers if self._stack.each("interpstack_wrap_request") else None
-        opened = self._stack.hook.interpstack_open_cell(session=self, cell=cell)
-        extensions = Extensions.of(opened, wraps)
-        steps = extensions.steps
-        if cell.seed is None:
-            seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
-            cell = attrs.evolve(cell, seed=seed)
-        try:
-            realm, bridges = await self._ready()
-            context = CellContext(self.key, cell, record=steps, listener=listener, host=self._host)
-            start = Start(realm=realm, bridges=bridges)
-            run = self._run_again if steps.repeats else self._run
-            outcome = await run(start, context, extensions)
-        except EngineFailure as error:
-            outcome = _failed(error)
-        notices, self._notices = self._notices, []
-        return attrs.evolve(outcome, notices=(*notices, *outcome.notices))
-
-    def _wrappers(self, request: Request) -> Iterable[Wrapper[Settlement]]:
-        hook = self._stack.hook.interpstack_wrap_request
-        found: list[Wrapper[Settlement]] = hook(session=self, request=request)
-        return found
+    def _told(self, outcome: Outcome) -> Outcome:
+        notices, self._notices = (*self._notices, *outcome.notices), []
+        return attrs.evolve(outcome, notices=notices)
 
     def eval_sync(self, cell: str | Cell) -> Outcome:
         """`eval` for synchronous callers; see there."""
         return run_sync(self.eval(cell))
 
     def render(self, outcome: Outcome) -> str:
-        """The outcome as a model reads it, cut to the stack's limits.
-
-        Raises:
-            ConfigurationError: It is no `Outcome`.
-        """
+        """The outcome as a model reads it, cut to the stack's limits."""
         expect(outcome, Outcome, "render takes an Outcome")
-        limits, hook = self._stack.limits, self._stack.hook.interpstack_render_outcome
-        text = hook(session=self, outcome=outcome)
+        text = self.stack.hook.interpstack_render_outcome(session=self, outcome=outcome)
         if text is not None:
             expect(text, str, "interpstack_render_outcome returns text or None")
             return str(text)
+        limits = self.stack.limits
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
-
-    # -- the offer --------------------------------------------------------------------------
-
-    @property
-    def stack(self) -> InterpreterStack:
-        """The stack that the session is of."""
-        return self._stack
-
-    @property
-    def host(self) -> Any:
-        """The object passed as `host` with the cell that is running; `None` between cells."""
-        return self._host
 
     @property
     def language(self) -> GuestLanguage:
         """The guest language of the engine."""
-        return self._stack.language
+        return self.stack.language
 
     @property
     def offer(self) -> HostOffer:
@@ -250,27 +276,15 @@ class Session:
 
         Raises:
             BridgeNameClash: Two bridges of this offer cannot stand side by side.
-            ConfigurationError: It is no `HostOffer`.
         """
         expect(offer, HostOffer, "bind takes a HostOffer")
-        self._stack.bridge_set(offer)
+        self.stack.bridge_set(offer)
         self._offer = offer
 
     def notify(self, text: str) -> None:
-        """Add a notice to the next outcome, such as a list of values that were not restored.
-
-        Raises:
-            ConfigurationError: It is no text.
-        """
+        """Add a notice to the next outcome, such as a list of values that were not restored."""
         expect(text, str, "notify takes text")
         self._notices.append(text)
-
-    # -- state -----------------------------------------------------------------------------
-
-    @property
-    def cells(self) -> int:
-        """Cells run so far in this process."""
-        return self._cells
 
     @property
     def live(self) -> bool:
@@ -283,23 +297,17 @@ class Session:
         Raises:
             NotImplementedError: The engine has no images.
         """
-        async with self._exclusive():
+        async with self._queue.held():
             return await self._state.whole_image()
 
     async def restore(self, image: Image) -> None:
         """Replace the state by an image's.
 
         Raises:
-            ConfigurationError: It is no image.
             ImageError: The image is damaged or of another build. The state is as it was.
         """
         expect(image, Image, "restore takes an Image, as image() gives it")
-        image = sound(image)
-        async with self._exclusive():
-            try:
-                await self._replace(image, None)
-            except EngineFailure as error:
-                raise ImageError(f"the image cannot be opened: {error}") from error
+        await self.restore_state(SessionState(image=image))
 
     async def restore_state(self, state: SessionState) -> tuple[str, ...]:
         """Replace the state by one taken earlier, by this engine or another.
@@ -311,242 +319,82 @@ class Session:
             The notices for the reader: none if the image could be opened.
 
         Raises:
-            ConfigurationError: It is no state.
             ImageError: Neither can be opened. The state is as it was.
             UnsupportedValue: Its values are no plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
-        if state.image is not None:
-            expect(state.image, Image, "the image of a SessionState is an Image or None")
-        async with self._exclusive():
-            if state.image is not None:
-                try:
-                    await self._replace(sound(state.image), None)
-                except (ImageError, EngineFailure) as error:
-                    if state.values is None:
-                        raise ImageError(str(error)) from error
-                else:
-                    return ()
-            if state.values is None:
-                raise ImageError("nothing of the state was stored")
-            await off_loop(partial(check_portable, state.values))
-            await self._replace(None, state.values)
-        return (notice_of_values(state.values),)
-
-    async def _replace(self, image: Image | None, values: Mapping[str, Any] | None) -> None:
-        await self._state.replace(self._stack.bridge_set(self._offer), image, values)
-        self._pool.touch(self)
+        async with self._queue.held():
+            return await self._state.restore(state)
 
     async def names(self) -> Sequence[str]:
         """Names of the globals that cells have defined."""
-        async with self._exclusive():
-            realm, _ = await self._ready()
-            return await off_loop(realm.names)
+        return await self._ask(lambda realm: realm.names())
 
     async def members(self, path: Sequence[str]) -> Sequence[str]:
         """Names that may follow a dotted path in code; see `Realm.members`."""
-        async with self._exclusive():
-            realm, _ = await self._ready()
-            return await off_loop(partial(realm.members, path))
+        return await self._ask(lambda realm: realm.members(path))
 
     async def values(self) -> Mapping[str, Any]:
         """Portable values of the guest's globals; see `Realm.values`."""
-        async with self._exclusive():
-            realm, _ = await self._ready()
-            return await off_loop(realm.values)
+        return await self._ask(lambda realm: realm.values())
 
     async def load(self, values: Mapping[str, Any]) -> None:
         """Define globals from portable values; see `Realm.load`.
 
         Raises:
-            ConfigurationError: It is no mapping of names to values.
             ImageError: One of them is damaged, or the engine cannot load it.
             UnsupportedValue: One of them is no plain JSON.
         """
         await off_loop(partial(check_portable, values))
-        async with self._exclusive():
-            realm, _ = await self._ready()
-            await off_loop(partial(load, realm, values))
+        await self._ask(partial(load, values=values))
+
+    async def _ask(self, question: Callable[[Realm], _T]) -> _T:
+        async with self._queue.held():
+            realm = await self._state.ready()
+            return await off_loop(partial(question, realm))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""
-        async with self._exclusive():
+        async with self._queue.held():
             await self._state.clear()
 
     async def aclose(self) -> None:
         """Close for good, after the cells that are waiting. Closing twice is allowed."""
-        async with self._slot():
-            self._abandon()
-            if not self._closed:
-                with _running_in(self):
-                    await closing(self._stack.each("interpstack_session_closing"), self)
-            self._closed = True
+        async with self._queue.held_to_close() as first:
+            if first:
+                await closing(self.stack.each("interpstack_session_closing"), self)
+            self._queue.close()
             await self._state.clear()
         self._pool.forget(self)
 
-    def close(self) -> None:
-        """`aclose` for synchronous callers."""
-        run_sync(self.aclose())
-
-    # -- leaving and entering --------------------------------------------------------------
-
-    async def __aenter__(self) -> Session:
-        self._enter()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._users -= 1
-        if self._anonymous:
-            await self.aclose()
-        else:
-            await self._pool.trim()
-
-    def __enter__(self) -> Session:
-        self._enter()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        run_sync(self.__aexit__(kind, error, trace))
-
-    def _enter(self) -> None:
-        if self._closed:
-            raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
+    async def __aenter__(self) -> Self:
+        self._queue.check_open()
         self._users += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._users -= 1
+        await (self.aclose() if self._anonymous else self._pool.trim())
 
     @property
     def in_use(self) -> bool:
         """Whether a block holds the session open or a cell runs in it."""
-        return self._users > 0 or self._queue.busy
+        return self._users > 0 or self._queue.slots.busy
 
     async def hibernate(self) -> bool:
         """Turn the realm into an image. False if the session is in use or the engine cannot."""
-        if Capability.IMAGES not in self._stack.engine.capabilities:
+        if self.in_use or Capability.IMAGES not in self.stack.engine.capabilities:
             return False
-        if self.in_use or not self.live:
-            return False
-        async with self._queue.slot():
-            if not self.live or self._users:
-                return False
-            await self._state.hibernate()
-            return True
+        async with self._queue.slots.slot():
+            return not self._users and await self._state.hibernate()
 
-    # -- inside ----------------------------------------------------------------------------
-
-    async def _ready(self) -> tuple[Realm, BridgeSet]:
-        bridges = self._stack.bridge_set(self._offer)
-        realm = await self._state.ready(bridges)
-        self._pool.touch(self)
-        return realm, bridges
-
-    async def _run_again(
-        self, start: Start, context: CellContext, extensions: Extensions
-    ) -> Outcome:
-        """Run a cell that will be run again, from the same state, if it ends early."""
-        engine, bridges = self._stack.engine, start.bridges
-        image = await extensions.steps.open(engine.capabilities)
-        middle = await self._state.open_in_the_middle(image, bridges)
-        if middle is None and Capability.UNDO in engine.capabilities:
-            return await self._run(attrs.evolve(start, undo=True), context, extensions)
-        before = await off_loop(partial(take_state, start.realm, engine))
-        if middle is not None:
-            await self._state.drop()
-            start = Start(realm=middle, bridges=bridges, resumed=True, before=before.image)
-            self._state.realm, self._state.bound = middle, bridges
-        try:
-            return await self._run(start, context, extensions)
-        except EngineFailure:
-            raise
-        except GeneratorExit:
-            raise  # there is no loop any more
-        except BaseException:
-            await to_end(self._state.put_back(before, self._stack.bridge_set(self._offer)))
-            raise
-
-    async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
-        stack, guards = self._stack, extensions.guards
-        try:
-            guards.begin(context.cell, extensions.steps, resumed=start.resumed)
-        except GuestException as error:  # as a guest would have to say it
-            return Outcome(error=error.error)
-        try:
-            with guards.running():
-                outcome = await run_cell(
-                    start,
-                    context,
-                    extensions,
-                    stack.limits,
-                    stack.unawaited,
-                    self._resolve_module,
-                    self._note,
-                )
-            return guards.finish(outcome, stack.limits)
-        except EngineFailure:
-            await self._state.drop()
-            raise
-
-    def _resolve_module(self, specifier: str) -> ModuleLoader | None:
-        hook = self._stack.hook.interpstack_resolve_module
-        found: ModuleLoader | None = hook(specifier=specifier, session=self)
-        return found
-
-    def _slot(self) -> AbstractAsyncContextManager[None]:
-        running = _running.get()
-        if self in running:
-            raise ConfigurationError(
-                f"session {self.key!r} is asked for something by a bridge of its own running "
-                "cell, which would wait for itself; use another session"
-            )
-        return self._queue.slot(_waits.waiting(running, self))
-
-    @asynccontextmanager
-    async def _exclusive(self) -> AsyncIterator[None]:
-        async with self._slot():
-            if self._closed:
-                raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
-            self._abandon()
-            self._entered = True
-            try:
-                yield
-            except GeneratorExit:
-                raise  # the event loop is gone, but the realm still runs
-            except BaseException:
-                self._entered, self._execution = False, None
-                raise
-            self._entered, self._execution = False, None
+    async def _left(self) -> None:
         if not self._users:  # used without a block
             await self._pool.trim()
 
-    def _abandon(self) -> None:
-        """Let go of a realm whose user is gone, with the event loop that it ran on."""
-        if not self._entered:
-            return
-        if self._execution is not None:
-            self._execution.interrupt()  # it may still compute; its thread ends by itself
-        if self._state.abandon():
-            self.notify(
-                "Variables of earlier cells are lost: the event loop of a cell was closed, or its "
-                "process was forked, while it ran."
-            )
-
-    def forked(self) -> None:
-        """In the child of a fork: the running cell continues in the parent."""
-        self._execution = None
-
-    def _note(self, execution: Execution | None) -> None:
-        self._execution = execution
-
 
 def _checked(stack: InterpreterStack, cell: str | Cell) -> Cell:
+    """A cell that the engine of a stack can run, from source text or a `Cell`."""
     if isinstance(cell, str):
         cell = Cell(source=cell)
     if not isinstance(cell, Cell):
@@ -560,9 +408,3 @@ def _checked(stack: InterpreterStack, cell: str | Cell) -> Cell:
             "(Limits.source_bytes); pass data through a tool or a bridge instead"
         )
     return cell
-
-
-def _failed(error: EngineFailure) -> Outcome:
-    loss = "the session starts anew: all variables of earlier cells are lost"
-    broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
-    return Outcome(error=broke, stopped=True, state="lost", loss=loss)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
@@ -16,7 +14,7 @@ from typing import Any
 import attrs
 
 from interpstack.errors import ConfigurationError
-from interpstack.threads import blocked_loops
+from interpstack.threads import blocked_loops, start_anew_after_fork
 
 __all__ = ["Slots", "WaitGraph"]
 
@@ -32,9 +30,6 @@ class _Ticket:
     given: Future[None] = attrs.field(factory=Future)
 
 
-_all: weakref.WeakSet[Slots | WaitGraph] = weakref.WeakSet()
-
-
 class Slots:
     """A number of slots, handed out strictly in order, to any thread and any event loop.
 
@@ -47,7 +42,7 @@ class Slots:
     def __init__(self, count: int) -> None:
         self._count = count
         self.start_anew()
-        _all.add(self)
+        start_anew_after_fork(self)
 
     def start_anew(self) -> None:
         """Forget all holders and waiters, which a child does not have after a fork."""
@@ -119,7 +114,7 @@ class WaitGraph:
 
     def __init__(self) -> None:
         self.start_anew()
-        _all.add(self)
+        start_anew_after_fork(self)
 
     def start_anew(self) -> None:
         """Forget who waits, as the child of a fork must."""
@@ -161,12 +156,3 @@ class WaitGraph:
                     seen.add(target)
                     ways.append([*way, target])
         return []
-
-
-def _start_anew() -> None:
-    for one in list(_all):
-        one.start_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Literal
 
 from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
@@ -17,12 +16,12 @@ from interpstack.offer import HostOffer
 from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
 from interpstack.pool import SessionPool
 from interpstack.sessions import Session
-from interpstack.threads import run_guest, run_sync
+from interpstack.threads import SyncToo, run_guest
 
 __all__ = ["InterpreterStack"]
 
 
-class InterpreterStack:
+class InterpreterStack(SyncToo):
     """One engine, its plugins in order, their options and limits; the place sessions come from.
 
     Args:
@@ -147,33 +146,3 @@ class InterpreterStack:
         await self._pool.aclose()
         # In a thread that is there already: a process that is full may get no other one.
         await run_guest(self._engine.close, lambda: None)
-
-    def close(self) -> None:
-        """`aclose` for synchronous callers.
-
-        Raises:
-            ConfigurationError: A cell runs on the event loop of this very thread.
-        """
-        run_sync(self.aclose())
-
-    async def __aenter__(self) -> InterpreterStack:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    def __enter__(self) -> InterpreterStack:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

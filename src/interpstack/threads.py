@@ -10,19 +10,22 @@ import asyncio
 import contextvars
 import os
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 __all__ = [
+    "SyncToo",
     "apart",
     "blocked_loops",
     "call_blocking",
     "outlasted",
     "run_guest",
     "run_sync",
+    "start_anew_after_fork",
     "to_end",
 ]
 
@@ -89,11 +92,26 @@ def _get() -> _Threads:
     return threads
 
 
+class _StartsAnew(Protocol):
+    def start_anew(self) -> None:
+        """Forget locks and whoever waits: their threads and loops are the parent's."""
+
+
+_starting_anew: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def start_anew_after_fork(one: _StartsAnew) -> None:
+    """Have `one.start_anew()` called in each child of a fork, for as long as it lives."""
+    _starting_anew.add(one)
+
+
 def _start_anew() -> None:
     """After a fork, in the child: no thread came along, and any may have held the lock."""
     global _threads, _threads_lock
     _left.append(_threads)
     _threads, _threads_lock = None, threading.Lock()
+    for one in list(_starting_anew):
+        one.start_anew()
 
 
 if hasattr(os, "register_at_fork"):
@@ -273,3 +291,31 @@ def _copy(task: asyncio.Task[tuple[_T | None, BaseException | None]], result: Fu
         result.set_exception(error)
     else:
         result.set_result(cast("_T", value))
+
+
+class SyncToo:
+    """Base of async context managers that synchronous callers may use as well."""
+
+    async def aclose(self) -> None:
+        """Close it."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """`aclose` for synchronous callers.
+
+        Raises:
+            ConfigurationError: What is closed runs on the event loop of this very thread.
+        """
+        run_sync(self.aclose())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return run_sync(self.__aenter__())
+
+    def __exit__(self, *error: object) -> None:
+        run_sync(self.__aexit__(*error))

@@ -53,10 +53,10 @@ def test_cells_run_in_the_order_of_their_calls_across_threads_and_loops(make_ses
         asyncio.run(session.eval(source))
 
     def submit(target: Any, source: str) -> None:
-        waiting = len(session._queue._waiting)
+        waiting = len(session._queue.slots._waiting)
         threads.append(threading.Thread(target=target, args=[source]))
         threads[-1].start()
-        while source != "first" and len(session._queue._waiting) == waiting:
+        while source != "first" and len(session._queue.slots._waiting) == waiting:
             time.sleep(0.001)
 
     threads.append(threading.Thread(target=sync, args=["order = []; await kit.hold()"]))
@@ -75,7 +75,7 @@ def test_cells_run_in_the_order_of_their_calls_across_threads_and_loops(make_ses
 async def test_evals_started_together_share_no_failure(make_session: Make) -> None:
     session = make_session()
     sources = ["x = 1", "1 / 0", "x += 1; x", "while True: pass", "x"]
-    session._stack.limits = Limits(cpu_seconds=0.1)
+    session.stack.limits = Limits(cpu_seconds=0.1)
     outcomes = await asyncio.gather(*map(session.eval, sources))
     assert [outcome.text for outcome in outcomes] == ["None", "", "2", "", "2"]
 

@@ -38,7 +38,7 @@ _HEAVY = ["click", "deepagents", "langchain", "pytest", "quickjs_rs", "rich", "w
 #: What starts the command line, which is a plugin.
 _START = "interpstack/__main__.py"
 #: The alias of a library, the one module of the core that knows of it.
-_ALIAS = "interpstack/testing/"
+_ALIAS = "interpstack/testing.py"
 #: Submodules of the core that plugins may use beside the names of `interpstack` itself.
 _PUBLIC_MODULES = ("interpstack.checks",)
 #: Plugins whose module `api` a plugin may import, and no other of their modules.

@@ -16,7 +16,7 @@ from langgraph.types import Command
 from scripted import answers
 from stored_forms import PAYING, Account, agent, opened, turn
 
-from interpstack import UnreadableJournal
+from interpstack_durable.api import UnreadableJournal
 
 JOURNALS = Path(__file__).parent / "journals"
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "first"}}

@@ -15,15 +15,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import (
-    CellContext,
-    GuestException,
-    Outcome,
-    ReplayDivergence,
-    UnreadableJournal,
-)
+from interpstack import CellContext, GuestException, Outcome
 from interpstack_agents import Progress
-from interpstack_durable.api import journal_of
+from interpstack_durable.api import ReplayDivergence, UnreadableJournal, journal_of
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import call_name
 from interpstack_langchain.state.not_restored import StateNotRestored

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from interpstack import UnreadableJournal
 from interpstack_agents import EvalQueue, QueuePosition
+from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.tools.approvals import UnfitAnswer

@@ -15,10 +15,10 @@ from interpstack import (
     InterpreterStack,
     InterpstackError,
     Outcome,
-    UnreadableJournal,
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
+from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.call_names import unique_names

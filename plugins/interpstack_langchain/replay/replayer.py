@@ -21,12 +21,12 @@ from interpstack import (
     Limits,
     Outcome,
     PluginManager,
-    ReplayDivergence,
     Request,
     Session,
     SessionState,
 )
 from interpstack_agents import Persistence, RecordRejected, persistence_mode
+from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,

@@ -27,11 +27,10 @@ from interpstack import (
     ErrorValue,
     GuestException,
     MapValue,
-    ReplayDivergence,
     Request,
     SetValue,
 )
-from interpstack_durable.api import Journal
+from interpstack_durable.api import Journal, ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 
 __all__ = [

@@ -40,7 +40,8 @@ class CellClock:
         """
         seconds = max(0.0, seconds)
         self.cpu_seconds += seconds
-        self.guards.computed(seconds)
+        for guard in self.guards:
+            guard.computed(seconds)
 
     def left(self, *, wall: bool = True) -> float | None:
         """Seconds the guest may compute now; `None` for no limit.

@@ -1,4 +1,4 @@
-"""Guards, which limit one run of a cell in addition to its limits, and count its use."""
+"""Limits of one run of a cell: the guards of plugins, and the number of requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from interpstack.bridges import Bridge, BridgeSet
 from interpstack.cells.outcome import Outcome
 from interpstack.cells.step import RunRecord, Step
 from interpstack.limits import Limits
-from interpstack.protocol import Cell, GuestError, Request, Settlement
+from interpstack.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
 
-__all__ = ["CellGuard", "Guards", "Seconds"]
+__all__ = ["CellGuard", "Guards", "RequestCounts", "Seconds"]
 
 #: Which time: of the guest, or of the whole cell, waiting included.
 Seconds: TypeAlias = Literal["cpu_seconds", "wall_seconds"]
@@ -109,10 +109,8 @@ class Guards:
 
     _all: tuple[CellGuard, ...] = ()
 
-    def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> None:
-        """See `CellGuard.begin`."""
-        for guard in self._all:
-            guard.begin(cell, record, resumed=resumed)
+    def __iter__(self) -> Iterator[CellGuard]:
+        return iter(self._all)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -137,32 +135,6 @@ class Guards:
         errors = (guard.admit(bridge, request) for guard in self._all)
         return next((error for error in errors if error is not None), None)
 
-    async def before_call(self) -> None:
-        """See `CellGuard.before_call`; one guard after another."""
-        for guard in self._all:
-            await guard.before_call()
-
-    def restored(self, step: Step, asked: Iterable[Request]) -> None:
-        """See `CellGuard.restored`."""
-        waiting = tuple(asked) if self._all else ()
-        for guard in self._all:
-            guard.restored(step, waiting)
-
-    def replayed(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:
-        """See `CellGuard.replayed`."""
-        for guard in self._all:
-            guard.replayed(bridge, request, settlement)
-
-    def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
-        """See `CellGuard.resumed`."""
-        for guard in self._all:
-            guard.resumed(bridges, made)
-
-    def computed(self, seconds: float) -> None:
-        """See `CellGuard.computed`."""
-        for guard in self._all:
-            guard.computed(seconds)
-
     def amounts(self) -> dict[str, float]:
         """The amounts of all guards; of one kind, the largest."""
         amounts: dict[str, float] = {}
@@ -176,3 +148,76 @@ class Guards:
         for guard in self._all:
             outcome = guard.finish(outcome, limits)
         return outcome
+
+
+@attrs.define(eq=False)
+class RequestCounts:
+    """Counts the requests of one cell, without timers and imports.
+
+    Attributes:
+        bridges: What is offered; each bridge may have a budget.
+        limits: How many requests may be made.
+        guards: May refuse requests, and count them.
+        made: Requests so far.
+        limited: Those among them that `Limits.requests` counts.
+        by_bridge: The same as `made`, by bridge.
+    """
+
+    bridges: BridgeSet
+    limits: Limits
+    guards: Guards
+    made: int = 0
+    limited: int = 0
+    by_bridge: dict[str, int] = attrs.field(factory=dict)
+    _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
+
+    def number(self, request: Request) -> None:
+        """Count a request when it is asked for: which ones are too many is the same in every run.
+
+        Those that a recorded step refuses are told of before others that were let in are started.
+        """
+        if request.bridge in (TIMER, MODULE) or request.id in self._numbers:
+            return
+        self.made += 1
+        of_bridge = self.by_bridge[request.bridge] = self.by_bridge.get(request.bridge, 0) + 1
+        limited = self._is_limited(request.bridge)
+        self.limited += limited
+        self._numbers[request.id] = (self.limited if limited else 0, of_bridge)
+
+    def let_in(self, request: Request) -> None:
+        """Count a request that an earlier run let in, so that no limit refuses it."""
+        self.number(request)
+        if request.id in self._numbers:
+            self._numbers[request.id] = (0, 0)
+
+    def replayed(self, request: Request, settlement: Settlement) -> None:
+        """Count a request that is answered from a record: no call is made for it."""
+        if self._numbers.pop(request.id, None) is not None:
+            for guard in self.guards:
+                guard.replayed(self.bridges.get(request.bridge), request, settlement)
+
+    def restore(self, made: Mapping[str, int]) -> None:
+        """Go on counting after requests of an earlier run, by bridge."""
+        self.by_bridge, self.made = dict(made), sum(made.values())
+        self.limited = sum(number for name, number in made.items() if self._is_limited(name))
+        for guard in self.guards:
+            guard.resumed(self.bridges, made)
+
+    def refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
+        """The error of a numbered request that may not be made; `None` to make it."""
+        number, of_bridge = self._numbers.pop(request.id)
+        tool = {"tool": request.bridge}
+        if self.limits.requests is not None and number > self.limits.requests:
+            message = f"the cell may make {self.limits.requests} calls; this was one more"
+            return GuestError("CallBudgetExceeded", message, data=tool)
+        if bridge is None or not bridge.awaited:
+            message = f"{request.bridge} is not offered in this session, or not any more"
+            return GuestError("ToolError", message, data=tool)
+        if bridge.budget is not None and of_bridge > bridge.budget:
+            message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
+            return GuestError("CallBudgetExceeded", message, data=tool)
+        return self.guards.admit(bridge, request)
+
+    def _is_limited(self, name: str) -> bool:
+        bridge = self.bridges.get(name)
+        return bridge is None or bridge.counted

@@ -1,8 +1,8 @@
 """Drives one cell: polls the engine, does the host work, settles, until the cell has ended.
 
 Errors of a guest never raise out of `run_cell`. Exceptions that do: cancellation of the caller,
-`EngineFailure` when the engine broke, `ReplayDivergence`, and exceptions that a bridge declared to
-be the host's own (`Bridge.passes`).
+`EngineFailure` when the engine broke, what a `StepSource` raises, and exceptions that a
+bridge declared to be the host's own (`Bridge.passes`).
 
 A `StepSource` supplies the guest's steps. An exception out of a cell whose source repeats means
 that the cell will be run again.
@@ -286,7 +286,7 @@ class _Loop:
         usage = Usage(
             cpu_seconds=self.run.clock.cpu_seconds,
             wall_seconds=self.run.clock.wall_seconds,
-            requests=self.run.requests.count,
+            requests=self.run.requests.counts.made,
             crossings=self.polls,
         )
         return self.run.context.outcome(

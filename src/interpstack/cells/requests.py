@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ import attrs
 from interpstack.bridges import Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
 from interpstack.cells.cancels import Cancels
-from interpstack.cells.guards import Guards
+from interpstack.cells.guards import Guards, RequestCounts
 from interpstack.cells.outcome import CellContext
 from interpstack.cells.raised import GuestException, describe_error
 from interpstack.encoding import TooLarge
@@ -68,9 +68,7 @@ class Requests:
         guards: May refuse requests, and count them.
         earlier: Finds the answer of a call that an earlier run of the cell made.
         around: Makes a request inside its wrappers, see `wrapped_request`; `None` without any.
-        count: Requests made so far, without timers and imports.
-        counted: Requests among them that `Limits.requests` counts.
-        counts: The same as `count`, by bridge.
+        counts: Counts the requests, and refuses the ones that are too many.
         open: Started, unanswered requests.
         begun: Ids of requests whose handlers were called.
         paused: Requests that cannot be answered now, with the exceptions of their handlers.
@@ -85,9 +83,7 @@ class Requests:
     guards: Guards = attrs.field(factory=Guards)
     earlier: Callable[[Request], Awaitable[Settlement | None]] = _made_anew
     around: _Around | None = None
-    count: int = 0
-    counted: int = 0
-    counts: dict[str, int] = attrs.field(factory=dict)
+    counts: RequestCounts = attrs.field(init=False)
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
     begun: set[int] = attrs.field(factory=set)
     paused: list[tuple[Request, BaseException]] = attrs.field(factory=list)
@@ -95,13 +91,13 @@ class Requests:
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
-    _numbers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
     _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
     _cancels: Cancels = attrs.field(factory=Cancels)
 
     def __attrs_post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.limits.concurrency)
+        self.counts = RequestCounts(self.bridges, self.limits, self.guards)
 
     @property
     def idle(self) -> bool:
@@ -135,23 +131,6 @@ class Requests:
         """Wait until something more than now is settled or paused."""
         self._wake.clear()
         return self._wake.wait()
-
-    def replayed(self, request: Request, settlement: Settlement) -> None:
-        """Count a request that is answered from a record: no call is made for it."""
-        if self._numbers.pop(request.id, None) is not None:
-            self.guards.replayed(self.bridges.get(request.bridge), request, settlement)
-
-    def restore_counts(self, made: Mapping[str, int]) -> None:
-        """Continue the counts of an earlier run's requests, by bridge."""
-        self.counts, self.count = dict(made), sum(made.values())
-        self.counted = sum(number for name, number in made.items() if self._counts(name))
-        self.guards.resumed(self.bridges, made)
-
-    def let_in(self, request: Request) -> None:
-        """Count a request that an earlier run let in, so that no limit refuses it."""
-        self.number(request)
-        if request.id in self._numbers:
-            self._numbers[request.id] = (0, 0)
 
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer is no longer needed."""
@@ -203,7 +182,7 @@ class Requests:
 
     def start(self, request: Request) -> None:
         """Begin to answer a request, as soon as there is room for it."""
-        self.number(request)
+        self.counts.number(request)
         task = asyncio.ensure_future(self._answer(request))
         self.open[request.id] = (request, task)
 
@@ -259,7 +238,7 @@ class Requests:
         if request.bridge == MODULE:
             return await self._load_module(request)
         bridge = self.bridges.get(request.bridge)
-        refusal = self._refuse(request, bridge)
+        refusal = self.counts.refuse(request, bridge)
         if refusal is not None or bridge is None:
             return Settlement(request.id, error=refusal, refused=True)
         try:
@@ -298,7 +277,8 @@ class Requests:
             own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
             self._bridge_slots[bridge.name] = own
         async with own, self._slots:
-            await self.guards.before_call()
+            for guard in self.guards:
+                await guard.before_call()
             self.begun.add(request.id)
             key = self.key(request.id)
             context = self.context.for_request(request.id, key, request.plain)
@@ -311,37 +291,6 @@ class Requests:
                 f"the answer of {bridge.name} has more than the {self.limits.value_bytes} bytes "
                 "that may cross as JSON; return less, or a part at a time"
             ) from None
-
-    def _refuse(self, request: Request, bridge: Bridge | None) -> GuestError | None:
-        number, of_bridge = self._numbers.pop(request.id)
-        tool = {"tool": request.bridge}
-        if self.limits.requests is not None and number > self.limits.requests:
-            message = f"the cell may make {self.limits.requests} calls; this was one more"
-            return GuestError("CallBudgetExceeded", message, data=tool)
-        if bridge is None or not bridge.awaited:
-            message = f"{request.bridge} is not offered in this session, or not any more"
-            return GuestError("ToolError", message, data=tool)
-        if bridge.budget is not None and of_bridge > bridge.budget:
-            message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
-            return GuestError("CallBudgetExceeded", message, data=tool)
-        return self.guards.admit(bridge, request)
-
-    def number(self, request: Request) -> None:
-        """Count a request when it is asked for: which ones are too many is the same in every run.
-
-        Refusals of a recorded step are delivered before admitted requests are started.
-        """
-        if request.bridge in (TIMER, MODULE) or request.id in self._numbers:
-            return
-        self.count += 1
-        of_bridge = self.counts[request.bridge] = self.counts.get(request.bridge, 0) + 1
-        counts = self._counts(request.bridge)
-        self.counted += counts
-        self._numbers[request.id] = (self.counted if counts else 0, of_bridge)
-
-    def _counts(self, name: str) -> bool:
-        bridge = self.bridges.get(name)
-        return bridge is None or bridge.counted
 
     async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         args, kwargs = bridge.arguments(given)

@@ -85,6 +85,7 @@ def test_amounts_are_joined_and_outcomes_handed_on() -> None:
 
 async def test_a_guard_that_defines_nothing_allows_everything() -> None:
     guards, outcome = Guards((CellGuard(),)), Outcome(text="x")
-    await guards.before_call()
+    for guard in guards:
+        await guard.before_call()
     assert guards.exceeded(None, None) is None
     assert guards.finish(outcome, Limits()) is outcome

@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Cell, ReplayDivergence, Request, Settlement, Step
+from interpstack import Cell, Request, Settlement, Step
+from interpstack_durable.api import ReplayDivergence
 from interpstack_durable.cell_journal import CellJournal
 
 CELL = Cell(source="await kit.f()", seed=1)

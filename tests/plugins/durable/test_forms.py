@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import UnreadableJournal
+from interpstack_durable.api import UnreadableJournal
 from interpstack_durable.forms import VERSION, read_recorded
 
 

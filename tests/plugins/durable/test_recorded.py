@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, GuestError, Request, Settlement, Step, UnreadableJournal
-from interpstack_durable.api import RecordedCell, RecordedRequest, read_cell
+from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack_durable.api import RecordedCell, RecordedRequest, UnreadableJournal, read_cell
 from interpstack_durable.entries import header, kept_entry, step_entry
 from interpstack_protocol import ProtocolError
 

@@ -10,17 +10,9 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import (
-    Bridge,
-    GuestException,
-    HostOffer,
-    InterpreterStack,
-    Outcome,
-    ReplayDivergence,
-    Session,
-)
+from interpstack import Bridge, GuestException, HostOffer, InterpreterStack, Outcome, Session
 from interpstack_accounts.api import Account, Budget
-from interpstack_durable.api import Journals
+from interpstack_durable.api import Journals, ReplayDivergence
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension

@@ -15,11 +15,10 @@ from interpstack import (
     GuestException,
     HostOffer,
     InterpreterStack,
-    ReplayDivergence,
     Settlement,
     hookimpl,
 )
-from interpstack_durable.api import Journals
+from interpstack_durable.api import Journals, ReplayDivergence
 from interpstack_testing import FakeEngine
 
 CATCHES = """\

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import interpstack.testing
-import interpstack.testing.conformance
 import interpstack_testing
 
 
@@ -16,11 +15,6 @@ import interpstack_testing
 def test_every_public_name_is_the_same_object(name: str) -> None:
     assert getattr(interpstack.testing, name) is getattr(interpstack_testing, name)
     assert name in interpstack.testing.__all__
-
-
-@pytest.mark.parametrize("name", interpstack.testing.conformance.__all__)
-def test_the_test_classes_are_the_same_objects(name: str) -> None:
-    assert getattr(interpstack.testing.conformance, name) is getattr(interpstack_testing, name)
 
 
 def test_what_the_kit_does_not_offer_is_no_attribute_of_the_alias() -> None:
