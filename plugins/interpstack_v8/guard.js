@@ -1,5 +1,4 @@
-// Bounds the memory of array buffers, which V8 keeps outside its heap and its heap limit, and what
-// would end the process.
+// Bounds the memory of array buffers, and of what else V8 keeps outside its heap and its heap limit.
 //
 // Runs before everything else in a fresh context. Takes V8's own report of its memory; returns a
 // function that sets the limit in bytes. `ArrayBuffer` and the typed arrays become wrappers
@@ -9,10 +8,10 @@
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const RangeErrorClass = RangeError;
+  const Buffer = ArrayBuffer;
   const globals = globalThis;
   const { isArray } = Array;
-  const StringFunction = String;
-  const MOST_PARTS = 2 ** 27 - 16; // of V8's arrays, with some to spare
+  const RANGE_BYTES = 65536; // what the first range of dates takes
   const STEP = 1048576; // bytes after which V8 is asked again
   const typed = getPrototypeOf(Uint8Array.prototype);
   const byteLength = uncurry(getOwnPropertyDescriptor(typed, "byteLength").get);
@@ -40,12 +39,16 @@
       if (typeof first === "object" && name !== "ArrayBuffer" && !isArray(first)) taken(made, first);
       return made;
     } }[name];
+    dress(wrapper, original);
+    defineProperty(globals, name, { value: wrapper });
+  }
+  // Make a wrapper look like what it wraps, and instances of that like its own.
+  function dress(wrapper, original) {
     const names = ownKeys(original);
     for (let i = 0; i < names.length; i++)
       defineProperty(wrapper, names[i], getOwnPropertyDescriptor(original, names[i]));
     setPrototypeOf(wrapper, getPrototypeOf(original));
     defineProperty(original.prototype, "constructor", { value: wrapper });
-    defineProperty(globals, name, { value: wrapper });
   }
   // A copy of something with a length of its own; views of buffers cost nothing.
   function taken(made, source) {
@@ -64,14 +67,6 @@
   const count = (value, fallback) => typeof value === "number" ? value : fallback;
   const ownSize = (value) => { try { return byteLength(value); } catch { return 0; } };
 
-  // V8 ends the process where a string has more parts than an array can have.
-  const split = String.prototype.split;
-  defineProperty(String.prototype, "split", { value: { split(separator, limit) {
-    const text = this === undefined || this === null || typeof this === "string" ? this : StringFunction(this);
-    if (typeof text === "string" && text.length > MOST_PARTS) throw new RangeErrorClass("Invalid array length");
-    return apply(split, text, [separator, limit]);
-  } }.split });
-
   wrap("ArrayBuffer", (bytes) => bytes);
   const arrays = ["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array",
     "Uint32Array", "Float16Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"];
@@ -88,5 +83,77 @@
   before(typed, "with", ownSize);
   before(Uint8Array, "fromBase64", (owner, text) => typeof text === "string" ? text.length : 0);
   before(Uint8Array, "fromHex", (owner, text) => typeof text === "string" ? text.length : 0);
+  // What ICU keeps for objects of `Intl` V8 does not count. So each holds a buffer of that size, in
+  // a private field: what a `WeakMap` holds stays until V8 collects everything.
+  class Held extends function (owner) { return owner; } {
+    #buffer;
+    constructor(owner, bytes) { super(owner); this.#buffer = new Buffer(bytes); }
+  }
+  class RangeHeld extends function (owner) { return owner; } {
+    #buffer;
+    static on(owner) { return #buffer in owner; }
+    constructor(owner) { super(owner); this.#buffer = new Buffer(RANGE_BYTES); }
+  }
+  class Segmented extends function (owner) { return owner; } {
+    #text;
+    static textOf(owner) { return #text in owner ? owner.#text : ""; }
+    constructor(owner, text) { super(owner); this.#text = text; }
+  }
+  const sizes = { __proto__: null, Collator: 4096, DateTimeFormat: 32768, DisplayNames: 4096, DurationFormat: 8192,
+    ListFormat: 4096, Locale: 4096, NumberFormat: 4096, PluralRules: 4096, RelativeTimeFormat: 16384, Segmenter: 8192 };
+  function meter(name) {
+    const original = Intl[name], bytes = sizes[name];
+    if (typeof original !== "function") return;
+    const wrapper = { [name]: function () {
+      take(bytes);
+      const made = new.target === undefined ? apply(original, this, arguments)
+        : construct(original, arguments, new.target === wrapper ? original : new.target);
+      new Held(made, bytes);
+      return made;
+    } }[name];
+    dress(wrapper, original);
+    defineProperty(Intl, name, { __proto__: null, value: wrapper });
+  }
+  function meterRanges(formats, name) {
+    const original = formats[name];
+    const method = { [name](from, to) {
+      const made = apply(original, this, [from, to]);
+      if (!RangeHeld.on(this)) {
+        take(RANGE_BYTES);
+        new RangeHeld(this);
+      }
+      return made;
+    } }[name];
+    defineProperty(formats, name, { __proto__: null, value: method });
+  }
+  function meterSegments() {
+    const { segment } = Intl.Segmenter.prototype, iterate = Symbol.iterator;
+    const segments = getPrototypeOf(apply(segment, new Intl.Segmenter(), [""]));
+    const iterator = segments[iterate];
+    const bytesOf = (text) => 4096 + 2 * text.length; // ICU works on a copy
+    defineProperty(Intl.Segmenter.prototype, "segment", { __proto__: null, value: { segment(given) {
+      const text = `${given}`, bytes = bytesOf(text);
+      take(bytes);
+      const made = apply(segment, this, [text]);
+      new Held(made, bytes);
+      new Segmented(made, text);
+      return made;
+    } }.segment });
+    defineProperty(segments, iterate, { __proto__: null, value: { [iterate]() {
+      const bytes = bytesOf(typeof this === "object" && this !== null ? Segmented.textOf(this) : "");
+      take(bytes);
+      const made = apply(iterator, this, []);
+      new Held(made, bytes);
+      return made;
+    } }[iterate] });
+  }
+  if (typeof Intl === "object") {
+    delete Intl.v8BreakIterator;
+    for (const name in sizes) meter(name);
+    const formats = Intl.DateTimeFormat.prototype;
+    if (typeof formats.formatRange === "function") meterRanges(formats, "formatRange");
+    if (typeof formats.formatRangeToParts === "function") meterRanges(formats, "formatRangeToParts");
+    if (typeof Intl.Segmenter === "function") meterSegments();
+  }
   return (bytes) => { limit = bytes; };
 }

@@ -1,0 +1,189 @@
+// Bounds what builtins make in one piece of a guest's strings and arrays: V8 ends the process where
+// a list inside it would have more parts than its arrays can have, and looks at no limit meanwhile.
+//
+// Runs before everything else in a fresh context. What is refused ends with a `RangeError`.
+() => {
+  "use strict";
+  const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const RangeErrorClass = RangeError, TypeErrorClass = TypeError, RegExpClass = RegExp, ArrayClass = Array;
+  const ObjectFunction = Object, textOf = (value) => `${value}`;
+  const { isArray, prototype: arrays } = Array, { trunc, min } = Math;
+  const MOST_PARTS = 2 ** 27 - 16; // of V8's arrays, with some to spare
+  const MOST_PIECES = 2 ** 24; // which V8 keeps of matches, and copies as they grow
+  const MOST_OWN = 2 ** 20; // pieces of matches that the guest's own code tells of
+  const MOST_VALUES = 2 ** 25; // of JSON, counted in long texts only
+  const MOST_CAPTURES = 2 ** 16; // V8 compiles no more
+  const LONG = 2 ** 26;
+  const { prototype } = RegExp, { match, replace, split, species } = Symbol;
+  const indexOf = uncurry(String.prototype.indexOf);
+  const exec = prototype.exec, test = uncurry(prototype.test), constructorOf = getOwnPropertyDescriptor(RegExp, species).get;
+  const getter = (name) => getOwnPropertyDescriptor(prototype, name).get;
+  const sourceOf = uncurry(getter("source")), flagsOf = uncurry(getter("flags"));
+  const getFlags = getter("flags"), getGlobal = getter("global");
+  const tooMany = () => new RangeErrorClass("Invalid array length");
+  const put = (owner, name, method) => defineProperty(owner, name, { __proto__: null, value: method });
+
+  function occurrences(text, part, most) {
+    let count = 0;
+    for (let at = indexOf(text, part); at >= 0 && count <= most; at = indexOf(text, part, at + (part.length || 1))) {
+      count++;
+      if (part === "" && at >= text.length) break;
+    }
+    return count;
+  }
+
+  // -- regular expressions ------------------------------------------------------------------
+
+  // Whether V8 asks nothing of the guest's own while it looks for matches.
+  function isPlain(regex) {
+    return getPrototypeOf(regex) === prototype && ownKeys(regex).length === 1
+      && getOwnPropertyDescriptor(prototype, "exec")?.value === exec
+      && getOwnPropertyDescriptor(prototype, "flags")?.get === getFlags
+      && getOwnPropertyDescriptor(prototype, "global")?.get === getGlobal
+      && getOwnPropertyDescriptor(prototype, "constructor")?.value === RegExpClass
+      && getOwnPropertyDescriptor(RegExpClass, species)?.get === constructorOf;
+  }
+  function refuseMany(regex, text, splits, pieces) {
+    let source, flags;
+    try {
+      source = sourceOf(regex), flags = flagsOf(regex);
+    } catch {
+      return; // of `RegExp.prototype` itself, which matches nothing
+    }
+    const weight = pieces + occurrences(source, "(", MOST_CAPTURES);
+    if ((text.length + 1) * weight <= MOST_PIECES) return;
+    const global = indexOf(flags, "g") >= 0;
+    if (!global && !splits) return;
+    const probe = construct(RegExpClass, [source, splits && !global ? flags + "g" : flags]);
+    for (let count = weight, at = 0; test(probe, text); count += weight) {
+      if (count > MOST_PIECES) throw tooMany();
+      if (probe.lastIndex === at) probe.lastIndex++; // it matched nothing, there
+      at = probe.lastIndex;
+    }
+  }
+  // A regular expression that is the guest's, or takes what is the guest's: one that may match
+  // without end, and tells of matches that have as many captures as it likes.
+  function bounded(regex, left = { __proto__: null, pieces: MOST_OWN }) {
+    return {
+      __proto__: null,
+      get lastIndex() { return regex.lastIndex; },
+      set lastIndex(at) { regex.lastIndex = at; },
+      get flags() { return regex.flags; },
+      get global() { return regex.global; },
+      get unicode() { return regex.unicode; },
+      get exec() {
+        const own = regex.exec;
+        return (text) => copied(apply(typeof own === "function" ? own : exec, regex, [text]), left);
+      },
+      get constructor() {
+        const owner = regex.constructor;
+        if (owner === undefined) return undefined;
+        const maker = owner === null ? undefined : owner[species] ?? RegExpClass;
+        const make = function (given, flags) { return bounded(construct(maker, [regex, flags]), left); };
+        return { __proto__: null, [species]: make };
+      },
+    };
+  }
+  function copied(found, left) {
+    if (left.pieces-- <= 0) throw tooMany();
+    if (found === null || (typeof found !== "object" && typeof found !== "function")) return found;
+    const length = trunc(+found.length) || 0;
+    if (length > MOST_CAPTURES || (left.pieces -= length) < 0) throw tooMany();
+    const copy = { __proto__: null, length, index: found.index, groups: found.groups };
+    for (let i = 0; i < length || i === 0; i++) copy[i] = found[i];
+    return copy;
+  }
+  function bound(symbol, piecesOf) {
+    const original = prototype[symbol], splits = symbol === split;
+    const { name } = original;
+    const method = { [name](given, more) {
+      if (typeof this !== "object" || this === null) return apply(original, this, [given, more]);
+      const text = textOf(given);
+      if (symbol === replace && typeof more !== "function") more = textOf(more);
+      if (splits && more !== undefined) more = more >>> 0;
+      if (!isPlain(this)) return apply(original, bounded(this), [text, more]);
+      if (!splits || more === undefined || more > MOST_PIECES) refuseMany(this, text, splits, piecesOf(more));
+      return apply(original, this, [text, more]);
+    } }[name];
+    if (symbol === match) defineProperty(method, "length", { __proto__: null, value: 1 });
+    put(prototype, symbol, method);
+  }
+  bound(match, () => 4);
+  bound(split, () => 4);
+  bound(replace, (given) => typeof given === "string" ? 2 + 2 * occurrences(given, "$", MOST_PIECES) : 4);
+
+  // -- strings ------------------------------------------------------------------------------
+
+  const splitString = String.prototype.split, replaceEach = String.prototype.replaceAll;
+  const plain = (value) => value === undefined || value === null || typeof value === "string" ? value : textOf(value);
+  put(String.prototype, "split", { split(separator, limit) {
+    const text = plain(this);
+    if (typeof text === "string" && text.length > MOST_PARTS) throw tooMany();
+    return apply(splitString, text, [separator, limit]);
+  } }.split);
+  put(String.prototype, "replaceAll", { replaceAll(part, value) {
+    const text = plain(this);
+    if (typeof text === "string" && text.length > MOST_PIECES && typeof part === "string"
+      && occurrences(text, part, MOST_PIECES) > MOST_PIECES) throw tooMany();
+    return apply(replaceEach, text, [part, value]);
+  } }.replaceAll);
+
+  // -- JSON and arrays ----------------------------------------------------------------------
+
+  const { parse } = JSON;
+  put(JSON, "parse", { parse(given, reviver) {
+    const text = textOf(given);
+    if (text.length > LONG) {
+      let count = occurrences(text, ",", MOST_VALUES);
+      count += occurrences(text, "[", MOST_VALUES) + occurrences(text, "{", MOST_VALUES);
+      if (count > MOST_VALUES) throw tooMany();
+    }
+    return parse(text, reviver);
+  } }.parse);
+
+  const lengthOf = (source) => min(trunc(+source.length) || 0, 2 ** 53 - 1);
+  // What `flat` gives, made as arrays of its kind are made.
+  function madeLike(source) {
+    if (!isArray(source)) return [];
+    let maker = source.constructor;
+    if (typeof maker === "object" && maker !== null || typeof maker === "function") maker = maker[species];
+    if (maker === undefined || maker === null || maker === ArrayClass) return [];
+    return construct(maker, [0]);
+  }
+  function flatten(target, source, at, depth, map) {
+    const length = lengthOf(source);
+    for (let i = 0; i < length; i++) {
+      let value = source[i];
+      if (value === undefined && !(i in source)) continue;
+      if (map !== undefined) value = map(value, i);
+      if (depth > 0 && isArray(value)) at = flatten(target, value, at, depth - 1);
+      else if (at < MOST_PARTS) add(target, at++, value);
+      else throw tooMany();
+    }
+    return at;
+  }
+  function add(target, at, value) {
+    if (getPrototypeOf(target) === arrays) target[at] = value;
+    else if (!defineProperty(target, at, { __proto__: null, value, writable: true, enumerable: true, configurable: true }))
+      throw new TypeErrorClass("Cannot define property " + at);
+  }
+  const owned = (value, name) => {
+    if (value === undefined || value === null) throw new TypeErrorClass("Array.prototype." + name + " called on null or undefined");
+    return ObjectFunction(value);
+  };
+  put(arrays, "flat", { flat() {
+    const source = owned(this, "flat"), given = arguments[0];
+    const depth = given === undefined ? 1 : trunc(+given) || 0;
+    const target = madeLike(source);
+    flatten(target, source, 0, depth);
+    return target;
+  } }.flat);
+  put(arrays, "flatMap", { flatMap(callback) {
+    const source = owned(this, "flatMap"), self = arguments[1];
+    if (typeof callback !== "function") throw new TypeErrorClass("flatMap mapper function is not callable");
+    const target = madeLike(source);
+    flatten(target, source, 0, 1, (value, at) => apply(callback, self, [value, at, source]));
+    return target;
+  } }.flatMap);
+}

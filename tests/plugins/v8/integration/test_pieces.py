@@ -1,0 +1,96 @@
+"""Builtins that make too many pieces at once: V8 would end the process, so they are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack import Limits, Session
+
+
+@pytest.fixture
+def limits() -> Limits:
+    return Limits(cpu_seconds=30, wall_seconds=200, memory_bytes=64 * 2**20)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "'a'.repeat(2 ** 28).match(/a/g)",
+        "'a'.repeat(2 ** 28).replace(/a/g, '$&b')",
+        "'a'.repeat(2 ** 28).replace(/a/g, () => 'b')",
+        "'a'.repeat(2 ** 28).replaceAll(/a/g, 'b')",
+        "/a/[Symbol.split]('a'.repeat(2 ** 28))",
+        "/a/g[Symbol.match]({toString: () => 'a'.repeat(2 ** 28)})",
+        "JSON.parse('[' + '1,'.repeat(1.4e8) + '1]')",
+    ],
+)
+async def test_the_process_goes_on(session: Session, source: str) -> None:
+    outcome = await session.eval(f"try {{ {source}; 'made' }} catch (e) {{ e.name }}")
+    # The long text itself may already be more than the guest may have.
+    assert outcome.text == "RangeError" or (outcome.error and outcome.error.name == "OutOfMemory")
+    assert (await session.eval("1 + 1")).text == "2"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "'a'.repeat(2 ** 25).match(/a/g)",
+        "'a'.repeat(2 ** 25).replaceAll('a', 'b')",
+        "'a'.repeat(2 ** 16).replace(RegExp('()'.repeat(1000), 'g'), () => '')",
+        "'a'.repeat(2 ** 16).replace(/a/g, '$&'.repeat(1000))",
+        "'a'.repeat(2 ** 16).split(RegExp('()'.repeat(1000)))",
+        "class R extends RegExp { exec() { return ['x'] } }; new R('a', 'g')[Symbol.match]('x')",
+        "RegExp.prototype.exec = () => ['x']; 'x'.match(/x/g)",
+        "Object.defineProperty(RegExp.prototype, 'flags', {get: () => 'g'}); 'x'.match(/x/)",
+        "Object.defineProperty(RegExp.prototype, 'global', {get: () => true}); 'x'.match(/x/)",
+        "const r = /x/; r.exec = () => ({length: 2 ** 40, index: 0, 0: 'x'}); 'x'.replace(r, '')",
+        "const own = {lastIndex: 1, exec() { this.lastIndex = 1; return {length: 2 ** 30} }};"
+        "class R extends RegExp { static [Symbol.species] = function () { return own } };"
+        "'abc'.split(new R('b'))",
+    ],
+)
+async def test_pieces_are_counted_however_they_come_about(session: Session, source: str) -> None:
+    outcome = await session.eval(f"try {{ {source}; 'made' }} catch (e) {{ e.name }}")
+    assert outcome.text == "RangeError"
+
+
+async def test_texts_are_searched_as_ever(session: Session) -> None:
+    source = r"""
+    class R extends RegExp {}
+    JSON.stringify([
+      'a,b,c'.split(/,/), 'a,b,c'.split(/(,)/, 2), 'a,b'.split(new R(',')), 'ab'.split(/(?:)/u),
+      'aXbX'.replace(/x/gi, '$&$&'), 'aX'.replace(new R('X', 'g'), '-'),
+      'abc'.replace(/(?:)/g, '-'),
+      'x'.replace(/(?<n>x)/, '[$<n>]'), 'x'.replace(new R('(?<n>x)'), '[$<n>]'),
+      'abc'.replace(/b/, (...given) => given.length), 'aa'.replaceAll('a', '$&b'),
+      'aa'.replaceAll(/a/g, 'c'),
+      'abc'.match(/./g), 'abc'.match(/b/).index, 'abc'.match(new R('b')).index, 'x'.match(/y/g),
+      [...'a1b2'.matchAll(/\d/g)].length, 'ab'.repeat(1e6).replace(/a/g, '').length,
+      RegExp.prototype[Symbol.match].length, RegExp.prototype[Symbol.replace].name,
+      (() => { try { /a/[Symbol.split](Symbol()) } catch (e) { return e.name } })(),
+    ])"""
+    expected = (
+        '[["a","b","c"],["a",","],["a","b"],["a","b"],"aXXbXX","a-","-a-b-c-","[x]","[x]","a3c",'
+        '"abab","cc",["a","b","c"],1,1,null,2,1000000,1,"[Symbol.replace]","TypeError"]'
+    )
+    assert (await session.eval(source)).text == expected
+
+
+async def test_arrays_are_flattened_as_ever(session: Session) -> None:
+    source = """
+    class A extends Array {}
+    JSON.stringify([
+      [1, [2, [3]]].flat(), [1, [2, [3]]].flat(Infinity), [[1]].flat(0), [1, , [2, , 3]].flat(),
+      [1, 2].flatMap(x => [x, [x]]),
+      [3].flatMap(function (x, at, all) { return [this.y, at, all.length] }, {y: 4}),
+      A.of(1, [2]).flat() instanceof A, Array.prototype.flat.call({length: 2, 0: [1], 1: 2}),
+      Array.prototype.flat.length, Array.prototype.flatMap.length,
+      JSON.parse('[1,{"a":2}]', (k, v) => v),
+      (() => { try { [].flatMap() } catch (e) { return e.name } })(),
+      (() => { try { Array.prototype.flat.call(null) } catch (e) { return e.name } })(),
+    ])"""
+    expected = (
+        "[[1,2,[3]],[1,2,3],[[1]],[1,2,3],[1,[1],2,[2]],[4,0,1],true,[1,2],0,1,"
+        '[1,{"a":2}],"TypeError","TypeError"]'
+    )
+    assert (await session.eval(source)).text == expected
