@@ -23,7 +23,7 @@ class V8Conformance(EngineConformance):
                 "V8 does not check for termination inside array built-ins, so the heap is "
                 "abandoned, and its thread computes until the built-in ends"
             )
-            for name in ("indexOf", "fill", "flat")
+            for name in ("indexOf", "fill")
         },
     }
 
