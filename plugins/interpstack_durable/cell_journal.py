@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from interpstack import Cell, InterpstackError, Request, Step
 from interpstack_durable.entries import (
@@ -18,7 +18,7 @@ from interpstack_durable.entries import (
     read_undelivered,
     step_entry,
 )
-from interpstack_durable.forms import read_recorded
+from interpstack_durable.forms import UnreadableJournal, read_recorded
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
@@ -30,6 +30,10 @@ class ReplayDivergence(InterpstackError, RuntimeError):
 
     Nothing new was done. The message tells both, and the place.
     """
+
+
+#: Exceptions from reading entries of another form. `ProtocolError` is a `ValueError`.
+_DAMAGE: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class JournalStore(Protocol):
@@ -98,9 +102,21 @@ class CellJournal(Journal):
         self._began = 0.0
 
     async def begin(self, now: float) -> float:
-        recorded = read_recorded(await self._store.load())
-        entries, self.first_request = recorded.entries, recorded.first_request
+        stored = await self._store.load()
         self._began = now
+        try:
+            self._take_up(stored)
+        except _DAMAGE as error:
+            raise UnreadableJournal(
+                f"the journal of this eval is damaged ({type(error).__name__}: {error!s:.200}). "
+                "Nothing was done, and the eval stays as it is"
+            ) from error
+        return self._began
+
+    def _take_up(self, stored: Sequence[Entry]) -> None:
+        """Go on from entries of an earlier run, all of which are read before anything is done."""
+        recorded = read_recorded(stored)
+        entries, self.first_request = recorded.entries, recorded.first_request
         self._count = len(entries)
         if entries:
             self._began = self._read_header(entries[0])
@@ -108,7 +124,8 @@ class CellJournal(Journal):
             self._notes.update(entry.get("notes", {}))
             self._kept = [] if "now" in entry else self._kept + [entry] * ("kept" in entry)
         self._steps = [entry for entry in entries if "now" in entry]
-        return self._began
+        for entry in entries:
+            _check(entry)
 
     def replay(self, asked: Sequence[Request]) -> Step | None:
         if self._place == len(self._steps):
@@ -198,3 +215,18 @@ class CellJournal(Journal):
 
 def _told(asked: Asked | None) -> str:
     return "nothing more" if asked is None else f"{asked[1]}({asked[3]})"
+
+
+def _check(entry: Entry) -> None:
+    """Raise one of `_DAMAGE` if an entry cannot be read."""
+    asked = [entry["asked"]] if "now" in entry else []
+    if asked:
+        read_step(entry)
+    if "kept" in entry:
+        read_undelivered([entry])
+        asked += [entry["kept"]["asked"]] if entry["kept"]["pausing"] else []
+    for number, bridge, start, shown in (request for part in asked for request in part):
+        if [type(item) for item in (number, bridge, start, shown)] != [int, str, str, str]:
+            raise ValueError("a request takes an id, a bridge and two texts")
+    if any(type(amount) not in (int, float) for amount in entry.get("drawn", {}).values()):
+        raise ValueError("amounts are numbers")

@@ -24,7 +24,7 @@ Entry = Mapping[str, Any]
 
 
 class UnreadableJournal(InterpstackError, RuntimeError):
-    """A cell was recorded by a release whose form this one cannot read.
+    """A cell's record is damaged, or in the form of a release that this one cannot read.
 
     Raised out of `Session.eval` before anything is done; another release can go on with the cell.
     """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from typing import Any
 
 import attrs
 import pytest
 
-from interpstack import Cell, Request, Settlement, Step
-from interpstack_durable.api import ReplayDivergence
+from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_durable.cell_journal import CellJournal
 
 CELL = Cell(source="await kit.f()", seed=1)
@@ -96,3 +98,41 @@ async def test_a_pause_and_the_step_before_it_are_one_entry(store: Store) -> Non
     assert journal.noted("pauses") == 1
     again, _ = await _begun(store)
     assert (again.replay(ASKED), again.noted("pauses")) == (STEP, 1)
+
+
+def _damaged(value: Any, chance: random.Random) -> Any:
+    """The value with one part of it changed, left out, or of another kind."""
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        key = chance.choice(sorted(value))
+        if chance.random() < 0.2:
+            return {name: item for name, item in value.items() if name != key}
+        return {**value, key: _damaged(value[key], chance)}
+    if isinstance(value, (list, tuple)) and value and chance.random() < 0.9:
+        at = chance.randrange(len(value))
+        return [*value[:at], _damaged(value[at], chance), *value[at + 1 :]]
+    return chance.choice([None, 7, -1.5, "x", [], {}, [[]], {"$": 1}, True, float("nan")])
+
+
+@pytest.mark.parametrize("seed", range(300))
+async def test_a_damaged_journal_is_refused_before_anything_is_done(
+    store: Store, seed: int
+) -> None:
+    failed = GuestError("ToolError", "no", data={"tool": "kit.f"})
+    first, _ = await _begun(store)
+    await first.resume()
+    await first.record(ASKED, attrs.evolve(STEP, drawn={"requests": 1.0}))
+    await first.record(ASKED, Step(102.0, (Settlement(1, error=failed, refused=True),)))
+    await first.note({"pauses": 1})
+    await first.keep(ASKED, STEP)
+    chance = random.Random(seed)
+    at = chance.randrange(len(store.entries))
+    store.entries[at] = _damaged(store.entries[at], chance)
+    journal = CellJournal(store, CELL)
+    try:
+        await journal.begin(100.0)
+    except (UnreadableJournal, ReplayDivergence):
+        return
+    with suppress(ReplayDivergence):
+        while journal.replay(ASKED) is not None:
+            pass
+        journal.undelivered(ASKED)

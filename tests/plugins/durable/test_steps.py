@@ -341,7 +341,7 @@ class Stolen(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key == "asked":
-            raise AssertionError("the code is run again")
+            return [[1, "no.such", "no digest", "of a run that is compared"]]
         return self.entry[key]
 
     def __iter__(self) -> Iterator[str]:
