@@ -40,7 +40,6 @@ UNTESTED = {
         "eval_call",
         "eval_pauses",
         "eval_queue",
-        "eval_runner",
         "eval_tool",
         "interpreter",
         "model",

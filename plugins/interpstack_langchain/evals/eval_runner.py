@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from interpstack import (
     InterpreterStack,
     InterpstackError,
     Outcome,
+    Session,
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
@@ -34,6 +36,23 @@ from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_errors import shown
 
 __all__ = ["Evals"]
+
+_log = logging.getLogger(__name__)
+
+
+@attrs.frozen
+class _Ended:
+    """An eval that has ended.
+
+    Attributes:
+        outcome: How the cell ended.
+        session: The session that ran the cell, which renders the outcome; `None` if none could.
+        update: Channels of the interpreter to write.
+    """
+
+    outcome: Outcome
+    session: Session | None = None
+    update: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -74,12 +93,12 @@ class Evals:
         running_eval.set(running)
         state, done = await self._state(running)
         if self.spending is None:
-            return self._answer(*await self._run(code, running, state, done), running)
+            return self._answer(await self._run(code, running, state, done), {}, running)
         turn = turn_key(state, running.graph)
         with self.spending.eval(turn, state) as reports:
             running.trace_with(reports.among(running.callbacks))
-            outcome, update = await self._run(code, running, state, done)
-        return self._answer(outcome, {**update, **self.spending.told(turn, state)}, running)
+            ended = await self._run(code, running, state, done)
+        return self._answer(ended, self.spending.told(turn, state), running)
 
     async def _state(self, running: EvalCall) -> tuple[Mapping[str, Any], list[str]]:
         """The state that an eval starts from, and the names of evals before it that ended."""
@@ -96,7 +115,7 @@ class Evals:
 
     async def _run(
         self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
-    ) -> tuple[Outcome, dict[str, Any]]:
+    ) -> _Ended:
         request = running.request
         offered = self.offered.of(owner_of(state, running.graph))
         offer = self.offers.offer(request.runtime.tools if offered is None else offered)
@@ -105,24 +124,23 @@ class Evals:
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
             listed = {bridge.name: bridge.listed for bridge in seen}
             running.store.offer(listed, self.stack.engine.language)
-        update: dict[str, Any] = {}
         try:
             if self.mode.scope == "call":
                 async with self.stores.alone(running.store), self.stack.session() as session:
                     session.bind(offer)
-                    outcome = await session.eval(Cell(source=code), host=running)
+                    ended = _Ended(await session.eval(Cell(source=code), host=running), session)
             else:
                 outer = running.outer
                 position = await self.queue.wait(request, done)
                 if outer is not None:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
-                outcome, update = await self._in_turn(code, offer, state, position, running)
+                ended = await self._in_turn(code, offer, state, position, running)
         except (UnreadableJournal, StateNotRestored):
             raise  # a waiting call must not be answered
         except InterpstackError as error:
-            outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-        await running.leave(outcome)
-        return outcome, update
+            ended = _Ended(Outcome(error=GuestError(type(error).__name__, str(error))))
+        await running.leave(ended.outcome)
+        return ended
 
     async def _in_turn(
         self,
@@ -131,7 +149,7 @@ class Evals:
         state: Mapping[str, Any],
         position: QueuePosition | None,
         running: EvalCall,
-    ) -> tuple[Outcome, dict[str, Any]]:
+    ) -> _Ended:
         store = running.store
         # With durable evals, the evals of a turn may run in several processes.
         keeps = self.mode.stores or store is not None
@@ -155,22 +173,30 @@ class Evals:
                 undoes=lambda outcome: running.failure(outcome) is not None,
             )
         if record is None:
-            return outcome, {}
+            return _Ended(outcome, live.session)
         mark = mark_of(saved.turn, record)
-        return outcome, {"interpreter_record": [record], "interpreter_turn": mark}
+        update = {"interpreter_record": [record], "interpreter_turn": mark}
+        return _Ended(outcome, live.session, update)
 
-    def _answer(
-        self, outcome: Outcome, update: Mapping[str, Any], running: EvalCall
-    ) -> ToolMessage:
-        options = self.options
+    def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
+        outcome = shown(ended.outcome)
+        text = self._rendered(outcome, ended.session)
         message = ToolMessage(
-            content=render(
-                shown(outcome),
-                result_chars=options.max_result_chars,
-                console_chars=options.console_limit,
-            ),
+            content=text,
             tool_call_id=running.id,
-            name=options.tool_name,
+            name=self.options.tool_name,
             status="success" if outcome.ok else "error",
         )
-        return commit(message, self.channels.named(update), running)
+        return commit(message, self.channels.named({**ended.update, **spent}), running)
+
+    def _rendered(self, outcome: Outcome, session: Session | None) -> str:
+        """The text for the model, in the standard form where the plugin that renders fails."""
+        limits = self.stack.limits
+        try:
+            if session is not None:
+                return session.render(outcome)
+        except Exception as error:  # noqa: BLE001 - a plugin of a third party
+            _log.exception("a plugin failed to render the answer of an eval")
+            notice = f"A plugin failed to render this answer ({type(error).__name__})."
+            outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+        return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
