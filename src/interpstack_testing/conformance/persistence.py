@@ -20,6 +20,7 @@ from interpstack.threads import run_sync
 from interpstack_agents import Persistence, RecordRejected
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.state.damaged import DAMAGED
+from interpstack_testing.conformance.texts import texts
 from interpstack_testing.fake import FakeEngine
 
 __all__ = ["PersistenceConformance"]
@@ -32,7 +33,7 @@ _STATE: Final = SessionState(
 )
 _PLAIN: Final = (int, float, str, bytes, bool, type(None))
 
-_text = st.text(st.characters(codec=None), max_size=20)
+_text = texts(20)
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | _text,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_text, inner, max_size=4),

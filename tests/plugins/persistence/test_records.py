@@ -24,6 +24,7 @@ from interpstack_agents import Persistence, RecordRejected, persistence_mode
 from interpstack_persistence.payloads import unpack_payload
 from interpstack_persistence.records import _covered
 from interpstack_testing import PersistenceConformance
+from interpstack_testing.conformance.texts import texts
 
 STACK = InterpreterStack(plugins=["persistence"])
 KEY = b"0123456789abcdef"
@@ -85,8 +86,8 @@ images = st.builds(Image, st.text(min_size=1), st.text(), st.binary(min_size=1))
 @settings(deadline=None)
 @given(
     image=images | st.none(),
-    values=st.dictionaries(st.text(st.characters(codec=None)), values) | st.none(),
-    owner=st.text(st.characters(codec=None)),
+    values=st.dictionaries(texts(), values) | st.none(),
+    owner=texts(),
     sequence=st.integers(0),
     key=st.binary(min_size=1) | st.none(),
 )

@@ -16,6 +16,7 @@ from interpstack.protocol import Cell, Settlement
 from interpstack.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, poll
+from interpstack_testing.conformance.texts import texts
 
 __all__ = ["CrossingTests"]
 
@@ -132,7 +133,7 @@ def normal(wire: Any) -> Any:
 
 def values(kinds: frozenset[str]) -> st.SearchStrategy[Any]:
     """Values made of plain JSON and these kinds, of up to a few levels."""
-    text = st.text(st.characters(codec=None if "surrogate" in kinds else "utf-8"), max_size=6)
+    text = texts(6) if "surrogate" in kinds else st.text(st.characters(codec="utf-8"), max_size=6)
     safe = st.integers(-(2**53) + 1, 2**53 - 1)
     leaves = [st.none(), st.booleans(), text, safe, st.floats(-1e15, 1e15).filter(_plain)]
     more: dict[str, st.SearchStrategy[Any]] = {
