@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -367,10 +367,9 @@ class Session(SyncToo):
             await self._state.clear()
         self._pool.forget(self)
 
-    async def __aenter__(self) -> Self:
+    def enter(self) -> None:
         self._queue.check_open()
         self._users += 1
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         self._users -= 1

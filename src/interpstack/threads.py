@@ -231,7 +231,9 @@ async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
 
 async def apart(coroutine: Coroutine[Any, Any, _T]) -> _T:
     """Await something in a task of its own, so that it cannot cancel the caller's."""
-    value, error = await asyncio.ensure_future(_carry(coroutine))
+    task = asyncio.ensure_future(_carry(coroutine))
+    task.add_done_callback(lambda done: coroutine.close())  # of a task that never began
+    value, error = await task
     if error is not None:
         raise error
     return cast("_T", value)
@@ -258,6 +260,7 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
     def start() -> None:
         task = context.run(loop.create_task, _carry(coroutine))
+        task.add_done_callback(lambda done: coroutine.close())
         task.add_done_callback(lambda done: _copy(done, result))
         tasks.append(task)
 
@@ -308,14 +311,19 @@ class SyncToo:
         """
         run_sync(self.aclose())
 
+    def enter(self) -> None:
+        """Begin a block."""
+
     async def __aenter__(self) -> Self:
+        self.enter()
         return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        return run_sync(self.__aenter__())
+        self.enter()
+        return self
 
     def __exit__(self, *error: object) -> None:
         run_sync(self.__aexit__(*error))

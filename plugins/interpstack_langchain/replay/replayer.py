@@ -26,7 +26,7 @@ from interpstack import (
     SessionState,
 )
 from interpstack_agents import Persistence, RecordRejected, persistence_mode
-from interpstack_durable.api import ReplayDivergence
+from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,
@@ -224,6 +224,8 @@ async def _run(
         return "in flight", _in_flight(end, timeline)
     except ReplayDivergence as error:
         return "diverged", str(error)
+    except UnreadableJournal:
+        raise  # there is nothing to run
     except InterpstackError as error:
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return "failed", session.render(outcome)

@@ -26,7 +26,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Overwrite
 
-from interpstack import Capability
+from interpstack import Capability, Limits
 from interpstack_agents import joined
 from interpstack_langchain import CodeInterpreterMiddleware
 
@@ -79,8 +79,10 @@ async def test_an_error_in_between_keeps_what_was_there(talk: Any) -> None:
 @both
 async def test_code_that_is_refused_loses_nothing(talk: Any, evals: Any) -> None:
     chat = talk()
-    _, refused, _ = await chat.run(evals("let a = 1", "  ", "a += 1"))
-    assert "the code is empty" in refused
+    too_long = " " * (Limits().source_bytes + 1)
+    _, refused, _ = await chat.run(evals("let a = 1", too_long, "a += 1"))
+    assert refused.startswith("<error")
+    assert "bytes" in refused
     assert await chat.run("a") == ["<result>2</result>"]
 
 

@@ -185,4 +185,4 @@ async def test_a_failed_import_can_be_caught(session: Session) -> None:
     outcome = await session.eval(
         'try { await import("@/skills/nope") }catch (e) { [e instanceof Error, e.name, e.message] }'
     )
-    assert outcome.text == '[true, "ModuleNotFound", "there is no skill \'nope\'"]'
+    assert outcome.text == '[true, "ModuleNotFound", "there is no skill \'nope\'; there are: m"]'
