@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -22,6 +23,8 @@ __all__ = ["Owner", "owner", "refuse_forked"]
 
 _T = TypeVar("_T")
 
+#: Seconds for the isolates to close. A command that ends later keeps no process from its end.
+_CLOSING_SECONDS: Final = 30.0
 #: Seconds for the loop to end, on a busy machine.
 _STOPPING_SECONDS: Final = 5.0
 
@@ -81,10 +84,15 @@ class Owner:
         if self.gone:
             return
         self._ended = True
-        for close in list(self._open):
-            asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+        closing = asyncio.run_coroutine_threadsafe(self._close_all(), self._loop)
+        with contextlib.suppress(TimeoutError):
+            closing.result(_CLOSING_SECONDS)
         wait_until_left(self._loop)
         self._stop()
+
+    async def _close_all(self) -> None:
+        for close in list(self._open):
+            await close()
 
     def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

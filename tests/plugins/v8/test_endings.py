@@ -45,6 +45,16 @@ print(InterpreterStack("v8").session().eval_sync("40 + 2").text)
 atexit.register(ends.set)
 """
 #: Whoever was registered before V8 comes after it.
+_NEVER_CLOSED = """
+import asyncio
+from interpstack import InterpreterStack
+from interpstack_v8 import owner
+
+owner._CLOSING_SECONDS = 0.2
+owner.owner().adopt(lambda: asyncio.sleep(3600))
+with InterpreterStack("v8", []) as stack, stack.session() as session:
+    print(session.eval_sync("6 * 7").text)
+"""
 _AFTERWARDS = """
 import atexit
 from interpstack import BridgeSet, EngineFailure, Limits
@@ -77,6 +87,10 @@ def test_no_thread_outlives_the_end_of_the_process() -> None:
 
 def test_a_thread_that_is_late_does_not_meet_the_end_of_python() -> None:
     assert _run(_LATE) == ("42\n['late', 'back']\n", "", 0)
+
+
+def test_an_isolate_that_never_closes_does_not_keep_the_process() -> None:
+    assert _run(_NEVER_CLOSED) == ("42\n", "", 0)
 
 
 def test_nothing_uses_v8_after_its_end() -> None:
