@@ -1,4 +1,4 @@
-"""Limits of one cell. Every limit can be `None`, which means *no limit*."""
+"""Limits of one cell. `None` means *no limit*, where a limit may be `None`."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import Context, copy_context
 
 import attrs
 
@@ -34,6 +35,8 @@ class Listener:
     _separate: bool = attrs.field(default=False, init=False)  # a line is to be ended first
     _failure: BaseException | None = attrs.field(default=None, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    #: Of the cell, so that who asks for something of the session in an engine's thread is refused.
+    _context: Context = attrs.field(factory=copy_context, init=False)
 
     @classmethod
     def of(cls, tell: Callable[[str], None] | None, room: int) -> Listener | None:
@@ -45,6 +48,10 @@ class Listener:
         if tell is not None and not callable(tell):
             raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
         return None if tell is None else cls(tell, room)
+
+    def begin(self) -> None:
+        """Note that the cell begins, in its task: `tell` is called in a copy of its context."""
+        self._context = copy_context()
 
     def hear(self, part: str) -> None:
         """Take a part of the next delivery, ahead of it."""
@@ -81,6 +88,6 @@ class Listener:
         self._room -= len(part)
         if part:
             try:
-                self._tell(part)
+                self._context.copy().run(self._tell, part)
             except BaseException as error:  # noqa: BLE001 - an engine may be around the call
                 self._room, self._failure = 0, error

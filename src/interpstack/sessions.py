@@ -58,6 +58,8 @@ class _Runner:
         session, stack = self.session, self.session.stack
         once = partial(self._run_once, cell, listener)
         with self.queue.running():
+            if listener is not None:
+                listener.begin()
             if not stack.each("interpstack_wrap_eval"):
                 return await once()
             find = partial(stack.hook.interpstack_wrap_eval, session=session, cell=cell)

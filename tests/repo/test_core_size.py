@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 #: Lines of all modules of the core together.
-_MOST = 6455
+_MOST = 6470
 
 
 def core_lines(root: Path) -> int:

@@ -40,6 +40,10 @@ _log = logging.getLogger(__name__)
 
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
+#: Running evals of this process by checkpointer and key, with how many runs want each. Agents that
+#: share a checkpointer may be made anew for each request, so no middleware has this to itself.
+_runs: dict[tuple[int, str], tuple[Slots, int]] = {}
+_lock = threading.Lock()
 
 
 @attrs.define(eq=False)
@@ -62,8 +66,6 @@ class CheckpointStores:
         factory=OrderedDict, init=False
     )
     _left: dict[str, CheckpointStore] = attrs.field(factory=dict, init=False)
-    _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict, init=False)
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def open(self, request: ToolCallRequest, is_async: bool) -> CheckpointStore | None:
         """The store for the journal of an eval; `None` without a checkpointer.
@@ -120,21 +122,22 @@ class CheckpointStores:
 
     @asynccontextmanager
     async def alone(self, store: CheckpointStore | None) -> AsyncIterator[None]:
-        """Run an eval while no other run of it does, in this process."""
+        """Run an eval while no other run of it does, in any agent of this process."""
         if store is None:
             yield
             return
-        with self._lock:
-            slots, users = self._runs.get(store.key, (Slots(1), 0))
-            self._runs[store.key] = slots, users + 1
+        key = (id(store.writes.checkpoint.saver), store.key)  # the saver lives as long as the run
+        with _lock:
+            slots, users = _runs.get(key, (Slots(1), 0))
+            _runs[key] = slots, users + 1
         try:
             async with slots.slot():
                 yield
         finally:
-            with self._lock:
-                slots, users = self._runs.pop(store.key)
+            with _lock:
+                slots, users = _runs.pop(key)
                 if users > 1:
-                    self._runs[store.key] = slots, users - 1
+                    _runs[key] = slots, users - 1
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -157,14 +157,15 @@ class Evals:
         saved = saved_in(state, foreign=self.channels.foreign(state, tools))
         # An eval that began with the stored variables in an earlier run cannot go on without them.
         refuse = StateNotRestored if store is not None and store.needs_state else None
-        async with self.sessions.enter(
+        entering = self.sessions.enter(
             owner_of(state, running.graph),
             saved,
             offer,
             keeps=keeps,
             position=position,
             refuse=refuse,
-        ) as live:
+        )
+        async with self.stores.alone(store), entering as live:
             if store is not None and live.detached:
                 store.begin_without_state()
             outcome, record = await live.eval(

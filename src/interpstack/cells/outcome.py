@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from interpstack.checks import expect
 from interpstack.protocol import GuestError, StateAfter
 
 if TYPE_CHECKING:
@@ -130,7 +131,12 @@ class CellContext:
         )
 
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
-        """Add lines to the cell's console output, or note that some were dropped."""
+        """Add lines to the cell's console output, or note that some were dropped.
+
+        Raises:
+            ConfigurationError: The text is no string.
+        """
+        expect(text, str, "write_console takes a string")
         self._console.append((text, omitted_chars))
         if self.listener is not None and (text or not omitted_chars):
             failure = self.listener.delivered(text)

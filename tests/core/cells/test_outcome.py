@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 
-from interpstack import Cell, CellContext, GuestError, Outcome, Usage
+import pytest
+
+from interpstack import Cell, CellContext, ConfigurationError, GuestError, Outcome, Usage
 
 
 def _context() -> CellContext:
@@ -49,3 +51,10 @@ def test_to_dict_is_plain_json() -> None:
     assert data["attachments"] == ["object", "bytes"]
     assert (data["usage"]["requests"], data["notices"], data["console"]) == (2, ["n"], "c")
     assert Outcome(text="1").to_dict()["ok"] is True
+
+
+def test_the_console_takes_text_only() -> None:
+    context = CellContext("s", Cell(source="1"))
+    with pytest.raises(ConfigurationError, match="takes a string; got 5"):
+        context.write_console(5)  # type: ignore[arg-type]
+    assert context.console == ()

@@ -315,3 +315,15 @@ def test_sets_in_sets_are_ordered_in_one_pass(monkeypatch: pytest.MonkeyPatch) -
         nested = frozenset([nested, f"level {level}"])
     from_guest(nested, Room(10**6))
     assert len(encoded) <= 2 * 150 + 1
+
+
+@pytest.mark.parametrize(
+    "forges",
+    ["shop.price = fake", "setattr(shop, 'price', fake)", "shop.sub.of = fake", "shop = fake"],
+)
+async def test_no_cell_gives_a_bridge_another_value_for_later_cells(forges: str) -> None:
+    bridges = [Bridge(name=name, handler=lambda: "real") for name in ("shop.price", "shop.sub.of")]
+    async with InterpreterStack("monty", bridges=bridges) as stack, stack.session() as session:
+        assert (await session.eval(f"def fake(): return 'forged'\n{forges}\n1")).text == "1"
+        for code in ("await shop.price()", "await shop.sub.of()"):
+            assert (await session.eval(code)).text == "real"
