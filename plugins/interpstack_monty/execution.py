@@ -232,7 +232,7 @@ class MontyExecution(Execution):
         return self._end(Progress(failure=failure, state="undone", cpu_seconds=spent))
 
     def _described(self, error: pydantic_monty.MontyError) -> GuestError:
-        told = describe(error, self._cell.name, self._turns.errors, self._lines)
+        told = describe(error, self._cell.name, self._turns.named, self._lines)
         missing = told.message.partition("'")[2].partition("'")[0]
         why = self._state.saved.lost.get(missing)
         if told.name == "NameError" and why is not None:

@@ -168,6 +168,9 @@ def _running(told: Any) -> Mapping[str, Any]:
         _number(told[name])
     for number in (*_typed(told["timers"], list), *(n for pair in told["open"] for n in pair)):
         _number(number)
+    for digest, length in _typed(told.get("named", []), list):
+        _typed(digest, str)
+        _number(length)
     if told["blocked"] is not None:
         _number(told["blocked"])
     dict(told["open"])

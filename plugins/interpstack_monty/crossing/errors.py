@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pydantic_monty
 
 from interpstack import GuestError, Place
+from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_protocol import place_at
 
 __all__ = [
@@ -71,16 +72,25 @@ _CHARS: Final = 16_384
 _FRAMES: Final = 10
 
 
-def exception_for(error: GuestError) -> Exception:
-    """The exception that a guest catches for an error of the host."""
+def exception_for(error: GuestError, named: NamedErrors | None = None) -> Exception:
+    """The exception that a guest catches for an error of the host.
+
+    Args:
+        error: The error.
+        named: Where to note an error whose name no exception of Python has.
+    """
+    message = _text(error.message)
     if error.name in _KNOWN:
-        return _KNOWN[error.name](_text(error.message))
-    return RuntimeError(f"{_text(error.name)}: {_text(error.message)}")
+        return _KNOWN[error.name](message)
+    name = _text(error.name)
+    if named is not None:
+        named.add(name, message)
+    return RuntimeError(f"{name}: {message}")
 
 
-def thrown(error: GuestError) -> dict[str, Any]:
+def thrown(error: GuestError, named: NamedErrors | None = None) -> dict[str, Any]:
     """The same as an answer to a call."""
-    made = exception_for(error)
+    made = exception_for(error, named)
     return {"exc_type": type(made).__name__, "message": made.args[0]}
 
 
@@ -90,23 +100,22 @@ def syntax_error(message: str, cell: str, line: int) -> GuestError:
 
 
 def describe(
-    error: pydantic_monty.MontyError, cell: str, own: Sequence[GuestError], lines: int
+    error: pydantic_monty.MontyError, cell: str, named: NamedErrors, lines: int
 ) -> GuestError:
     """The completion of a cell that did not catch its error.
 
     Args:
         error: The exception of Monty's client.
         cell: The name of the cell.
-        own: Errors that the host threw into the cell; they get their own names back.
+        named: Errors that the host threw into the cell; they get their own names back.
         lines: The lines of the cell's source; the source for Monty may have one more.
     """
     inner = error.exception()
     name, message = type(inner).__name__, str(error).partition(": ")[2]
     if isinstance(error, pydantic_monty.MontySyntaxError):
         name, message = "SyntaxError", str(inner)
-    for given in own:
-        if name == "RuntimeError" and message == f"{_text(given.name)}: {_text(given.message)}":
-            name, message = given.name, given.message
+    if name == "RuntimeError":
+        name, message = named.parts(message) or (name, message)
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 
 

@@ -10,8 +10,9 @@ import attrs
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-from interpstack import GuestError, Settlement
+from interpstack import Settlement
 from interpstack_monty.crossing.errors import thrown
+from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_monty.crossing.values import answer
 from interpstack_monty.running.emitted import Emitted
 from interpstack_monty.running.system import answer_system_call
@@ -29,13 +30,13 @@ class Turns:
         emitted: What the cell has emitted.
         clock: The cell's clock.
         at: The suspension where the cell stands; `None` before its begin, and while it is parked.
-        errors: Errors that requests of the cell were answered with.
+        named: Errors that requests of the cell were answered with.
     """
 
     emitted: Emitted
     clock: GuestClock = attrs.field(factory=GuestClock)
     at: pydantic_monty.SyncSnapshot | None = None
-    errors: list[GuestError] = attrs.field(factory=list)
+    named: NamedErrors = attrs.field(factory=NamedErrors)
     _answers: dict[int, Any] = attrs.field(factory=dict)
     _blocked: int | None = None  # the request that `time.sleep` waits for
 
@@ -45,8 +46,7 @@ class Turns:
         if call_id is None:
             return
         if settlement.error is not None:
-            self.errors.append(settlement.error)
-            self._answers[call_id] = thrown(settlement.error)
+            self._answers[call_id] = thrown(settlement.error, self.named)
         else:
             self._answers[call_id] = {"return_value": answer(settlement.text)}
 
@@ -89,13 +89,15 @@ class Turns:
     def told(self) -> Mapping[str, Any]:
         """Everything but the suspension, as JSON, for an image."""
         clock = [self.clock.time, self.clock.host]
-        return {"blocked": self._blocked, "clock": clock, **self.emitted.told()}
+        named = self.named.told()
+        return {"blocked": self._blocked, "clock": clock, "named": named, **self.emitted.told()}
 
     def restore(self, told: Mapping[str, Any]) -> None:
         """Restore a state that `told` returned."""
         self.emitted.restore(told)
         self._blocked = told["blocked"]
         self.clock = GuestClock(*told.get("clock", ()))
+        self.named.restore(told.get("named", ()))
 
     def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
         """Continue from a suspension; `None` if the suspension has to wait for the host."""

@@ -14,6 +14,7 @@ from interpstack import (
     BridgeSet,
     Cell,
     EngineFailure,
+    GuestError,
     Image,
     ImageError,
     InterpreterStack,
@@ -145,6 +146,20 @@ def test_a_cell_goes_on_elsewhere(
     assert run(other, "x, before") == "(1, 'kept')"
 
 
+@pytest.mark.parametrize("name", ["ToolError", "ValueError"])
+def test_an_error_has_the_same_name_elsewhere(engine: MontyEngine, offer: Offer, name: str) -> None:
+    realm = engine.open(Limits(), offer("kit.echo"))
+    source = "try:\n    await kit.echo(1)\nfinally:\n    await kit.echo(2)"
+    execution, progress = start(realm, source)
+    execution.settle([Settlement(progress.requests[0].id, error=GuestError(name, "no: page"))])
+    (last,) = execution.poll(2.0, 5.0).requests
+    other = engine.open(Limits(), offer("kit.echo"), realm.image())
+    for going_on in (execution, other.resume()):
+        going_on.settle([Settlement(last.id, "2")])
+        error = going_on.poll(3.0, 5.0).completion.error
+        assert (error.name, error.message) == (name, "no: page")
+
+
 def test_a_sleeping_cell_goes_on_elsewhere(engine: MontyEngine, offer: Offer) -> None:
     realm = engine.open(Limits(), offer())
     _, progress = start(realm, "import time\ntime.sleep(2)\ntime.time()")
@@ -247,7 +262,8 @@ def test_forged_heads_are_refused(engine: MontyEngine, offer: Offer, head: dict[
 @pytest.mark.parametrize(
     ("name", "value"),
     [("clock", [1e300, 0]), ("clock", ["x"]), ("open", [1]), ("timers", "x"), ("next", -1),
-     ("spent", float("inf")), ("blocked", "x"), ("text", None), ("cell", 1)],
+     ("spent", float("inf")), ("blocked", "x"), ("text", None), ("cell", 1),
+     ("named", [["x"]]), ("named", [["x", "y"]]), ("named", [[1, 1]]), ("named", "x")],
 )  # fmt: skip
 def test_forged_cells_are_refused(
     engine: MontyEngine, offer: Offer, name: str, value: object
