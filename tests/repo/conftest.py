@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import parsed
 import pytest
 
 _SKIPPED = shutil.ignore_patterns(
@@ -14,6 +15,12 @@ _SKIPPED = shutil.ignore_patterns(
 #: New text of a file, or what to make of its old text; `None` deletes it.
 Change = str | Callable[[str], str] | None
 Break = Callable[[dict[str, Change]], Path]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _trees() -> Iterator[None]:
+    yield
+    parsed.forget()
 
 
 @pytest.fixture(scope="session")

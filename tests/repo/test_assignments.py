@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from parsed import tree_of
 
 _OWN = frozenset({"self", "cls"})
 
@@ -46,7 +48,7 @@ def assignments(root: Path) -> Iterator[tuple[str, int, str]]:
         base = root / folder
         for path in sorted(base.rglob("*.py")):
             place = path.relative_to(base).as_posix()
-            for line, target in _foreign(ast.parse(path.read_text("utf-8")), frozenset()):
+            for line, target in _all_foreign(path.read_text("utf-8")):
                 if target not in _OFFERED:
                     yield place, line, target
 
@@ -56,9 +58,13 @@ def unneeded(root: Path) -> set[str]:
     found = set()
     for folder in ("src", "plugins"):
         for path in (root / folder).rglob("*.py"):
-            tree = ast.parse(path.read_text("utf-8"))
-            found |= {target for _, target in _foreign(tree, frozenset())}
+            found |= {target for _, target in _all_foreign(path.read_text("utf-8"))}
     return set(_OFFERED - found)
+
+
+@cache
+def _all_foreign(source: str) -> list[tuple[int, str]]:
+    return list(_foreign(tree_of(source), frozenset()))
 
 
 def _foreign(scope: ast.AST, outer: frozenset[str]) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from parsed import nodes
+
 #: Circles that are still there, each as the sorted names of its modules. The list may only shrink.
 _KNOWN = {
     (
@@ -36,7 +38,7 @@ def modules(root: Path) -> dict[str, Path]:
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """Modules of the project that a file imports anywhere."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module in known:

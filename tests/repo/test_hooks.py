@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from parsed import nodes, tree
+
 _SPECS = "src/interpstack/hookspecs.py"
 _PAGE = "docs/reference/hooks.md"
 _MOST = 13
@@ -21,10 +23,9 @@ def hooks(root: Path) -> dict[str, list[str]]:
 
 
 def _specified(path: Path) -> dict[str, list[str]]:
-    tree = ast.parse(path.read_text("utf-8"))
     return {
         node.name: [argument.arg for argument in node.args.args]
-        for node in tree.body
+        for node in tree(path).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("interpstack_")
     }
 
@@ -64,7 +65,7 @@ def _functions(root: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for folder in ("plugins", "docs/examples", "tests"):
         for path in sorted((root / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for node in nodes(path):
                 if isinstance(node, ast.FunctionDef) and node.name.startswith("interpstack_"):
                     found.setdefault(node.name, []).append(path.name)
     return found

@@ -6,11 +6,13 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+from parsed import nodes_of, tree
 
 #: What the core may import beside the standard library.
 _CORE = {"attr", "attrs", "pluggy", "interpstack"}
@@ -70,12 +72,19 @@ class Import:
 
 def imports(root: Path, path: Path) -> Iterator[Import]:
     """All imports of a file, those by `import_module("…")` too."""
-    tree = ast.parse(path.read_text("utf-8"))
-    for node in ast.walk(tree):
-        line = getattr(node, "lineno", 0)
-        place = f"{path.relative_to(root).as_posix()}:{line}"
-        for module, names in _imported(node):
-            yield Import(place, module, names)
+    place = path.relative_to(root).as_posix()
+    for line, module, names in _imports(path.read_text("utf-8")):
+        yield Import(f"{place}:{line}", module, names)
+
+
+@cache
+def _imports(source: str) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Lines, modules and names of all imports of a source."""
+    return [
+        (getattr(node, "lineno", 0), module, names)
+        for node in nodes_of(source)
+        for module, names in _imported(node)
+    ]
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -119,8 +128,7 @@ def source_violations(root: Path) -> list[str]:
 
 
 def public_names(root: Path) -> set[str]:
-    tree = ast.parse((root / "src/interpstack/__init__.py").read_text("utf-8"))
-    for node in tree.body:
+    for node in tree(root / "src/interpstack/__init__.py").body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return set(ast.literal_eval(node.value))
     raise AssertionError("interpstack has no __all__")
@@ -135,7 +143,7 @@ def plugin_violations(root: Path) -> list[str]:
             problem = _plugin_problem(item, own, public)
             if problem:
                 found.append(f"{item.place}: {problem}")
-        for line, name in _attributes(path):
+        for line, name in _attributes(path.read_text("utf-8")):
             if name not in public:
                 place = f"{path.relative_to(root).as_posix()}:{line}"
                 found.append(f"{place}: uses {name}, not in interpstack.__all__")
@@ -156,14 +164,17 @@ def api_violations(root: Path) -> list[str]:
     return found
 
 
-def _attributes(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def _attributes(source: str) -> list[tuple[int, str]]:
     """What is taken from the package `interpstack` by attribute, as in `interpstack.Cell`."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
-            continue
-        dunder = node.attr.startswith("__") and node.attr.endswith("__")
-        if node.value.id == "interpstack" and not dunder:
-            yield node.lineno, node.attr
+    return [
+        (node.lineno, node.attr)
+        for node in nodes_of(source)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "interpstack"
+        and not (node.attr.startswith("__") and node.attr.endswith("__"))
+    ]
 
 
 def _plugin_problem(item: Import, own: str, public: set[str]) -> str:

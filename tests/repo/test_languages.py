@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from parsed import nodes
 
 #: Names of the languages that the project brings.
 _NAMES = {"javascript", "python", "typescript"}
@@ -47,22 +48,22 @@ def language_violations(root: Path) -> list[str]:
             place = path.relative_to(root).as_posix()
             if place.startswith(_OWN):
                 continue
-            for item in _constants(place, ast.parse(path.read_text("utf-8"))):
+            for item in _constants(place, path):
                 if (place, item.name) not in _OTHER:
                     found.append(f"{place}:{item.line}: names {item.name}; ask the GuestLanguage")
     return found
 
 
-def _constants(place: str, tree: ast.Module) -> Iterator[Found]:
-    declared = set(_declarations(tree))
-    for node in ast.walk(tree):
+def _constants(place: str, path: Path) -> Iterator[Found]:
+    declared = set(_declarations(path))
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and id(node) not in declared and node.value in _NAMES:
             yield Found(place, node.lineno, str(node.value))
 
 
-def _declarations(tree: ast.Module) -> Iterator[int]:
+def _declarations(path: Path) -> Iterator[int]:
     """Constants that an engine class assigns to `language` or `dialects`."""
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = (node for node in nodes(path) if isinstance(node, ast.ClassDef))
     for statement in (statement for cls in classes for statement in cls.body):
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
             target = getattr(statement.target, "id", "")

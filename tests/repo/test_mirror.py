@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from parsed import nodes_of
 
 #: Modules that only tests of several modules go through, by package, whatever folder they are in.
 #: This list may only shrink.
@@ -130,7 +131,7 @@ def place(module: str) -> str:
 
 def behaves(source: str) -> bool:
     """Whether a module has functions that do something."""
-    found = ast.walk(ast.parse(source))
+    found = nodes_of(source)
     functions = [one for one in found if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
     return any(not _declares(statement) for one in functions for statement in one.body)
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from parsed import tree
+
 import interpstack
 
 _GROUP = "interpstack"
@@ -16,8 +18,8 @@ _GROUP = "interpstack"
 _OTHERS = ("pytest11", "interpstack.commands")
 
 
-def _exported(tree: ast.Module) -> list[str] | None:
-    for node in tree.body:
+def _exported(module: ast.Module) -> list[str] | None:
+    for node in module.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
             return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
@@ -42,8 +44,8 @@ def export_violations(root: Path) -> list[str]:
     """Names in `__all__` that do not exist, and public ones that `interpstack` leaves out."""
     found = []
     for path in sorted((root / "src").rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        exported, defined = _exported(tree), set(_defined(tree.body))
+        module = tree(path)
+        exported, defined = _exported(module), set(_defined(module.body))
         file = path.relative_to(root).as_posix()
         if exported is None:
             continue

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from parsed import tree
+
 _CLASS_LINES = 250
 _FUNCTION_LINES = 45
 _PARAMETERS = 8
@@ -26,7 +28,7 @@ def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
         base = root / folder
         for path in sorted(base.rglob("*.py")):
             place = path.relative_to(base).as_posix()
-            for name, node in _definitions(ast.parse(path.read_text("utf-8"))):
+            for name, node in _definitions(tree(path)):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 if isinstance(node, ast.ClassDef):
                     yield f"class {name} in {place}", lines, _CLASS_LINES
@@ -41,9 +43,9 @@ def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _definitions(tree: ast.AST, outer: str = "") -> Iterator[tuple[str, _Definition]]:
+def _definitions(scope: ast.AST, outer: str = "") -> Iterator[tuple[str, _Definition]]:
     """Classes and functions with their qualified names."""
-    for node in ast.iter_child_nodes(tree):
+    for node in ast.iter_child_nodes(scope):
         if isinstance(node, _Definition):
             name = f"{outer}{node.name}"
             yield name, node

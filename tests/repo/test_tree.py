@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parsed import nodes
 
 _TOP = {
     ".ci",
@@ -105,13 +106,21 @@ def word_violations(root: Path) -> list[str]:
     for path in files(root):
         if path.name in _GENERATED or path.name == Path(__file__).name:
             continue
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            found += [
-                f"{path.relative_to(root).as_posix()}:{number}: {what}"
-                for what, pattern in _FORBIDDEN.items()
-                if pattern.search(line)
-            ]
+        place = path.relative_to(root).as_posix()
+        found += [f"{place}:{number}: {what}" for number, what in _said(path.read_text("utf-8"))]
     return found
+
+
+@cache
+def _said(text: str) -> list[tuple[int, str]]:
+    """Lines of a text that contain what no file may, and what that is."""
+    forbidden = {what: pattern for what, pattern in _FORBIDDEN.items() if pattern.search(text)}
+    return [
+        (number, what)
+        for number, line in enumerate(text.splitlines() if forbidden else (), 1)
+        for what, pattern in forbidden.items()
+        if pattern.search(line)
+    ]
 
 
 def name_violations(root: Path) -> list[str]:
@@ -126,9 +135,8 @@ def prompt_violations(root: Path) -> list[str]:
     for path in sorted((root / "plugins").rglob("*.py")):
         if path.name == "conformance.py":
             continue  # guest code for the kit, which no model reads
-        tree = ast.parse(path.read_text("utf-8"))
-        skipped = set(_no_prompts(tree))
-        for node in ast.walk(tree):
+        skipped = set(_no_prompts(path))
+        for node in nodes(path):
             if id(node) in skipped or not isinstance(node, (ast.Constant, ast.JoinedStr)):
                 continue
             text = _text(node).strip("\n")
@@ -138,9 +146,9 @@ def prompt_violations(root: Path) -> list[str]:
     return found
 
 
-def _no_prompts(tree: ast.Module) -> Iterator[int]:
+def _no_prompts(path: Path) -> Iterator[int]:
     """Docstrings, and parts of f-strings, which count as a whole."""
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Expr):
             yield id(node.value)
         elif isinstance(node, ast.JoinedStr):

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from parsed import tree_of
 
 _ROW = re.compile(r"^\| `(?P<function>[\w.]+)` \| `(?P<path>[\w/]+\.py)` \|", re.MULTILINE)
 #: Modules to read at most, to know how a call is paused.
@@ -24,7 +25,7 @@ def walks(root: Path) -> dict[str, list[tuple[str, str]]]:
 def names(source: str) -> set[str]:
     """Functions of a module, and those of its classes."""
     found = set[str]()
-    for node in ast.parse(source).body:
+    for node in tree_of(source).body:
         if isinstance(node, ast.ClassDef):
             inner = [one for one in node.body if isinstance(one, _FUNCTIONS)]
             found |= {f"{node.name}.{one.name}" for one in inner}

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from parsed import nodes
+
 #: Pronouns and question words: a summary that begins with one does not name its subject.
 _NAMELESS = re.compile(
     r"(it|its|this|that|those|these|they|what|whatever|how|where|why|who|whoever|nobody|somebody)\b",
@@ -21,8 +23,8 @@ _REPLACED = re.compile(
 _SOURCES = ("src", "plugins", "docs/examples")
 
 
-def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def _docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    for node in nodes(path):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             text = ast.get_docstring(node)
             if text:
@@ -35,7 +37,7 @@ def nameless_summaries(root: Path) -> list[str]:
         f"{path.relative_to(root).as_posix()}:{line}: {text.splitlines()[0]}"
         for folder in _SOURCES
         for path in sorted((root / folder).rglob("*.py"))
-        for line, text in _docstrings(ast.parse(path.read_text("utf-8")))
+        for line, text in _docstrings(path)
         if _NAMELESS.match(text)
     ]
 
