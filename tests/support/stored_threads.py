@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,10 +16,9 @@ import attrs
 from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Command, interrupt
 from scripted import Script, Step
+from stored_forms import Account, opened
 
 from interpstack_langchain import CodeInterpreterMiddleware
 
@@ -162,26 +160,10 @@ THREADS: Final[Mapping[str, Thread]] = {
 }
 
 
-class Effects:
-    """Notes what its tools did."""
-
-    def __init__(self) -> None:
-        self.looks: list[int] = []
-        self.paid: list[int] = []
+class Effects(Account):
+    """Notes what more tools did."""
 
     def tools(self) -> list[Any]:
-        @tool
-        def look(n: int) -> str:
-            """Look at something."""
-            self.looks.append(n)
-            return f"seen {n}"
-
-        @tool
-        def pay(amount: int) -> str:
-            """Pay."""
-            self.paid.append(amount)
-            return f"paid {amount}"
-
         @tool
         def show() -> Any:
             """Show values of many kinds."""
@@ -205,7 +187,7 @@ class Effects:
             """Ask somebody."""
             return f"told {interrupt('sure?')}"
 
-        return [look, pay, show, fail, note, ask]
+        return [*super().tools(), show, fail, note, ask]
 
 
 def _shown() -> dict[str, Any]:
@@ -218,17 +200,6 @@ def _shown() -> dict[str, Any]:
         "nested": [{"n": 1}, {"n": 2}],
         "nothing": None,
     }
-
-
-@contextmanager
-def opened(directory: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
-    """The checkpointer and the store of a directory."""
-    with (
-        SqliteSaver.from_conn_string(str(directory / "checkpoints.sqlite")) as saver,
-        SqliteStore.from_conn_string(str(directory / "store.sqlite")) as store,
-    ):
-        store.setup()
-        yield saver, store
 
 
 def agent(thread: Thread, saver: Any, store: Any, effects: Effects) -> Any:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import attrs
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -16,6 +17,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from interpstack import GuestError, Request, Slots
+from interpstack.threads import start_anew_after_fork
 from interpstack_durable.api import Journal, answered_by, form_of, retry_entry
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
@@ -40,10 +42,33 @@ _log = logging.getLogger(__name__)
 
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
-#: Running evals of this process by checkpointer and key, with how many runs want each. Agents that
-#: share a checkpointer may be made anew for each request, so no middleware has this to itself.
-_runs: dict[tuple[int, str], tuple[Slots, int]] = {}
-_lock = threading.Lock()
+
+
+class _Runs:
+    """The running evals of this process, by checkpointer and key.
+
+    Agents that share a checkpointer may be made anew for each request, so no middleware has the
+    runs to itself.
+    """
+
+    def __init__(self) -> None:
+        #: Each lives as long as somebody holds it or waits for it.
+        self._slots: WeakValueDictionary[tuple[int, str], Slots] = WeakValueDictionary()
+        self.start_anew()
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """Replace the lock in the child of a fork: a thread of the parent may have held it."""
+        self._lock = threading.Lock()
+
+    def of(self, store: CheckpointStore) -> Slots:
+        """The one slot of an eval's runs."""
+        key = (id(store.writes.checkpoint.saver), store.key)  # the saver lives as long as the run
+        with self._lock:
+            return self._slots.setdefault(key, Slots(1))
+
+
+_runs = _Runs()
 
 
 @attrs.define(eq=False)
@@ -126,18 +151,8 @@ class CheckpointStores:
         if store is None:
             yield
             return
-        key = (id(store.writes.checkpoint.saver), store.key)  # the saver lives as long as the run
-        with _lock:
-            slots, users = _runs.get(key, (Slots(1), 0))
-            _runs[key] = slots, users + 1
-        try:
-            async with slots.slot():
-                yield
-        finally:
-            with _lock:
-                slots, users = _runs.pop(key)
-                if users > 1:
-                    _runs[key] = slots, users - 1
+        async with _runs.of(store).slot():
+            yield
 
 
 @attrs.define(eq=False, kw_only=True)

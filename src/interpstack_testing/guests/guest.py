@@ -10,7 +10,7 @@ import attrs
 from interpstack.engine import Capability
 from interpstack.limits import Limits
 
-__all__ = ["ANY_ERROR", "HOSTILE_LIMITS", "KINDS", "VALUE", "Attack", "Guest", "group"]
+__all__ = ["ANY_ERROR", "HOSTILE_LIMITS", "KINDS", "VALUE", "Attack", "Guest", "group", "repeated"]
 
 #: In `Attack.ends`: the cell may end with a value.
 VALUE: Final = ""
@@ -19,6 +19,10 @@ ANY_ERROR: Final = "*"
 
 #: Limits of hostile cells, unless they say otherwise: time enough for a busy machine.
 HOSTILE_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20, memory_bytes=16 * 2**20)
+
+#: Characters of a source that repeats a text, and the limits for it: memory is not the point.
+_REPEATED_CHARS: Final = 300_000
+_REPEATED_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20)
 
 #: Kinds of values that the codec knows beside plain JSON, and text with lone surrogates.
 KINDS: Final = frozenset(
@@ -64,6 +68,28 @@ class Attack:
 def group(name: str, attacks: Mapping[str, Attack]) -> dict[str, Attack]:
     """Attacks under `name/…`, as the kit's test ids show them."""
     return {f"{name}/{key}": attack for key, attack in attacks.items()}
+
+
+def repeated(
+    shapes: Mapping[str, str], before: str, needs: Capability, language: str | None = None
+) -> dict[str, Attack]:
+    """Attacks by sources of `_REPEATED_CHARS` characters.
+
+    Args:
+        shapes: The text that each source repeats, by name.
+        before: The beginning of each source.
+        needs: See `Attack`; also for `language`.
+    """
+    return {
+        name: Attack(
+            before + shape * (_REPEATED_CHARS // len(shape)),
+            (VALUE, ANY_ERROR),
+            limits=_REPEATED_LIMITS,
+            language=language,
+            needs=needs,
+        )
+        for name, shape in shapes.items()
+    }
 
 
 @attrs.frozen(kw_only=True)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from interpstack.engine import Capability
-from interpstack.limits import Limits
-from interpstack_testing.guests.guest import ANY_ERROR, VALUE, Attack, group
+from interpstack_testing.guests.guest import Attack, group, repeated
 
-__all__ = ["ATTACKS", "SHAPES", "source_of"]
+__all__ = ["ATTACKS", "SHAPES"]
 
 #: What is repeated until a source has its size.
 SHAPES: Final[Mapping[str, str]] = {
@@ -35,24 +34,8 @@ SHAPES: Final[Mapping[str, str]] = {
     "attributes": ".a",
     "blank lines": " \n",
 }
-_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20)
-_BYTES: Final = 300_000
-
-
-def source_of(shape: str, size: int, before: str = "a=1\n") -> str:
-    """A source of about that many characters, which a host has something to do with."""
-    return before + shape * (size // len(shape))
-
 
 ATTACKS: Final[Mapping[str, Attack]] = group(
     "sources",
-    {
-        name: Attack(
-            source_of(shape, _BYTES),
-            (VALUE, ANY_ERROR),
-            limits=_LIMITS,
-            needs=Capability.CPU_LIMIT,
-        )
-        for name, shape in SHAPES.items()
-    },
+    repeated(SHAPES, "a=1\n", Capability.CPU_LIMIT),
 )

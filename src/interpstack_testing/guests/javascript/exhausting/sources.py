@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from interpstack.engine import Capability
-from interpstack.limits import Limits
-from interpstack_testing.guests.guest import ANY_ERROR, VALUE, Attack, group
+from interpstack_testing.guests.guest import Attack, group, repeated
 
-__all__ = ["ATTACKS", "SHAPES", "source_of"]
+__all__ = ["ATTACKS", "SHAPES"]
 
 #: What is repeated until a source has its size.
 SHAPES: Final[Mapping[str, str]] = {
@@ -50,27 +49,11 @@ SHAPES: Final[Mapping[str, str]] = {
     "labels": "a:{}",
     "dots": ". let",
 }
-_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20)
-_BYTES: Final = 300_000
-
-
-def source_of(shape: str, size: int, before: str = "let a=1;") -> str:
-    """A source of about that many characters, which a host has something to do with."""
-    return before + shape * (size // len(shape))
 
 
 def _attacks(before: str, language: str | None = None) -> dict[str, Attack]:
     needs = Capability.TYPESCRIPT if language else Capability.CPU_LIMIT
-    return {
-        name: Attack(
-            source_of(shape, _BYTES, before),
-            (VALUE, ANY_ERROR),
-            limits=_LIMITS,
-            language=language,
-            needs=needs,
-        )
-        for name, shape in SHAPES.items()
-    }
+    return repeated(SHAPES, before, needs, language)
 
 
 ATTACKS: Final[Mapping[str, Attack]] = {
