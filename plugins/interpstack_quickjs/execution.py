@@ -16,6 +16,7 @@ from interpstack import (
     GuestError,
     Place,
     Progress,
+    Settlement,
 )
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
@@ -30,6 +31,7 @@ from interpstack_quickjs.guest import (
     OutOfRoom,
 )
 from interpstack_quickjs.heap.printed import Ear, read_printed
+from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.states import MAX_MEMORY
 from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
@@ -110,6 +112,9 @@ class QuickJSExecution(KernelExecution):
                 return self._overfull(spent)
             except Trapped as trap:
                 return self._recover(trap, spent)
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        super().settle([fitting_answer(settlement) for settlement in settlements])
 
     def abort(self, reason: str) -> Progress:
         live = self._live

@@ -8,6 +8,7 @@ from typing import Any, Final
 from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Execution, Image, Realm
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
 from interpstack_quickjs.execution import QuickJSExecution
+from interpstack_quickjs.integers import fitting_values
 from interpstack_quickjs.live_guest import LiveGuest
 
 __all__ = ["QuickJSRealm"]
@@ -65,7 +66,7 @@ class QuickJSRealm(Realm):
         return names
 
     def load(self, values: Mapping[str, Any]) -> None:
-        self.live.change("load", dict(values))
+        self.live.change("load", fitting_values(values))
 
     def close(self) -> None:
         self.live.close()

@@ -102,6 +102,21 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
             assert "may cross" in error.message
             self.assert_usable(session)
 
+    def test_large_integers_are_answers_or_errors_that_code_can_catch(self) -> None:
+        large = 1 << 2**20  # more than the integers of some engines hold
+        for answer in (large, -large, {"deep": [large]}):
+
+            async def echo(value: Any, answer: Any = answer) -> Any:
+                return answer
+
+            with self.session(echo=echo) as session:
+                session.eval_sync(self.guest.store)
+                outcome = session.eval_sync(self.guest.sequence)
+                assert outcome.error is None, outcome.error
+                assert outcome.text.split()[0] in ("0", "6"), outcome.text
+                assert session.eval_sync(self.guest.recall).text == "42"
+                self.assert_usable(session)
+
     def _relay(self, realm: Any, value: Any) -> Any:
         """The wire tree that the host gets back after passing `value` to a guest."""
         execution = realm.start(Cell(source=self.guest.relay, seed=1))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpstack.encoding import encode
 from interpstack.errors import ImageError, UnsupportedValue
 from interpstack.protocol import Cell
 from interpstack.states import SessionState
@@ -72,6 +73,13 @@ class PortableTests(EngineKit, area=Area.VALUES):
             assert completion.error is not None
             assert "was not restored because" in completion.error.message
             assert values == json.loads(json.dumps(dict(second.values())))
+
+    def test_large_integers_cost_no_other_variable(self) -> None:
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.guest.store)
+            large = encode({"deep": [1 << 2**20]})
+            second.load({"large": large, **first.values(), "larger": large["deep"][0]})
+            assert finish(second, self.guest.recall) == "42"
 
     def test_what_is_loaded_can_be_declared_again(self) -> None:
         with self.realm() as first, self.realm() as second:
