@@ -15,6 +15,7 @@ from typing import Final
 
 import attrs
 
+from interpstack_javascript import awaiting_source
 from interpstack_v8.context import DOOR, SetupScript, setup_script
 from interpstack_v8.isolate import Isolate, IsolateLost
 
@@ -114,11 +115,10 @@ def _new_isolate() -> Isolate:
 
 @cache
 def _setup() -> tuple[SetupScript, ...]:
-    folder = files("interpstack_v8")
-    transform, door = ((folder / f"{n}.js").read_text("utf-8") for n in ("awaiting", "parser"))
+    door = (files("interpstack_v8") / "parser.js").read_text("utf-8")
     # What is built begins with a comment, and is a function that returns the transform.
     return (
-        setup_script("interpstack:awaiting", f"globalThis.$wrap = (\n{transform})()"),
+        setup_script("interpstack:awaiting", f"globalThis.$wrap = (\n{awaiting_source()})()"),
         setup_script("interpstack:parser", f"({door})($wrap, {json.dumps(DOOR)})"),
     )
 

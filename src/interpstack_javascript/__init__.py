@@ -13,7 +13,14 @@ from typing import Final
 
 from interpstack_javascript.language import JAVASCRIPT, TYPESCRIPT
 
-__all__ = ["JAVASCRIPT", "KERNEL_NAME", "TYPESCRIPT", "kernel_source", "web_source"]
+__all__ = [
+    "JAVASCRIPT",
+    "KERNEL_NAME",
+    "TYPESCRIPT",
+    "awaiting_source",
+    "kernel_source",
+    "web_source",
+]
 
 #: Script name of the kernel's own frames in stack traces; engines leave those lines out.
 KERNEL_NAME = "interpstack:kernel"
@@ -49,6 +56,17 @@ def kernel_source() -> str:
 def web_source() -> str:
     """Source of `web.js`: timers, URL, TextEncoder and the like; takes the kernel's interface."""
     return _read("web.js")
+
+
+@cache
+def awaiting_source() -> str:
+    """Source of `awaiting.js`, which gives scripts a top-level `await`.
+
+    One function expression, behind a comment, for engines whose scripts know no `await`. Called,
+    it returns a function that takes a script and returns another one, whose value is a promise
+    of `{value}`; or an empty text if the script awaits nothing.
+    """
+    return _read("awaiting.js")
 
 
 def _read(name: str) -> str:
