@@ -14,7 +14,6 @@ from interpstack import (
     Cell,
     EngineFailure,
     GuestError,
-    Place,
     Progress,
     Settlement,
 )
@@ -23,7 +22,7 @@ from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_protocol import place_at
-from interpstack_quickjs.faults import find_fault
+from interpstack_quickjs.faults import find_fault, find_module_fault
 from interpstack_quickjs.guest import (
     STATUS_JS_ERROR,
     STATUS_OK,
@@ -219,15 +218,21 @@ class QuickJSExecution(KernelExecution):
             return GuestError(name, message)  # the stack is that of our own `throw`
         if self._fault is not None:
             return faulty(self._cell, self._source, self._fault, name, message)
-        return attrs.evolve(GuestError(name, message, told["stack"]), place=self._place(told))
+        return self._placed(GuestError(name, message, told["stack"]))
 
-    def _place(self, told: Mapping[str, str]) -> Place | None:
-        """The place of a syntax error in an imported module; `None` for any other error."""
-        found = _MODULE_FAULT.match(told["stack"]) if told["name"] == "SyntaxError" else None
+    def _placed(self, error: GuestError) -> GuestError:
+        """The error with its place, if it says that an imported module does not parse."""
+        stack = error.stack
+        found = _MODULE_FAULT.match(stack) if error.name == "SyntaxError" else None
         source = None if found is None else self._live.modules.source(found["name"])
         if found is None or source is None:
-            return None
-        return place_at(source, offset_of(source, int(found["line"]), int(found["column"])))
+            return error
+        line, column = int(found["line"]), int(found["column"])
+        offset = find_module_fault(self._live.guest, source, error.message, line)
+        place = place_at(source, offset_of(source, line, column) if offset is None else offset)
+        start, end = found.start("line"), found.end("column")
+        stack = f"{stack[:start]}{place.line}:{place.column}{stack[end:]}"
+        return attrs.evolve(error, stack=stack, place=place)
 
     def _has_no_room_for_error(self, told: Mapping[str, str]) -> bool:
         """Whether memory ran out while QuickJS made the error: its message is missing, or all."""

@@ -15,7 +15,7 @@ from typing import Final
 from interpstack import EngineFailure
 from interpstack_quickjs.guest import STATUS_JS_ERROR, Guest, OutOfRoom
 
-__all__ = ["find_fault"]
+__all__ = ["find_fault", "find_module_fault"]
 
 #: Faults to end a piece with, and their messages. A line break comes first: it ends a comment.
 #: Whatever the piece leaves open, a text or a template, what follows does not close it for good.
@@ -63,14 +63,31 @@ def find_fault(guest: Guest, source: str, error: int) -> int | None:
     message = guest.text_of(error, "message")
     if message is None or message in _OTHER:
         return None
-    search = _Search(guest, source, message)
     named = _LINE.search(guest.text_of(error, "stack") or "")
+    return _found(_Search(guest, source, message), named and int(named[1]))
+
+
+def find_module_fault(guest: Guest, source: str, message: str, line: int) -> int | None:
+    """The same for a module that the guest could not import.
+
+    Args:
+        guest: Its clock runs; the search takes a part of the time.
+        source: JavaScript of the module.
+        message: The error's message, as the guest says.
+        line: The line that the guest names.
+    """
+    if message in _OTHER:
+        return None
+    return _found(_Search(guest, source, message, module=True), line)
+
+
+def _found(search: _Search, line: int | None) -> int | None:
     try:
-        offset = search.opening() if message in _OPEN else search.token(named and int(named[1]))
+        offset = search.opening() if search.message in _OPEN else search.token(line)
     except (_NoTime, OutOfRoom):
         return None
-    if offset is not None and message == _TARGET:
-        return _operand(source, offset)
+    if offset is not None and search.message == _TARGET:
+        return _operand(search.source, offset)
     return offset
 
 
@@ -79,10 +96,11 @@ class _NoTime(Exception):
 
 
 class _Search:
-    def __init__(self, guest: Guest, source: str, message: str) -> None:
+    def __init__(self, guest: Guest, source: str, message: str, *, module: bool = False) -> None:
         self._guest = guest
-        self._source = source
-        self._message = message
+        self.source = source
+        self.message = message
+        self._module = module
         self._ending, self._clean = _OPEN_STRING if message == _NO_NAME[1] else _NO_NAME
         left = guest.left()
         self._least = None if left is None else left - min(left * _SHARE, _SECONDS)
@@ -93,22 +111,22 @@ class _Search:
         Args:
             line: Where it is likely to be.
         """
-        good, bad = 0, len(self._source.rstrip())
+        good, bad = 0, len(self.source.rstrip())
         if self._said(bad) == self._clean:  # it fails at its end, or as a whole
-            return bad if "''" in self._message or "end of" in self._message else None
-        start, end = _line(self._source, line or 1)
+            return bad if "''" in self.message or "end of" in self.message else None
+        start, end = _line(self.source, line or 1)
         if end < bad and self._fails(end):
             bad = end
         if start < bad and not self._fails(start):
             good = start
         while bad - good > _FEW:
             middle = (good + bad) // 2
-            rest = _REST.match(self._source, middle)
+            rest = _REST.match(self.source, middle)
             end = middle if rest is None else rest.end()
             if end >= bad:
                 break
             good, bad = (good, end) if self._fails(end) else (end, bad)
-        tokens = [found.span() for found in _TOKEN.finditer(self._source, good, bad)]
+        tokens = [found.span() for found in _TOKEN.finditer(self.source, good, bad)]
         first, last = 0, len(tokens) - 1
         while first < last:
             at = (first + last) // 2
@@ -117,12 +135,12 @@ class _Search:
 
     def opening(self) -> int | None:
         """The last quote, slash or backquote that opens something, of which the end is missing."""
-        found = [match.start() for match in _OPEN[self._message].finditer(self._source)]
+        found = [match.start() for match in _OPEN[self.message].finditer(self.source)]
         openings = islice(reversed(found), _OPENINGS)
         return next((at for at in openings if self._said(at) == self._clean), None)
 
     def _fails(self, end: int) -> bool:
-        return self._said(end) == self._message
+        return self._said(end) == self.message
 
     def _said(self, end: int) -> str | None:
         """The error for the source up to `end`."""
@@ -131,7 +149,11 @@ class _Search:
         late = left is not None and self._least is not None and left < self._least
         if guest.poll_interrupt() or late:
             raise _NoTime
-        status, handle = guest.evaluate(self._source[:end] + self._ending, "eval_async")
+        piece = self.source[:end] + self._ending
+        if self._module:
+            status, handle = guest.evaluate_nameless(piece)
+        else:
+            status, handle = guest.evaluate(piece, "eval_async")
         if status != STATUS_JS_ERROR:
             raise EngineFailure("a piece of source that has a fault was run")
         message = guest.text_of(handle, "message")

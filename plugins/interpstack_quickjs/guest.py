@@ -174,14 +174,24 @@ class Guest(Machine):
 
     # -- calls -----------------------------------------------------------------------------
 
-    def evaluate(self, source: str, export: str = "eval_code") -> tuple[int, int]:
-        """Run a script; status and handle of its value, or of the thrown value."""
+    def evaluate(self, source: str, export: str = "eval_code", *more: int) -> tuple[int, int]:
+        """Run a script; status and handle of its value, or of the thrown value.
+
+        Args:
+            source: The script.
+            export: The guest's function that runs it.
+            more: Arguments of that function, behind the source.
+        """
         data, out = source.encode(), self._space().address
         with self._placed(data) as address:
-            status = self.call(export, address, len(data), out)
+            status = self.call(export, address, len(data), *more, out)
             if status == STATUS_JS_ERROR:
                 self.call("last_exception", out)
             return status, self._word(out)
+
+    def evaluate_nameless(self, source: str) -> tuple[int, int]:
+        """The same for a module that nothing can import."""
+        return self.evaluate(source, "eval_module", self._space().address, 0)
 
     def evaluate_module(self, source: str, name: str) -> int:
         """Run a module under a name of its own; the handle of its default export."""

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import pytest
 from engines import OnEngine
 
-from interpstack import Cell, InterpreterStack, render
+from interpstack import (
+    Cell,
+    InterpreterStack,
+    ModuleBundle,
+    Session,
+    hookimpl,
+    render,
+)
+from interpstack.modules import ModuleLoader
 
 #: Faulty sources, and the line and column that V8 names for them (as Node 20 does). Columns count
 #: characters.
@@ -122,6 +131,79 @@ def test_what_has_no_end_is_named_by_its_beginning(source: str, line: int, colum
         assert error is not None
         assert error.place is not None
         assert (error.place.line, error.place.column) == (line, column)
+
+
+#: Sources that only a module may have, and the places that V8 names for them.
+_FAULTY_MODULES = {
+    "import": ("const a = 1;\nimport {x from 'y';\nx", 2, 11),
+    "export": ("export const a = 1;\nexport const b = 3 + ;\nexport default a;", 2, 22),
+    "export of nothing": ("const a = 1;\nexport const = a;", 2, 14),
+    "behind an export": ("export {a as b}; const a = {q: 1 r: 2};", 1, 34),
+    "behind an import": ("import {a} from './a.js';\nconst t = await a(1 2);", 2, 19),
+    "default": ("export default function f() {\n  return [1, 2;\n}", 2, 15),
+    "strict": ("export const a = 1;\nwith (a) {}", 2, 1),
+    "wide": ("export const s = '日本語😀'; const t = s s;", 1, 38),
+    "exported text": ("export const s = 'abc;\nexport default s", 1, 18),
+}
+
+
+class _Files:
+    """A plugin that offers sources as modules."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self.sources = dict(sources)
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str, session: Session) -> ModuleLoader:
+        async def load() -> ModuleBundle:
+            name = f"files/{specifier}"
+            return ModuleBundle(name, {name: self.sources[specifier]})
+
+        return load
+
+
+def test_the_place_in_a_module_is_that_of_v8_within_one_token() -> None:
+    faulty = {**_FAULTY, **_ENDLESS, **_FAULTY_MODULES}
+    files = _Files({f"{name}.js": source for name, (source, _, _) in faulty.items()})
+    with InterpreterStack(plugins=[files]) as stack, stack.session() as session:
+        for name, (source, line, column) in faulty.items():
+            error = session.eval_sync(f"await import({name + '.js'!r})").error
+            assert error is not None, name
+            assert error.place is not None, (name, error)
+            place = error.place
+            if name != "import after code, broken":  # cells are named by their statement
+                assert place.line == line, (name, error)
+                away = _token(source, place.line, place.column) - _token(source, line, column)
+                assert abs(away) <= 1, (name, error)
+            assert error.stack.startswith(f"    at files/{name}.js:{place.line}:{place.column}")
+            shown = source.splitlines()[place.line - 1].replace("\t", "    ")
+            assert place.excerpt().startswith(f"{place.line} | {shown}\n")
+
+
+def test_a_faulty_module_is_searched_without_a_run_and_can_be_mended() -> None:
+    files = _Files({"b.js": "globalThis.ran = 1;\nexport const c = (1 2);"})
+    with InterpreterStack(plugins=[files]) as stack, stack.session() as session:
+        for _ in range(3):
+            error = session.eval_sync("await import('b.js')").error
+            assert error is not None
+            assert error.place is not None
+            assert (error.place.line, error.place.column) == (2, 21)
+            assert session.eval_sync("typeof ran").text == "undefined"
+        files.sources["b.js"] = "export const c = 12;"
+        assert session.eval_sync("(await import('b.js')).c").text == "12"
+
+
+def test_an_error_that_only_looks_like_a_fault_of_a_module_runs_nothing() -> None:
+    source = "globalThis.runs = (globalThis.runs ?? 0) + 1; export const a = `b${1}` /* c */"
+    messages = ("invalid first character of private name", "unexpected end of comment", "x", "")
+    with InterpreterStack(plugins=[_Files({"a.js": source})]) as stack, stack.session() as session:
+        session.eval_sync("await import('a.js')")
+        for message in messages:
+            made = f"const e = new SyntaxError({message!r}); e.stack = '    at files/a.js:1:9'"
+            error = session.eval_sync(f"{{ {made}; throw e }}").error
+            assert error is not None
+            assert error.message == message
+        assert session.eval_sync("runs").text == "1"
 
 
 @pytest.mark.engines("all")
