@@ -78,6 +78,9 @@ class V8Execution(KernelExecution):
                 command = self._begin(now * 1000, clock)
             except OutOfTime:
                 return Progress(exhausted=True, cpu_seconds=max(clock.spent, cpu_seconds or 0.0))
+            except EngineFailure as error:
+                why = f"the cell could not be prepared, and no code of it ran: {error}"
+                return Progress(failure=GuestError("EngineFailure", why), cpu_seconds=clock.spent)
             prepared, cpu_seconds = clock.spent, clock.left()
         else:
             command = self._resume(now * 1000)
@@ -133,7 +136,7 @@ class V8Execution(KernelExecution):
     def _entered(
         self, isolate: Isolate, command: list[Any], cpu_seconds: float | None, begins: bool
     ) -> Progress:
-        """The progress of a command, also if the heap was lost."""
+        """The progress of a command, also if the heap was lost or its answer is not sound."""
         self._polling = True
         try:
             return self._run(isolate, command, cpu_seconds)
@@ -143,6 +146,8 @@ class V8Execution(KernelExecution):
             if begins and self._was_left(error):
                 return self._begin_again(command, cpu_seconds)
             return self._lost(isolate, error)
+        except EngineFailure as error:
+            return self._leave() if self._interrupted else self._lost(isolate, error)
         finally:
             self._polling = False
 
@@ -198,7 +203,7 @@ class V8Execution(KernelExecution):
         isolate = self._take(self._realm.replace())
         try:
             return self._run(isolate, command, cpu_seconds)
-        except IsolateLost as error:
+        except (IsolateLost, EngineFailure) as error:
             return self._lost(isolate, error)
 
     def _resume(self, now_ms: float) -> list[Any]:
@@ -248,7 +253,7 @@ class V8Execution(KernelExecution):
         most = max(told.heap, told.buffers)
         return limit is not None and most > limit + garbage
 
-    def _lost(self, isolate: Isolate, error: IsolateLost) -> Progress:
+    def _lost(self, isolate: Isolate, error: IsolateLost | EngineFailure) -> Progress:
         """Deliver the guest's output so far, then continue in a new heap."""
         output = "\n".join(isolate.recorded)
         calls = [Call("console", {"text": output, "omitted": 0})] if output else []
@@ -256,6 +261,8 @@ class V8Execution(KernelExecution):
         if isinstance(error, OutOfHeap):
             limit = (self._realm.limits.memory_bytes or 0) // 2**20
             failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+        elif isinstance(error, EngineFailure):
+            failure = GuestError("EngineFailure", f"{error}; {UNDONE}")
         else:
             failure = GuestError("Timeout", f"the guest's heap was abandoned: {error}; {UNDONE}")
         return Progress(calls=calls, failure=failure, state="undone")

@@ -130,7 +130,7 @@ def _failure(error: Exception, late: bool) -> Exception:
             return IsolateGone("it was stopped while it was idle")
         if _OVERFLOW in told:
             return _RejectionsOverflowed(told)
-    return EngineFailure(f"the guest could not be entered: {error}")
+    return EngineFailure(f"the guest could not be entered: {told or repr(error)}")
 
 
 @attrs.frozen
@@ -317,11 +317,17 @@ class Isolate:
                 answer.set_result(Answer(*given))
             elif not answer.done():
                 answer.set_exception(EngineFailure("the guest was entered and told nothing"))
-        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
+        except (OutOfTime, IsolateLost, EngineFailure) as error:
             if not answer.done():
                 answer.set_exception(error)
             elif isinstance(error, IsolateLost):
                 self._lost = error  # reported with the next command
+        except BaseException as error:
+            # Nobody can say what state the guest is in; whoever waits must not wait for ever.
+            if not answer.done():
+                answer.set_exception(EngineFailure(f"the guest's answer was lost: {error!r}"))
+            if not isinstance(error, Exception):
+                raise
 
     async def _run(self, script: str, seconds: float | None, answer: Future[Answer]) -> Any:
         """Run a command, and return its answer, or `None` if the answer was delivered already."""
@@ -330,7 +336,7 @@ class Isolate:
         self._answer = answer
         timeout = None if seconds is None else _on_the_clock(seconds)
         begun = time.monotonic()
-        command = asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
+        command = self._begin(script, timeout)
         if self._parked is not None:
             self._bell.put(None)
         grace = self._give_up_seconds
@@ -347,12 +353,17 @@ class Isolate:
             )
         try:
             return command.result()["answer"]
-        except (RuntimeError, jsrun.JavaScriptError) as error:
+        except Exception as error:  # noqa: BLE001 - jsrun names no classes for all that can fail
             late = timeout is not None and time.monotonic() - begun >= timeout
             failure = _failure(error, late)
         if isinstance(failure, IsolateLost):
             await self._close()
         raise failure
+
+    def _begin(self, script: str, timeout: float | None) -> asyncio.Future[Any]:
+        if self._runtime is None:
+            raise IsolateGone("it was closed")
+        return asyncio.ensure_future(self._runtime.eval_async(script, timeout=timeout))
 
     def _rest(self) -> None:
         """Have the thread park, behind the command that may still run."""

@@ -79,9 +79,13 @@ class V8Realm(Realm):
         refuse_forked(self._pid)
         self._bridges = bridges
         with self._lock:
-            isolate = self._isolate
-        if isolate is not None:
-            self._offer(isolate)
+            if self._isolate is None:
+                return
+            try:
+                self._offer(self._isolate)
+            except (OutOfTime, IsolateLost):
+                self._lose(self._saved_is_new)
+                self._awake()
 
     def start(self, cell: Cell) -> Execution:
         refuse_forked(self._pid)
@@ -243,7 +247,11 @@ class V8Realm(Realm):
                 give_up_seconds=self._give_up_seconds,
             )
             self._offered = ""
-            self._offer(isolate)
+            try:
+                self._offer(isolate)
+            except (OutOfTime, IsolateLost, EngineFailure) as error:
+                isolate.close()
+                raise EngineFailure(f"a new heap cannot be used: {error!r}") from error
             if self.saved and not self._fill(isolate):
                 isolate.close()
                 self.saved = {}

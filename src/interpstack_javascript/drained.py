@@ -27,7 +27,7 @@ def read_drained(text: str) -> dict[str, Any]:
     """
     try:
         drained = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise EngineFailure(f"the guest's memory is damaged: {error}") from error
     if not _is_sound(drained):
         raise EngineFailure("the guest's memory is damaged: its kernel answers something else")
@@ -74,4 +74,13 @@ def _is_completion(told: Any) -> bool:
     if type(told) is not dict:
         return False
     shape, part = (_ERROR, told["error"]) if "error" in told else (_COMPLETION, told)
-    return type(part) is dict and all(type(part.get(key)) is kind for key, kind in shape.items())
+    if type(part) is not dict or not _is_place(told.get("place")):
+        return False
+    return all(type(part.get(key)) is kind for key, kind in shape.items())
+
+
+def _is_place(place: Any) -> bool:
+    """Whether it is a line and a column, or the engine reported none."""
+    if place is None:
+        return True
+    return type(place) is list and len(place) == 2 and all(type(n) is int for n in place)

@@ -102,7 +102,7 @@ UNTESTED = {
     "interpstack_schemas": {"walk"},
     "interpstack_subagents": {"prompt"},
     "interpstack_testing": {"caller", "recorder", "scheduler", "script"},
-    "interpstack_v8": {"awake_realms", "context", "engine", "execution", "owner"},
+    "interpstack_v8": {"awake_realms", "context", "engine", "owner"},
     "interpstack_wasm": {"host"},
 }
 _KIT = ("src/interpstack_testing/conformance/", "src/interpstack_testing/guests/")

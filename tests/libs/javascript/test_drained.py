@@ -19,10 +19,11 @@ SOUND: dict[str, Any] = {
     "completion": None,
 }
 RESULT = {"text": "1", "omitted": 0, "exact": True, "handle": False, "undefined": False}
+ERROR = {"name": "E", "message": "m", "stack": ""}
 
 
 @pytest.mark.parametrize(
-    "completion", [None, RESULT, {"error": {"name": "E", "message": "m", "stack": ""}}]
+    "completion", [None, RESULT, {"error": ERROR}, {"error": ERROR, "place": [1, 2]}]
 )
 def test_what_the_kernel_answers_is_read(completion: Any) -> None:
     told = {**SOUND, "completion": completion}
@@ -44,6 +45,10 @@ def test_what_the_kernel_answers_is_read(completion: Any) -> None:
         {"completion": {**RESULT, "text": 5}},
         {"completion": {"error": {"name": "E"}}},
         {"completion": 5},
+        {"completion": {"error": ERROR, "place": [1, None]}},
+        {"completion": {"error": ERROR, "place": [1, 2.0]}},
+        {"completion": {"error": ERROR, "place": [float("nan"), 1]}},
+        {"completion": {"error": ERROR, "place": [1]}},
     ],
     ids=str,
 )
@@ -52,7 +57,7 @@ def test_what_it_does_not_answer_is_a_damaged_guest(changes: dict[str, Any]) -> 
         read_drained(json.dumps({**SOUND, **changes}))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000])
-def test_what_is_no_object_is_a_damaged_guest(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, 5])
+def test_what_is_no_object_is_a_damaged_guest(text: Any) -> None:
     with pytest.raises(EngineFailure, match="the guest's memory is damaged"):
         read_drained(text)
