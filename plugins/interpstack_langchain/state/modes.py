@@ -38,7 +38,8 @@ def mode_of(stack: InterpreterStack, name: str) -> type[Persistence]:
     Raises:
         ConfigurationError: No plugin of the stack offers it.
     """
-    if any("interpstack_register_persistence" in info.hooks for info in stack.describe()):
+    register = getattr(stack.hook, "interpstack_register_persistence", None)
+    if register is not None and register.get_hookimpls():
         return persistence_mode(stack, name)
     if name == "call":
         return _EachCall
