@@ -10,7 +10,15 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Bridge, GuestException, HostOffer, InterpreterStack, Outcome, Session
+from interpstack import (
+    Bridge,
+    GuestException,
+    HostOffer,
+    InterpreterStack,
+    Limits,
+    Outcome,
+    Session,
+)
 from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import Journals, ReplayDivergence
 from interpstack_durable.entries import read_step
@@ -86,6 +94,7 @@ class Host:
     done: list[int] = attrs.field(factory=list)
     names: Sequence[str] = ("free", "gated")
     handlers: Mapping[str, Any] = attrs.field(factory=dict)
+    limits: Limits = attrs.field(factory=Limits)
 
     async def _act(self, n: int) -> int:
         await asyncio.sleep(0)
@@ -109,7 +118,10 @@ class Host:
         ]
         with (
             InterpreterStack(
-                self.engine(), plugins=["accounts", "console", "durable"], bridges=bridges
+                self.engine(),
+                plugins=["accounts", "console", "durable"],
+                bridges=bridges,
+                limits=self.limits,
             ) as stack,
             stack.session() as session,
         ):
@@ -327,6 +339,7 @@ async def test_what_ends_while_the_guest_computes_is_kept_however_often_it_is_ca
     with pytest.raises(asyncio.CancelledError):
         await running
     assert sorted(host.done) == [1, 2]
+    host.limits = Limits(cpu_seconds=1)
     again = await host.run(COMPUTES)
     assert again.error is not None
     assert again.error.name == "Timeout"

@@ -8,16 +8,12 @@ import json
 import re
 
 import pytest
+from brief import brief
 
-from interpstack import Limits, Session
+from interpstack import Session
 
 #: How native code would meet guests: as getters of what it reads.
 _LOOP = "{get() { for (;;); }}"
-
-
-@pytest.fixture
-def limits() -> Limits:
-    return Limits(cpu_seconds=1, wall_seconds=30)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +109,8 @@ async def test_no_guest_is_met_by_native_code(session: Session, code: str) -> No
     """A guest that was stopped is stopped: its heap need not be given up."""
     await session.eval("var keep = 41")
     for source in (code, "for (;;);"):
-        outcome = await session.eval(source)
+        with brief(session.stack):
+            outcome = await session.eval(source)
         assert outcome.error is None or "given up" not in outcome.error.message
     assert (await session.eval("keep + 1")).text == "42"
 
