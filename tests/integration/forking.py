@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+import psutil
+
 from interpstack import Bridge, InterpreterStack, Limits
 
 engine, python, state = sys.argv[1], sys.argv[2] == "python", sys.argv[3]
@@ -51,4 +53,6 @@ if pid == 0:
     os._exit(0)
 os.waitpid(pid, 0)
 os.write(1, (json.dumps({"parent": found("idle")}) + "\n").encode())
+for worker in psutil.Process().children(recursive=True):
+    worker.kill()  # the cell computes for ever, in a process that nobody ends after `_exit`
 os._exit(0)
