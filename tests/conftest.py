@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("interpstack", deadline=None)
-settings.load_profile("interpstack")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells have jobs in the background ignore it, and so would every process a test interrupts.
@@ -27,3 +23,14 @@ def _guest_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
         base = tmp_path_factory.getbasetemp()
         shared: Path = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
         os.environ["INTERPSTACK_CACHE_DIR"] = str(shared / "guest-cache")
+
+
+def pytest_collection() -> None:
+    """Look for no garbage among modules and tests, which live as long as the run."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector pass over all that there is by now."""
+    gc.freeze()
+    gc.enable()

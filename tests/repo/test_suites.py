@@ -23,6 +23,19 @@ def test_slow_families_are_sampled_and_all_else_is_there() -> None:
     assert drawn[-2:] == IDS[-2:]
 
 
+def test_repeats_on_other_engines_are_sampled_in_each_file() -> None:
+    """Not in the folders of these engines, nor where the name of one is but a part of a word."""
+    repeated = [f"{name}.py::test_{n}[v8-sync]" for name in "cd" for n in range(4)]
+    own = [f"tests/plugins/v8/test_x.py::test_{n}[v8-sync]" for n in range(4)]
+    others = ["c.py::test_0[quickjs-sync]", "c.py::test_1[v8x]", "c.py::test_2"]
+    drawn = suites.drawn([*repeated, *own, *others], "sampled", "1")
+    assert [sum(each.startswith(f"{name}.py") for each in drawn[:4]) for name in "cd"] == [2, 2]
+    assert drawn[4:] == [*own, *others]
+    met = {each for n in range(100) for each in suites.drawn(repeated, "sampled", str(n))}
+    assert met == set(repeated)
+    assert suites.drawn(repeated, "versions", "1") == []
+
+
 def test_a_version_has_what_its_table_names() -> None:
     drawn = suites.drawn([*IDS, "c.py::test_other"], "versions", "1")
     assert len(drawn) == 6 + 1

@@ -2,7 +2,8 @@
 
 `INTERPSTACK_SUITE` says which:
 
-* `sampled`, the default: everything, but of the slow families in `FAMILIES` only some cases.
+* `sampled`, the default: everything, but of the slow families in `FAMILIES`, of what engines repeat
+  (`ENGINES`), and of the examples that hypothesis finds only some.
 * `versions`: what another version of Python may break, listed in `VERSIONS`.
 * `whole`: everything.
 
@@ -18,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pytest
+from hypothesis import settings
 
 #: How the ids of a family begin, and of how many cases one is drawn. Each has many cases of one
 #: kind that start processes, wait for limits or fill memory, or runs whole in an env of its own;
@@ -37,7 +39,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/integration/test_parity_state.py::": 2,
     "tests/libs/javascript/integration/test_preparation.py::": 3,
     "tests/libs/testing/": 8,  # whole in `core`
-    "tests/plugins/cli/installed/test_engines.py::": 2,
+    "tests/plugins/cli/installed/test_engines.py::test_a_report": 3,
     "tests/plugins/cli/installed/test_info.py::": 3,
     "tests/plugins/cli/integration/test_streams.py::": 3,
     "tests/plugins/langchain/integration/test_interference.py::": 3,
@@ -55,6 +57,18 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/repo/test_imports.py::": 3,
     "tests/repo/test_tree.py::": 3,
 }
+
+#: Engines on which tests are repeated, and of how many cases of a file one is drawn. Each case
+#: starts a process or an isolate of its own; what such engines do by themselves is tested in their
+#: folders and by the kit, where all cases stay.
+ENGINES: Final[Mapping[str, int]] = {"process:monty": 3, "process:quickjs": 3, "v8": 2}
+_OWN_FOLDERS: Final = (
+    "tests/conformance/",
+    "tests/plugins/process/",
+    "tests/plugins/v8/",
+)
+#: How many examples hypothesis finds for a property, unless its test says so itself.
+_EXAMPLES: Final = {"sampled": 40, "versions": 20, "whole": 100}
 
 #: How ids begin, of how many cases one is drawn, and what a version of Python may break there.
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
@@ -84,14 +98,17 @@ _SUITE, _SEED = "INTERPSTACK_SUITE", "INTERPSTACK_SEED"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Settle suite and seed in the environment, where the workers of a run find them."""
-    if hasattr(config, "workerinput"):
-        return
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
-        os.environ[_SUITE] = "whole"  # somebody chose
-    suite = os.environ.setdefault(_SUITE, "sampled")
+    if not hasattr(config, "workerinput"):
+        if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+            os.environ[_SUITE] = "whole"  # somebody chose
+        os.environ.setdefault(_SUITE, "sampled")
+        os.environ.setdefault(_SEED, str(secrets.randbelow(10**6)))
+    suite = os.environ[_SUITE]
     if suite not in _SUITES:
         raise pytest.UsageError(f"{_SUITE} takes one of {', '.join(_SUITES)}; got {suite!r}")
-    os.environ.setdefault(_SEED, str(secrets.randbelow(10**6)))
+    # How long an example takes says more of the machine than of the code.
+    settings.register_profile(suite, deadline=None, max_examples=_EXAMPLES[suite])
+    settings.load_profile(suite)
 
 
 def pytest_report_header() -> str:
@@ -115,18 +132,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def drawn(ids: Sequence[str], suite: str, seed: str) -> list[str]:
     """The tests of a suite, in their order."""
     rates = FAMILIES if suite == "sampled" else {key: rate for key, (rate, _) in VERSIONS.items()}
-    families: dict[str, list[str]] = {prefix: [] for prefix in rates}
+    families: dict[str, list[str]] = {}
     chosen: set[str] = set()
     for each in ids:
-        prefix = next((prefix for prefix in rates if each.startswith(prefix)), None)
-        if prefix is not None:
-            families[prefix].append(each)
+        family = _family(each, rates) or (_repeated(each) if suite == "sampled" else None)
+        if family is not None:
+            families.setdefault(family, []).append(each)
         elif suite == "sampled":
             chosen.add(each)
-    for prefix, cases in families.items():
-        few = -(-len(cases) // rates[prefix])
-        chosen.update(random.Random(f"{seed} {prefix}").sample(cases, few))
+    for family, cases in families.items():
+        rate = rates.get(family) or ENGINES[family.rpartition(" on ")[2]]
+        chosen.update(random.Random(f"{seed} {family}").sample(cases, -(-len(cases) // rate)))
     return [each for each in ids if each in chosen]
+
+
+def _family(case: str, rates: Mapping[str, int]) -> str | None:
+    return next((prefix for prefix in rates if case.startswith(prefix)), None)
+
+
+def _repeated(case: str) -> str | None:
+    """The family of the cases of a file that repeat its tests on another engine."""
+    file, _, test = case.partition("::")
+    if file.startswith(_OWN_FOLDERS):
+        return None
+    words = test.partition("[")[2].rstrip("]").split("-")
+    return next((f"{file} on {engine}" for engine in ENGINES if engine in words), None)
 
 
 def _told() -> str:

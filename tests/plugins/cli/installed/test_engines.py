@@ -88,7 +88,7 @@ def test_a_report_has_every_area_with_verdict_and_figures(run):
     assert areas["requests"]["figures"][0].endswith("µs a crossing")
 
 
-def test_gaps_are_explained_and_failures_are_not(spawn, plugins):
+def test_a_report_explains_gaps_and_no_failures(spawn, plugins):
     process = spawn("engines", "report", "faulty", "dying", "--json", path=plugins)
     faulty, dying = json.loads(process.communicate(timeout=110)[0])
     assert process.returncode == 1
