@@ -24,9 +24,9 @@ from conductor import Conducted, Conductor, Crash, Interrupted, Store, watched
 from programs import LANGUAGES, Language, programs
 
 #: Programs for each engine; the long run (`tox -e durable`) has more.
-PROGRAMS = int(os.environ.get("INTERPSTACK_PROGRAMS", "100"))
+PROGRAMS = int(os.environ.get("INTERPSTACK_PROGRAMS", "40"))
 #: V8 begins each run with a new isolate, which takes long: a short run has fewer programs on it.
-SHARES = {} if os.environ.get("INTERPSTACK_DURABLE") == "1" else {"v8": 5}
+SHARES = {} if os.environ.get("INTERPSTACK_DURABLE") == "1" else {"v8": 2}
 #: Of engines that are not always installed.
 _NEEDS = {"v8": "jsrun", "monty": "pydantic_monty"}
 

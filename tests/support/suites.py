@@ -31,7 +31,10 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/conformance/test_v8.py::TestV8::test_hostile_guest": 3,
     "tests/core/": 4,  # whole in `core`, on the same Python
     "tests/docs/": 8,  # whole in `docs`
+    "tests/durable/test_budgets.py::": 3,
     "tests/durable/test_kills.py::test_killed_at_every_moment": 4,
+    "tests/durable/test_retries.py::": 2,
+    "tests/durable/test_two_processes.py::": 2,
     "tests/integration/test_checkpointers.py::": 2,
     "tests/integration/test_first_use.py::": 2,
     "tests/integration/test_lost_hosts.py::": 2,
