@@ -1,4 +1,4 @@
-"""Prepares a cell's source for V8, whose scripts know no `await`."""
+"""Prepares a cell's source for V8, whose scripts know no `await` and ignore some declarations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import Final
 import attrs
 
 from interpstack_javascript import cells
+from interpstack_v8.context import LOCKED
 from interpstack_v8.isolate import OutOfTime
 from interpstack_v8.parsers import wrap_awaiting
 
 __all__ = ["CellClock", "Script", "prepare"]
 
 _AWAIT: Final = re.compile(r"await\b")
+#: What a declaration of a locked global looks like; other text may look like it, too.
+_LOCKED: Final = re.compile(
+    r"(?:\b(?:var|let|const|class|function)\s+|[,{\[:*]\s*|\.\.\.\s*)(?:"
+    + "|".join(map(re.escape, LOCKED))
+    + r")(?![\w$])"
+)
 
 
 @attrs.frozen
@@ -75,7 +82,7 @@ def prepare(source: str, language: str | None, clock: CellClock) -> Script:
         OutOfTime: The cell's time is up.
     """
     source = cells.prepare(source, language, clock)
-    if not _AWAIT.search(source):
+    if not _AWAIT.search(source) and not _LOCKED.search(source):
         return Script(source)
     clock.pause()
     wrapped = wrap_awaiting(source, clock.left())

@@ -21,6 +21,7 @@ from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
 
 __all__ = [
     "DOOR",
+    "LOCKED",
     "SCRIPT",
     "SetupScript",
     "kernel_module",
@@ -32,6 +33,8 @@ __all__ = [
 
 #: Global through which the host enters; see `host.js`.
 DOOR: Final = "$interpstack"
+#: Globals that ignore assignments, and so declarations: V8 reports neither.
+LOCKED: Final = ("Error", "Infinity", "NaN", "undefined", DOOR, "$mport")
 #: What V8 calls a cell in stack traces; the kernel puts the cell's own name in its place.
 SCRIPT: Final = "guest:cell"
 #: jsrun names modules by URL.

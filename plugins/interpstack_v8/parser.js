@@ -1,7 +1,8 @@
 // The host's door into an isolate that prepares sources; no guest code ever runs there.
 //
-// Takes the transform. As `host.js`, it answers short commands by their value, and tells the others.
-(wrapAwaiting, NAME) => {
+// Takes the transform, the door's name, and the globals that no cell can declare. As `host.js`, it
+// answers short commands by their value, and tells the others.
+(wrapAwaiting, NAME, LOCKED) => {
   "use strict";
   const { op_memory_usage: memoryUsage } = __bootstrap.core.ops;
   const callHost = __bootstrap.core.ops.op_jsrun_call_python_sync;
@@ -10,7 +11,7 @@
       if (given !== secret) throw new TypeError("not for guests");
       if (kind === "park") return void callHost(ops.park, []);
       const late = Date.now() + 1;
-      const text = wrapAwaiting(source);
+      const text = wrapAwaiting(source, LOCKED);
       const { heapUsed, external } = memoryUsage();
       if (Date.now() < late) return { answer: [text, heapUsed, external] };
       callHost(ops.tell, [text, heapUsed, external]);

@@ -16,7 +16,7 @@ from typing import Final
 import attrs
 
 from interpstack_javascript import awaiting_source
-from interpstack_v8.context import DOOR, SetupScript, setup_script
+from interpstack_v8.context import DOOR, LOCKED, SetupScript, setup_script
 from interpstack_v8.isolate import Isolate, IsolateLost
 
 __all__ = ["Wrapped", "wrap_awaiting"]
@@ -38,7 +38,8 @@ class Wrapped:
     """The result of preparing a source.
 
     Attributes:
-        source: A script whose value is a promise of `{value}`; `None` if nothing is awaited.
+        source: A script whose value is a promise of `{value}`, or which throws; `None` for a
+            source that can be run as it is.
         cpu_seconds: The CPU time of the preparation.
     """
 
@@ -82,6 +83,8 @@ def _wrap_small(source: str) -> Wrapped:
 def wrap_awaiting(source: str, seconds: float | None) -> Wrapped:
     """Move the statements of a script into an async function, if they await something.
 
+    A script that declares one of `LOCKED` becomes one that throws.
+
     Args:
         source: A script without `let`, `const` and `class` at its top level.
         seconds: How long it may take; `None` for no limit.
@@ -116,10 +119,11 @@ def _new_isolate() -> Isolate:
 @cache
 def _setup() -> tuple[SetupScript, ...]:
     door = (files("interpstack_v8") / "parser.js").read_text("utf-8")
+    locked = json.dumps(LOCKED)
     # What is built begins with a comment, and is a function that returns the transform.
     return (
         setup_script("interpstack:awaiting", f"globalThis.$wrap = (\n{awaiting_source()})()"),
-        setup_script("interpstack:parser", f"({door})($wrap, {json.dumps(DOOR)})"),
+        setup_script("interpstack:parser", f"({door})($wrap, {json.dumps(DOOR)}, {locked})"),
     )
 
 

@@ -96,3 +96,54 @@ async def test_time_and_chance_come_from_the_host(session: Session) -> None:
 async def test_lone_surrogates_and_nul_survive_both_ways(session: Session) -> None:
     source = r"const t = '\ud800\0é😀'; (await host.echo(t)) === t"
     assert (await session.eval(source)).text == "true"
+
+
+@pytest.mark.parametrize(
+    "name", ["Error", "undefined", "NaN", "Infinity", "$mport", "$interpstack"]
+)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const {0} = 1; {0}",
+        "let {0}",
+        "var one = 1, {0} = 2",
+        "class {0} {{}}",
+        "const {{a: {{{0}}}}} = {{a: {{}}}}",
+        "const [, ...{0}] = []",
+        "for (var {0} of [1]);",
+        "await 1; let {0} = 2",
+        "await 1; function {0}() {{}}",
+    ],
+)
+async def test_globals_that_ignore_declarations_are_refused(
+    session: Session, source: str, name: str
+) -> None:
+    """V8 itself says nothing, and the cell would go on with another value."""
+    error = (await session.eval(source.format(name))).error
+    assert error is not None
+    assert (error.name, error.message) == (
+        "TypeError",
+        f"{name} is reserved by the interpreter; use another name",
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("{ let Error = 1; Error }", "1"),
+        ("((undefined) => undefined)(1)", "1"),
+        ("(() => { const NaN = 1; return NaN })()", "1"),
+        ("const o = {Error: 1, NaN: 2}; o.Error + o.NaN", "3"),
+        ("[undefined, NaN].length", "2"),
+        ("const {a: one = undefined} = {}; one", "undefined"),
+        ("// const Error = 1\n'const Error = 1'.length", "15"),
+        ("class E extends Error {}; new E() instanceof Error", "true"),
+        ("function named() { var Error = 5; return Error }; named()", "5"),
+        ("const x = [Error, undefined]; x.length", "2"),
+    ],
+)
+async def test_other_uses_of_their_names_are_fine(
+    session: Session, source: str, shown: str
+) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.text) == (None, shown)

@@ -8,16 +8,20 @@ const VALUE = "$cellValue"; // variable of the function that keeps the value of 
 // Nodes with a scope of their own for `await`, `var` and `return`.
 const INNER = new Set(["ArrowFunctionExpression", "ClassBody", "FunctionDeclaration", "FunctionExpression"]);
 
-// A script whose value is a promise of `{value}`; an empty text if the source awaits nothing.
-export function wrapAwaiting(source) {
+// A script whose value is a promise of `{value}`; an empty text if the source awaits nothing. A source
+// that declares one of the names in `locked`, globals that would ignore it, becomes one that says so.
+export function wrapAwaiting(source, locked = []) {
   let root;
   try {
     root = parse(source);
   } catch (error) {
+    if (!/\bawait\b/.test(source)) return "";
     if (error instanceof RangeError) return `throw new RangeError("Maximum call stack size exceeded")`;
     return `(async () => {${source}\n})()`; // V8 is to report it
   }
   const found = lookAt(root, source);
+  const taken = locked.find((name) => found.names.has(name) || found.functions.includes(name));
+  if (taken) return `throw new TypeError("${taken} is reserved by the interpreter; use another name")`;
   if (!found.awaits) return "";
   if (found.returns) return `throw new SyntaxError("Illegal return statement")`;
   const names = found.names.size ? `var ${[...found.names].join(", ")}; ` : "";

@@ -82,6 +82,28 @@ _STAYS = (
     ("fresh + other + typeof Third", "3function"),
 )
 
+#: Names that some engine locks, or the host has: a cell that declares one sees its own value, or an
+#: error; never another value without a word.
+_NAMES = (
+    "host",
+    "Error",
+    "undefined",
+    "NaN",
+    "Infinity",
+    "$mport",
+    "globalThis",
+    "console",
+    "Object",
+)
+_DECLARATIONS = {
+    "const": "const {0} = 'mine'; {0}",
+    "let": "let {0} = 'mine'; {0}",
+    "awaited": "await null; const {0} = 'mine'; {0}",
+    "destructured": "const {{other: {0}}} = {{other: 'mine'}}; {0}",
+    "second": "let one = 1, {0} = 'mine'; {0}",
+}
+_OWN = ("TypeError", "SyntaxError", VALUE)
+
 _KEYS = "const all = []; for (const k in globalThis) all.push(k); all.join()"
 _MESSAGE = "host is reserved by the interpreter; use another name"
 
@@ -90,6 +112,14 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         "reserved", {k: Attack(v, (VALUE, ANY_ERROR), then=_STAYS) for k, v in _ATTEMPTS.items()}
     ),
     **group("reserved", {v: Attack(v, shows="1") for v in _LOCAL}),
+    **group(
+        "reserved",
+        {
+            f"{kind} {name}": Attack(source.format(name), _OWN, shows="mine", healthy=False)
+            for kind, source in _DECLARATIONS.items()
+            for name in _NAMES
+        },
+    ),
     "reserved/closed by a trick": Attack(
         "Object.freeze(new Proxy(globalThis, {}))",
         (VALUE, ANY_ERROR),
