@@ -18,7 +18,7 @@ from interpstack import (
 from interpstack_quickjs.heap.base import Base, base_heaps
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.realm import QuickJSRealm
-from interpstack_quickjs.states import ENGINE, RealmState, state_of
+from interpstack_quickjs.states import ENGINE, RealmState, fresh_state, state_of
 
 __all__ = ["QuickJSEngine"]
 
@@ -35,7 +35,7 @@ class QuickJSEngine(Engine):
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         base = base_heaps.get(bridges.sources_for(self.language))
         if image is None:
-            return _opened(base, limits, RealmState(base.heap), bridges)
+            return _opened(base, limits, fresh_state(base, bridges, limits), bridges)
         state = state_of(image, base, limits)
         try:
             return _opened(base, limits, state, bridges)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from typing import Any, Final
@@ -11,6 +10,7 @@ from interpstack import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
+from interpstack_quickjs.heap.bound import bound_heaps, digest_of
 from interpstack_quickjs.states import ENGINE, RealmState, state_of
 from interpstack_quickjs.webassembly.instance import spares
 from interpstack_quickjs.webassembly.machine import Trapped
@@ -48,11 +48,13 @@ class LiveGuest:
         self._bridges: BridgeSet | None = None
         self._bound = state.bound
         self.guest = self._new_guest(state.heap)
-        self._touched = state.heap is not base.heap
+        self._touched = not state.is_fresh
         #: Memory of a copy that is no longer needed.
         self._spare: bytearray | None = None
         #: What the guest's memory still is; every command ends that.
         self._copy: Heap | None = state.heap
+        #: What the guest's memory is to be again before the guest is used; see `read`.
+        self._undone: Heap | None = None
 
     def close(self) -> None:
         """Free the instance, or give it to the next realm. Closing twice is allowed."""
@@ -73,15 +75,20 @@ class LiveGuest:
     def bind(self, bridges: BridgeSet) -> None:
         """Tell the guest of bridges and limits."""
         first, self._bridges = self._bridges is None, bridges
-        self._offer(bridges, undo=not first)  # there is nothing to go back to at first
+        new = self._offer(bridges, undo=not first)  # there is nothing to go back to at first
+        if first and new and not self._touched:
+            bound_heaps.note(self.base, self._bound, self._differences)
 
-    def _offer(self, bridges: BridgeSet, undo: bool) -> None:
+    def _offer(self, bridges: BridgeSet, undo: bool) -> bool:
+        """Tell the guest of bridges, unless the guest knows; whether it did not."""
         arguments = bind_arguments(bridges, self.limits)
-        bound = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
-        if bound != self._bound:  # else the restored guest knows
-            seconds = min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
-            self._trusted("bind", *arguments, undo=undo, seconds=seconds)
-            self._bound = bound
+        bound = digest_of(arguments)
+        if bound == self._bound:
+            return False
+        seconds = min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
+        self._trusted("bind", *arguments, undo=undo, seconds=seconds)
+        self._bound = bound
+        return True
 
     # -- commands --------------------------------------------------------------------------
 
@@ -93,6 +100,7 @@ class LiveGuest:
             OutOfRoom: The kernel itself failed, for lack of memory or, if the guest is
                 `interrupted`, of time.
         """
+        self._catch_up()
         self._copy = None
         guest = self.guest
         argument = guest.new_string(json.dumps(command, separators=(",", ":")))
@@ -110,6 +118,7 @@ class LiveGuest:
         """Run a command that changes nothing; its traces in memory are undone, too.
 
         So the next image has no such traces, and a live realm behaves exactly like a restored one.
+        Where the memory is known anyway, that waits until the guest is used again.
         """
         if not self._touched:
             return self._trusted(*command, seconds=seconds)
@@ -117,11 +126,20 @@ class LiveGuest:
         before = kept if kept is not None and kept.is_whole else self._passing_copy()
         text = self._trusted(*command, seconds=seconds, before=before)
         if before.size == self.guest.memory_bytes:
-            self.guest.load(before)
+            if before is kept and self.running is None:
+                self._undone = before
+            else:
+                self.guest.load(before)
             self._copy = kept
         elif self.running is None:
             self.restore(before)  # memory has grown, which no instance can undo
         return text
+
+    def _catch_up(self) -> None:
+        """Undo the traces of the last `read`, as far as that has waited."""
+        heap, self._undone = self._undone, None
+        if heap is not None:
+            self.guest.load(heap)
 
     def change(self, *command: Any) -> None:
         """Run a command that changes the state, outside a cell."""
@@ -152,12 +170,14 @@ class LiveGuest:
 
     def start(self) -> Heap:
         """A copy of the guest's memory before a cell."""
+        self._catch_up()
         before = self._before()
         self._touched = True
         return before
 
     def heap_of(self, image: Image | None) -> Heap:
         """The memory that an image holds; without one, the guest's as it is now."""
+        self._catch_up()
         return self.guest.heap() if image is None else state_of(image, self.base, self.limits).heap
 
     def image(self) -> Image:
@@ -174,6 +194,7 @@ class LiveGuest:
         from interpstack_quickjs.heap.images import compared
         from interpstack_quickjs.heap.scan import scanned
 
+        self._catch_up()
         heap = scanned(self.guest, self.base)
         if heap is None:
             heap = self._passing_copy()
@@ -182,10 +203,16 @@ class LiveGuest:
             heap = compared(heap, self.base.heap)
         return heap
 
+    def _differences(self) -> Heap:
+        """The guest's memory as what differs from the base heap."""
+        from interpstack_quickjs.heap.images import compared
+
+        return compared(self._passing_copy(), self.base.heap)
+
     def restore(self, heap: Heap) -> None:
         """Continue in a new instance with an earlier state."""
         self.guest.close()
-        self.running = None
+        self.running = self._undone = None
         self.guest = self._new_guest(heap)
         if self._bridges is not None:
             self._bound = ""

@@ -6,12 +6,14 @@ from typing import Final
 
 import attrs
 
-from interpstack import Image, ImageError, Limits
+from interpstack import BridgeSet, Image, ImageError, Limits
+from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.guest import Heap
 from interpstack_quickjs.heap.base import Base
+from interpstack_quickjs.heap.bound import bound_heaps, digest_of
 
-__all__ = ["ENGINE", "MAX_MEMORY", "RealmState", "state_of"]
+__all__ = ["ENGINE", "MAX_MEMORY", "RealmState", "fresh_state", "state_of"]
 
 #: Name of the engine, in images and elsewhere.
 ENGINE: Final = "quickjs"
@@ -28,12 +30,23 @@ class RealmState:
         cell: Name of the cell that was running.
         modules: Modules that were loaded.
         bound: Digest of the bridges and limits that the guest received last.
+        is_fresh: Whether no code has run in the guest.
     """
 
     heap: Heap
     cell: str | None = None
     modules: ModuleTable = attrs.field(factory=ModuleTable)
     bound: str = ""
+    is_fresh: bool = False
+
+
+def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> RealmState:
+    """The state of a new realm: bound already, if an earlier one was bound to the same."""
+    digest = digest_of(bind_arguments(bridges, limits))
+    heap = bound_heaps.get(base, digest)
+    if heap is None:
+        return RealmState(base.heap, is_fresh=True)
+    return RealmState(heap, bound=digest, is_fresh=True)
 
 
 def state_of(image: Image, base: Base, limits: Limits) -> RealmState:

@@ -1,0 +1,65 @@
+"""Heaps of guests that know their bridges and limits, and have run no code yet.
+
+To tell a guest takes longer than the rest of opening a realm, and the result depends on nothing
+but what the guest is told. So the second realm with the same offer leaves its heap to all others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from interpstack_quickjs.guest import Heap
+from interpstack_quickjs.heap.base import Base
+
+__all__ = ["BoundHeaps", "bound_heaps", "digest_of"]
+
+#: Offers that are remembered; a program has few that alternate.
+_REMEMBERED: Final = 32
+
+
+def digest_of(arguments: Sequence[Any]) -> str:
+    """A digest of the arguments with which a guest is told of bridges and limits."""
+    return hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
+
+
+class BoundHeaps:
+    """Heaps by base heap and digest; those used last are remembered."""
+
+    def __init__(self) -> None:
+        self._heaps: OrderedDict[tuple[str, str], Heap | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, base: Base, digest: str) -> Heap | None:
+        """The heap of a guest that was told this and no more; `None` if it is not known."""
+        with self._lock:
+            heap = self._heaps.get((base.id, digest))
+            if heap is not None:
+                self._heaps.move_to_end((base.id, digest))
+            return heap
+
+    def note(self, base: Base, digest: str, make: Callable[[], Heap]) -> None:
+        """Note that a guest was told this; of an offer that is used again, keep the heap.
+
+        Args:
+            base: The heap that the guest began with.
+            digest: Of what the guest was told.
+            make: Makes the heap, as what differs from the base heap.
+        """
+        key = base.id, digest
+        with self._lock:
+            again = key in self._heaps
+        heap = make() if again else None
+        with self._lock:
+            self._heaps[key] = heap
+            self._heaps.move_to_end(key)
+            while len(self._heaps) > _REMEMBERED:
+                self._heaps.popitem(last=False)
+
+
+#: Shared by all engines of the process.
+bound_heaps = BoundHeaps()
