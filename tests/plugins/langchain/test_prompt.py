@@ -1,0 +1,56 @@
+"""Tests of interpstack_langchain.prompt."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from interpstack import GuestLanguage, PromptWords
+from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import code_description, interpreter_section, tool_description
+
+WORDS = PromptWords(
+    cells="SAY IT.",
+    calling="C",
+    waiting="W",
+    together="T",
+    failing="F",
+    each="E",
+    importing="I",
+    printing="P",
+)
+LANGUAGE = GuestLanguage(name="klingon", title="Klingon", words=WORDS)
+STATES = {
+    "thread": "across calls and turns",
+    "turn": "until you give your final answer",
+    "call": "no variable persists",
+}
+
+
+@pytest.mark.parametrize("scope", STATES)
+def test_it_says_how_long_variables_live(scope: str) -> None:
+    section = interpreter_section(Options(), scope, LANGUAGE)
+    for text in (section, tool_description(scope, LANGUAGE)):
+        assert [one for one, words in STATES.items() if words in text] == [scope]
+
+
+def test_it_says_what_the_options_say() -> None:
+    options = Options(tool_name="run", timeout=2.5, memory_limit=7 * 2**20, max_result_chars=123)
+    section = interpreter_section(options, "thread", LANGUAGE)
+    for text in ("`run`", "Klingon", "2.5 s", "7 MiB", "123 char", "- SAY IT."):
+        assert text in section
+    unlimited = interpreter_section(attrs.evolve(options, timeout=None), "thread", LANGUAGE)
+    assert "no limit" in unlimited
+    assert "{" not in section
+
+
+def test_a_language_without_advice_on_cells_leaves_no_empty_line() -> None:
+    silent = attrs.evolve(LANGUAGE, words=attrs.evolve(WORDS, cells=""))
+    section = interpreter_section(Options(), "thread", silent)
+    assert [line for line in section.splitlines() if line.strip() == "-"] == []
+    assert "SAY IT." not in section
+
+
+def test_the_tool_and_its_argument_name_the_language() -> None:
+    assert tool_description("call", LANGUAGE).startswith("Run Klingon in a sandbox")
+    assert code_description("Klingon").startswith("Klingon to run.")

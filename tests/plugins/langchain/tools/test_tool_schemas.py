@@ -1,0 +1,122 @@
+"""Tests of interpstack_langchain.tools.tool_schemas."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import InjectedToolArg, InjectedToolCallId, StructuredTool, Tool, tool
+from langgraph.prebuilt import InjectedState
+from langgraph.types import Command
+from pydantic import BaseModel
+
+from interpstack_langchain.tools import tool_schemas
+from interpstack_langchain.tools.tool_schemas import (
+    injected_fields,
+    input_schema,
+    output_schema,
+    visible_fields,
+)
+
+
+class Receipt(BaseModel):
+    amount: int
+
+
+@tool
+def pay(
+    to: str,
+    state: Annotated[dict[str, Any], InjectedState],
+    call: Annotated[str, InjectedToolCallId],
+    euros: int = 1,
+) -> Receipt:
+    """Pay somebody."""
+    return Receipt(amount=euros)
+
+
+@tool(args_schema={"type": "object", "properties": {"to": {"type": "string"}, "key": {}}})
+def described(to: str, key: Annotated[str, InjectedToolArg]) -> str:
+    """Whose schema is plain JSON."""
+    return to
+
+
+PLAIN = Tool("plain", lambda text: text, "Of the old kind.")
+
+
+def test_callers_pass_what_the_host_does_not_fill_in() -> None:
+    assert visible_fields(pay) == ("to", "euros")
+    assert injected_fields(pay) == {"state", "call"}
+    schema = input_schema(pay)
+    assert list(schema["properties"]) == ["to", "euros"]
+    assert schema["required"] == ["to"]
+
+
+def test_injected_fields_of_a_plain_schema_are_those_of_the_function() -> None:
+    assert visible_fields(described) == ("to",)
+    assert injected_fields(described) == {"key"}
+
+
+def test_a_tool_of_the_old_kind_takes_one_text() -> None:
+    (name,) = visible_fields(PLAIN)
+    assert input_schema(PLAIN)["required"] == [name]
+    assert output_schema(PLAIN) is None
+
+
+def test_a_schema_that_cannot_be_made_still_names_the_fields(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(schema: Any) -> Any:
+        raise NameError("Later")
+
+    monkeypatch.setattr(tool_schemas, "model_json_schema", fails)
+    assert input_schema(pay) == {"type": "object", "properties": {"to": {}, "euros": {}}}
+
+
+def _returning(annotation: Any, response_format: Any = "content") -> StructuredTool:
+    def function() -> Any:
+        """Return something."""
+
+    made = StructuredTool.from_function(function, response_format=response_format)
+    function.__annotations__["return"] = annotation  # the tool itself may not know it
+    return made
+
+
+@pytest.mark.parametrize(
+    ("annotation", "shown"),
+    [
+        (int, {"type": "integer"}),
+        (list[str], {"type": "array", "items": {"type": "string"}}),
+        (None, {"type": "null"}),
+        (Any, None),
+        ("Nowhere", None),
+        (object(), None),
+        (ToolMessage, None),
+        (Command[Any], None),
+        (ToolMessage | str, None),
+    ],
+)
+def test_the_type_that_a_tool_returns(annotation: Any, shown: Any) -> None:
+    assert output_schema(_returning(annotation)) == shown
+
+
+def test_beside_an_artifact_it_is_the_contents() -> None:
+    made = _returning(tuple[int, bytes], "content_and_artifact")
+    assert output_schema(made) == {"type": "integer"}
+    assert output_schema(_returning(int, "content_and_artifact")) is None
+
+
+def test_it_is_made_once_for_each_function_and_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(function: Any, response_format: str) -> Any:
+        made.append(response_format)
+        return {"of": response_format}
+
+    monkeypatch.setattr(tool_schemas, "_returned_schema", counted)
+    one = _returning(int)
+    other = StructuredTool.from_function(one.func, response_format="content_and_artifact")
+    for _ in range(2):
+        assert output_schema(one) == {"of": "content"}
+        assert output_schema(other) == {"of": "content_and_artifact"}
+    assert made == ["content", "content_and_artifact"]
