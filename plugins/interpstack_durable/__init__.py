@@ -16,6 +16,9 @@ from interpstack_durable.steps import JournalSteps
 def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
     journals = session.offer.part(Journals)
     store = None if journals is None else journals.store_for(session.host)
-    if store is None:
+    if journals is None or store is None:
         return None
-    return JournalSteps(CellJournal(store, cell), flights_of(session.stack))
+    flights = journals.flights_for(session.host)
+    if flights is None:
+        flights = flights_of(session.stack)
+    return JournalSteps(CellJournal(store, cell), flights)

@@ -9,6 +9,7 @@ import attrs
 
 from interpstack_durable.cell_journal import JournalStore, ReplayDivergence
 from interpstack_durable.entries import answered_by, noted_in
+from interpstack_durable.flights import Flights
 from interpstack_durable.forms import UnreadableJournal, form_of
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
@@ -16,6 +17,7 @@ from interpstack_durable.retries import retry_entry
 from interpstack_durable.steps import JournalSteps, journal_of
 
 __all__ = [
+    "Flights",
     "Journal",
     "JournalSteps",
     "JournalStore",
@@ -43,6 +45,9 @@ class Journals:
     Attributes:
         store_for: Called with `Session.host` when a cell is about to run. Returns the store for the
             cell's journal, or `None` for a cell that need not be durable.
+        flights_for: Called with `Session.host`, too. Returns the place for calls that outlast a
+            pause, which another run of the cell looks in. By default, each stack has one.
     """
 
     store_for: Callable[[Any], JournalStore | None]
+    flights_for: Callable[[Any], Flights | None] = lambda host: None

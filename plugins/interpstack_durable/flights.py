@@ -92,6 +92,11 @@ class Flights:
         """The call with this key, if it was left running."""
         return self._known.get(key)
 
+    @property
+    def empty(self) -> bool:
+        """Whether no call is left running, or has an answer that nobody has taken."""
+        return not self._known
+
     def add(self, key: str, flight: Flight) -> None:
         """Leave a call alone."""
         with self._lock:

@@ -1,6 +1,6 @@
 """Two processes resume one pause at the same time; LangGraph does not keep them apart.
 
-A call may be made by both, as the page says, but under one key: who pays by key pays once.
+The lock of the eval does, in the checkpointer's database: each call is made once.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TRIALS = 20 if os.environ.get("INTERPSTACK_DURABLE") == "1" else 1
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("store", ["sqlite", "postgres-async"], indirect=True)
-def test_what_both_do_has_one_key(lives: Any) -> None:
+@pytest.mark.parametrize("store", stores.LASTING, indirect=True)
+def test_one_of_them_makes_the_calls(lives: Any) -> None:
     for _ in range(TRIALS):
         life = lives([CODE], gated=[2])
         whole = lives([CODE], gated=[2])
@@ -43,11 +43,7 @@ def test_what_both_do_has_one_key(lives: Any) -> None:
         assert "0" in ended
         assert life.paid() == [1, 2, 3, 4]
         assert life.answers() == ["<result>10,20,30,40</result>"]
-        keys: dict[int, set[tuple[str, float]]] = {}
-        for n, key, salt in life.effects():
-            keys.setdefault(n, set()).add((key, salt))
-        assert {n: len(found) for n, found in keys.items()} == dict.fromkeys([1, 2, 3, 4], 1)
-        assert sum(n == 1 for n, *_ in life.effects()) == 1, "what was recorded is not made again"
+        assert [n for n, *_ in life.effects()] == [1, 2, 3, 4]
 
 
 def _process() -> subprocess.Popen[str]:

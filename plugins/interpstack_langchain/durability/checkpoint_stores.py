@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 import attrs
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from interpstack import GuestError, Request, Slots
-from interpstack.threads import start_anew_after_fork
-from interpstack_durable.api import Journal, answered_by, form_of, retry_entry
+from interpstack import GuestError, Request
+from interpstack_durable.api import Flights, Journal, answered_by, form_of, retry_entry
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
     CheckpointWrites,
@@ -26,8 +22,9 @@ from interpstack_langchain.durability.checkpoint_writes import (
     recorded_entries,
     task_of,
 )
+from interpstack_langchain.durability.databases import Database, open_database
 from interpstack_langchain.durability.eval_pauses import EvalPauses
-from interpstack_langchain.durability.paused_runs import PausedRuns, Sweep
+from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.evals.call_names import call_name
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Checkpoint,
@@ -42,33 +39,6 @@ _log = logging.getLogger(__name__)
 
 #: Evals whose entries are remembered at once.
 _MAX_REMEMBERED: Final = 256
-
-
-class _Runs:
-    """The running evals of this process, by checkpointer and key.
-
-    Agents that share a checkpointer may be made anew for each request, so no middleware has the
-    runs to itself.
-    """
-
-    def __init__(self) -> None:
-        #: Each lives as long as somebody holds it or waits for it.
-        self._slots: WeakValueDictionary[tuple[int, str], Slots] = WeakValueDictionary()
-        self.start_anew()
-        start_anew_after_fork(self)
-
-    def start_anew(self) -> None:
-        """Replace the lock in the child of a fork: a thread of the parent may have held it."""
-        self._lock = threading.Lock()
-
-    def of(self, store: CheckpointStore) -> Slots:
-        """The one slot of an eval's runs."""
-        key = (id(store.writes.checkpoint.saver), store.key)  # the saver lives as long as the run
-        with self._lock:
-            return self._slots.setdefault(key, Slots(1))
-
-
-_runs = _Runs()
 
 
 @attrs.define(eq=False)
@@ -90,7 +60,6 @@ class CheckpointStores:
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
     )
-    _left: dict[str, CheckpointStore] = attrs.field(factory=dict, init=False)
 
     def open(self, request: ToolCallRequest, is_async: bool) -> CheckpointStore | None:
         """The store for the journal of an eval; `None` without a checkpointer.
@@ -125,33 +94,18 @@ class CheckpointStores:
     def forget(self, key: str) -> None:
         """Forget an eval that has ended."""
         self._remembered.pop(key, None)
-        self._left.pop(key, None)
-
-    def leave(self, store: CheckpointStore) -> None:
-        """Note a run of an eval whose pause did not wait for all its calls."""
-        self._left[store.key] = store
-        while len(self._left) > _MAX_REMEMBERED:
-            del self._left[next(iter(self._left))]
-
-    def follow(self, store: CheckpointStore) -> list[tuple[int, Command[Any]]]:
-        """Pass values that calls of the previous run return to the next run of an eval.
-
-        Returns:
-            What they have returned so far.
-        """
-        before = self._left.pop(store.key, None)
-        if before is None:
-            return []
-        self.leave(store)
-        return before.pass_on_to(store)
 
     @asynccontextmanager
     async def alone(self, store: CheckpointStore | None) -> AsyncIterator[None]:
-        """Run an eval while no other run of it does, in any agent of this process."""
+        """Run an eval while no other run of it does, in any agent on the same database."""
         if store is None:
             yield
             return
-        async with _runs.of(store).slot():
+        async with (
+            open_database(store.writes.checkpoint.saver) as database,
+            database.alone(store.key) as waited,
+        ):
+            store.run_in(database, after_another=waited)
             yield
 
 
@@ -182,16 +136,21 @@ class CheckpointStore:
     needs_state: bool = attrs.field(default=False, init=False)
     _pauses: EvalPauses = attrs.field(init=False)
     _about: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _database: Database | None = attrs.field(default=None, init=False)
+    _after_another: bool = attrs.field(default=False, init=False)
     _heir: CheckpointStore | None = attrs.field(default=None, init=False)
     _outer: CheckpointStore | None = attrs.field(default=None, init=False)
     _inside: list[CheckpointStore] = attrs.field(factory=list, init=False)
-    _kept: bool = attrs.field(default=False, init=False)
+    _paused: PausedRun | None = attrs.field(default=None, init=False)
     _ended: set[int] = attrs.field(factory=set, init=False)
     _entries: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
     _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._pauses = EvalPauses(self.config, self.writes, self.tool_name, self._leave)
+        if self.store is not None:
+            runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.stores.sweep)
+            self._paused = PausedRun(runs, self.key, self.stores.signing_key)
 
     # -- the start of a run ----------------------------------------------------------------
 
@@ -215,6 +174,15 @@ class CheckpointStore:
         """Note the journal of the eval whose code runs this one; `None` for the model's own."""
         self._outer = outer
 
+    def run_in(self, database: Database, *, after_another: bool) -> None:
+        """Note the database of this run, and whether the run had to wait for another one."""
+        self._database, self._after_another = database, after_another
+
+    @property
+    def flights(self) -> Flights | None:
+        """Calls that pauses left running, in all runs of evals on the same database."""
+        return None if self._database is None else self._database.flights
+
     def pass_on_to(self, heir: CheckpointStore) -> list[tuple[int, Command[Any]]]:
         """Pass values that this run's calls return to the eval's next run; returns those so far."""
         self._heir = heir
@@ -229,7 +197,7 @@ class CheckpointStore:
         meanwhile.
         """
         remembered = self.stores.remembered(self.key)
-        if not (self.writes.checkpoint.resuming or remembered):
+        if not (self.writes.checkpoint.resuming or remembered or self._after_another):
             return []
         stored = await self.writes.read()
         entries = self._entries = recorded_entries(self.key, stored)
@@ -245,7 +213,7 @@ class CheckpointStore:
         for entry in entries:
             self.commands += [(n, command) for n, command in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
-        late = [one for one in self.stores.follow(self) if one[0] not in self._ended]
+        late = [one for one in self._follow() if one[0] not in self._ended]
         self.commands += late
         self.form = form_of(entries)
         return list(entries)
@@ -321,22 +289,14 @@ class CheckpointStore:
 
     async def keep_suspended(self, text: str) -> None:
         """Store a suspended run, if it is not too large; the journal suffices to resume."""
-        runs = self._paused_runs
-        if runs is None:
+        if self._paused is None:
             raise RuntimeError("the graph has no store")
-        await runs.keep({"text": text, "mac": self._mac(text)})
-        self._kept = True
+        await self._paused.keep(text)
 
     async def suspended(self) -> str | None:
         """The stored suspended run; `None` if there is none or its signature is wrong."""
-        runs = self._paused_runs
-        resuming = self.writes.checkpoint.resuming
-        item = None if runs is None or not resuming else await runs.find()
-        if item is None:
-            return None
-        self._kept = True
-        text = str(item.get("text"))
-        return text if hmac.compare_digest(str(item.get("mac")), self._mac(text)) else None
+        runs = self._paused
+        return await runs.find() if runs and self.writes.checkpoint.resuming else None
 
     async def ended(self) -> None:
         """Delete the data that was only needed to resume."""
@@ -344,9 +304,8 @@ class CheckpointStore:
             self.forget()
         else:  # that one may be run again, and would run this one again
             self._outer.contain(self)
-        runs = self._paused_runs
-        if runs is not None and self._kept:
-            await runs.drop()
+        if self._paused is not None:
+            await self._paused.drop_found()
 
     def contain(self, inner: CheckpointStore) -> None:
         """Note an eval that the code of this one ran to its end; both are forgotten together."""
@@ -355,18 +314,10 @@ class CheckpointStore:
     def forget(self) -> None:
         """Forget the entries of the eval and of evals that its code ran."""
         self.stores.forget(self.key)
+        if self._database is not None:
+            self._database.left.pop(self.key, None)
         for inner in self._inside:
             inner.forget()
-
-    @property
-    def _paused_runs(self) -> PausedRuns | None:
-        if self.store is None:
-            return None
-        return PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.stores.sweep)
-
-    def _mac(self, text: str) -> str:
-        key = self.stores.signing_key or b"interpstack"
-        return hmac.new(key, f"{self.key}|{text}".encode(), "sha256").hexdigest()
 
     # -- pauses ----------------------------------------------------------------------------
 
@@ -376,6 +327,12 @@ class CheckpointStore:
 
     async def resume(self, journal: Journal) -> None:
         """Take the answers to the questions of the last pause; see `Journal.resume`."""
+        found = recorded_entries(self.key, await self.writes.wait_until_stored())
+        if len(found) > len(self._entries):  # this run was the first one, as far as it knew
+            raise RuntimeError(
+                "another process went on with this thread at the same time, and has begun this "
+                "eval; no call was made here. Look at the state of the thread"
+            )
         await self._pauses.resume(journal)
 
     async def pause(
@@ -387,9 +344,15 @@ class CheckpointStore:
         """Record the questions that the eval waits for, and combine them into one interrupt."""
         return await self._pauses.pause(journal, paused, running)
 
+    def _follow(self) -> list[tuple[int, Command[Any]]]:
+        """Values that calls of the previous run returned; later ones are passed to this run."""
+        before = None if self._database is None else self._database.follow(self.key, self)
+        return [] if before is None else list(before.pass_on_to(self))
+
     def _leave(self, running: Sequence[Request]) -> list[dict[str, Any]]:
         """Leave running calls running, and return their description for the person who decides."""
-        self.stores.leave(self)
+        if self._database is not None:
+            self._database.leave(self.key, self)
         told = [shown(request) for request in running]
         named = ", ".join(f"{one['name']}({one['input']})" for one in told)
         _log.warning(

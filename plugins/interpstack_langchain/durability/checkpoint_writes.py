@@ -100,17 +100,20 @@ class CheckpointWrites:
             lambda: saver.put_writes(config, writes, task),
         )
 
-    async def wait_until_stored(self) -> None:
+    async def wait_until_stored(self) -> list[tuple[str, str, Any]]:
         """Return once the checkpoint that the entries are written to is stored.
 
         LangGraph stores the checkpoint in the background. If the process died before that, the
         model would be called again, and the effects of its code would be repeated under other ids.
+
+        Returns:
+            Its writes, as `read` does; none if it was read before.
         """
         if self._stored or self.checkpoint.stored_at_exit:
-            return
+            return []
         until = time.monotonic() + _CHECKPOINT_SECONDS
         pause = 0.001
-        while await self.stored() is None:
+        while (found := await self.stored()) is None:
             if time.monotonic() > until:
                 raise TimeoutError(
                     f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
@@ -119,3 +122,4 @@ class CheckpointWrites:
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)
+        return self.checkpoint.writes(found)

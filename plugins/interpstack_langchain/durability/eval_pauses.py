@@ -90,7 +90,6 @@ class EvalPauses:
 
     async def resume(self, journal: Journal) -> None:
         """Take the answers to the questions of the last pause; see `Journal.resume`."""
-        await self.writes.wait_until_stored()
         self._given = dict(journal.noted("given") or {})
         number = journal.noted("pauses")
         if not number:

@@ -6,6 +6,7 @@ run again from its journal. So the run of an abandoned eval is removed after som
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing import Any, Final
 import attrs
 from langgraph.store.base import BaseStore
 
-__all__ = ["KEPT_DAYS", "PausedRuns", "Sweep"]
+__all__ = ["KEPT_DAYS", "PausedRun", "PausedRuns", "Sweep"]
 
 #: How long an abandoned run is stored.
 KEPT_DAYS: Final = 30
@@ -110,3 +111,42 @@ class PausedRuns:
     async def _delete(self, place: tuple[str, ...], key: str) -> None:
         store = self.store
         await self.call(lambda: store.adelete(place, key), lambda: store.delete(place, key))
+
+
+@attrs.define(eq=False)
+class PausedRun:
+    """The paused run of one eval, signed.
+
+    Attributes:
+        runs: Keep it.
+        eval_key: Identifies the eval.
+        signing_key: Of the middleware, if it has one.
+    """
+
+    runs: PausedRuns
+    eval_key: str
+    signing_key: bytes | None
+    _found: bool = attrs.field(default=False, init=False)
+
+    async def keep(self, text: str) -> None:
+        """Store the run, in place of an earlier one."""
+        await self.runs.keep({"text": text, "mac": self._mac(text)})
+        self._found = True
+
+    async def find(self) -> str | None:
+        """The stored run; `None` if there is none or its signature is wrong."""
+        item = await self.runs.find()
+        if item is None:
+            return None
+        self._found = True
+        text = str(item.get("text"))
+        return text if hmac.compare_digest(str(item.get("mac")), self._mac(text)) else None
+
+    async def drop_found(self) -> None:
+        """Remove the run, if it was stored or found."""
+        if self._found:
+            await self.runs.drop()
+
+    def _mac(self, text: str) -> str:
+        key = self.signing_key or b"interpstack"
+        return hmac.new(key, f"{self.eval_key}|{text}".encode(), "sha256").hexdigest()

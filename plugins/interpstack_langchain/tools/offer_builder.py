@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
-from interpstack_durable.api import Journals
+from interpstack_durable.api import Flights, Journals
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
@@ -45,7 +45,7 @@ class AgentOffers:
     ) -> None:
         self._stack = stack
         self._options = options
-        parts: list[object] = [InterpreterShown(options, scope), Journals(_store_for)]
+        parts: list[object] = [InterpreterShown(options, scope), Journals(_store_for, _flights_for)]
         if skills is not None:
             parts.append(Skills(skills))
         self._builder = OfferBuilder(
@@ -116,3 +116,8 @@ def _check_names(stack: InterpreterStack, options: Options) -> None:
 def _store_for(host: EvalCall | None) -> Any:
     """The store for the record of the eval that is about to run."""
     return None if host is None else host.store
+
+
+def _flights_for(host: EvalCall | None) -> Flights | None:
+    """Calls that outlast a pause, of all agents on the database of the eval's checkpointer."""
+    return None if host is None or host.store is None else host.store.flights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 import threading
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -14,9 +15,11 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+from stores import open_saver
 
 from interpstack_durable import steps
 from interpstack_durable.pauses import quiesce
+from interpstack_langchain.durability import databases
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -139,9 +142,32 @@ async def test_an_approval_names_what_still_runs_and_takes_its_answer_later(
 
 
 @both
+@pytest.mark.parametrize("ends", ["before", "after"])
+async def test_another_agent_takes_its_answer(
+    talk: Any, bank: Bank, ends: str, use_async: bool, tmp_path: Path
+) -> None:
+    kind = "sqlite-async" if use_async else "sqlite"
+    place = str(tmp_path / "checkpoints.db")
+    async with open_saver(kind, place) as first, open_saver(kind, place) as second:
+        assert (await talk(**bank.options(checkpointer=first)).turn(PAYS))["__interrupt__"]
+        if ends == "before":
+            bank.go.set()
+            await asyncio.sleep(0.2)
+        else:
+            asyncio.get_running_loop().call_later(0.3, bank.go.set)
+        other = talk(**bank.options(checkpointer=second))
+        other.say([])
+        result = await send(other, APPROVE)
+    assert last(result) == "<result>noted slow,paid,noted a1</result>"
+    assert sorted(result["notes"]) == ["a", "slow"]
+    assert (len(bank.begun), bank.paid) == (1, 1)
+
+
+@both
 async def test_it_is_made_again_with_its_id_in_another_process(talk: Any, bank: Bank) -> None:
     assert (await talk(**bank.options()).turn(PAYS))["__interrupt__"]
     bank.go.set()
+    databases.forget_all()  # as the other process, which has never known the call
     other = talk(**bank.options())
     other.say([])
     result = await send(other, APPROVE)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 
 @pytest.mark.parametrize("delay", [0, 0.02])
-async def test_both_resume_a_pause_and_the_call_is_made_once(talk: Any, delay: float) -> None:
+@pytest.mark.parametrize("store", ["memory-async", "sqlite-async", "postgres-async"], indirect=True)
+async def test_both_resume_a_pause_and_the_call_is_made_once(
+    talk: Any, store: Any, delay: float
+) -> None:
     made: list[str] = []
 
     @tool
@@ -22,11 +24,7 @@ async def test_both_resume_a_pause_and_the_call_is_made_once(talk: Any, delay: f
         await asyncio.sleep(0.1)
         return f"paid {to}"
 
-    saver = InMemorySaver()
     options = {"tools": [pay], "ptc": ["pay"], "interrupt_on": {"pay": True}}
-    first, second = (talk(checkpointer=saver, **options) for _ in range(2))
-    await first.turn("await tools.pay({to: 'A'})")
-    second.say([])
     approved: Any = Command(resume={"decisions": [{"type": "approve"}]})
     config: Any = {"configurable": {"thread_id": "t"}}
 
@@ -34,5 +32,10 @@ async def test_both_resume_a_pause_and_the_call_is_made_once(talk: Any, delay: f
         await asyncio.sleep(after)
         return await chat.agent.ainvoke(approved, config)
 
-    await asyncio.gather(resume(first, 0), resume(second, delay))
+    async with store.open() as one, store.open() as another:
+        savers = (one, one if store.place is None else another)
+        first, second = (talk(checkpointer=saver, **options) for saver in savers)
+        await first.turn("await tools.pay({to: 'A'})")
+        second.say([])
+        await asyncio.gather(resume(first, 0), resume(second, delay), return_exceptions=True)
     assert made == ["A"]

@@ -1,0 +1,148 @@
+"""Locks in a database of checkpoints, which keep runs of one eval in several processes apart.
+
+A lock is the operating system's or the database server's. It ends with the process that holds it,
+so no lock of a dead process has to expire.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import blake2b
+from typing import Final
+
+from interpstack import call_blocking, to_end
+
+__all__ = ["DatabaseLocks", "FileLocks"]
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two tries of a lock that another process holds: at first, and at most.
+_FIRST_WAIT: Final = 0.005
+_LONGEST_WAIT: Final = 0.25
+#: Added to the path of an SQLite database, as SQLite does for its own files.
+_ENDING: Final = "-interpstack"
+#: Errors of a file that is locked by another process.
+_LOCKED: Final = (errno.EACCES, errno.EAGAIN)
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class DatabaseLocks(abc.ABC):
+    """Locks of one database, in one process, each by a key.
+
+    The process itself must not ask for a key twice at once: it would get it twice, as it should
+    where the first holder is lost with its event loop.
+    """
+
+    @asynccontextmanager
+    async def held(self, key: str) -> AsyncIterator[bool]:
+        """Hold a lock, once no other process does.
+
+        Yields:
+            Whether another process held the lock before.
+        """
+        number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 2
+        waited, pause = False, _FIRST_WAIT
+        try:
+            # To the end: nobody would give a lock back that arrives after a cancellation.
+            while not await to_end(call_blocking(lambda: self.take(number))):
+                waited = True
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_WAIT)
+            yield waited
+        except GeneratorExit:  # the loop was closed: nothing can be awaited any more
+            self.give_back(number)
+            raise
+        except BaseException:
+            await self._give_back(number)
+            raise
+        await self._give_back(number)
+
+    async def _give_back(self, number: int) -> None:
+        await to_end(call_blocking(lambda: self.give_back(number)))
+
+    @abc.abstractmethod
+    def take(self, number: int) -> bool:
+        """Take a lock at once; False if another process holds it."""
+
+    @abc.abstractmethod
+    def give_back(self, number: int) -> None:
+        """Give a lock back, if it is held."""
+
+    @abc.abstractmethod
+    def abandon(self) -> None:
+        """Forget the locks of the parent, in the child of a fork."""
+
+
+class FileLocks(DatabaseLocks):
+    """Locks on bytes of an empty file beside an SQLite database.
+
+    Where the file cannot be made or locked, a warning is logged and nothing is locked.
+
+    Args:
+        database: Path of the database.
+    """
+
+    def __init__(self, database: str) -> None:
+        self._path = database + _ENDING
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._held: set[int] = set()
+        self._broken = fcntl is None
+
+    def take(self, number: int) -> bool:
+        with self._lock:
+            if self._broken:
+                return True
+            try:
+                if self._file is None:
+                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+            except OSError as error:
+                taken = error.errno not in _LOCKED
+                if taken:
+                    self._give_up(error)
+                self._close_unused()
+                return taken
+            self._held.add(number)
+            return True
+
+    def give_back(self, number: int) -> None:
+        with self._lock:
+            if self._file is not None and number in self._held:
+                with contextlib.suppress(OSError):  # a broken file system has lost it anyway
+                    fcntl.lockf(self._file, fcntl.LOCK_UN, 1, number)
+            self._held.discard(number)
+            self._close_unused()
+
+    def abandon(self) -> None:
+        # At once: a close gives back all locks that the process has on the file then.
+        self._lock = threading.Lock()
+        self._held.clear()
+        self._close_unused()
+
+    def _close_unused(self) -> None:
+        """Close the file while no lock is held, because a close gives all locks back."""
+        if self._file is not None and not self._held:
+            os.close(self._file)
+            self._file = None
+
+    def _give_up(self, error: OSError) -> None:
+        self._broken = True
+        _log.warning(
+            "%s cannot be locked (%s), so two processes that resume one thread at the same time "
+            "may both make its calls; make its folder writable",
+            self._path,
+            error,
+        )

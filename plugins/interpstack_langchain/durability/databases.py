@@ -1,0 +1,176 @@
+"""Databases of checkpoints, as runs of evals share them.
+
+Agents may have checkpointers of their own on one database, in one process or in several. A run of
+an eval excludes all other runs of the same eval there, as far as the checkpointer says where its
+database is: those of SQLite and PostgreSQL do, through their public `conn`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any, Final
+
+import attrs
+
+from interpstack import Slots, call_blocking
+from interpstack_durable.api import Flights
+from interpstack_langchain.durability.database_locks import DatabaseLocks, FileLocks
+from interpstack_langchain.durability.postgres_locks import PostgresLocks, parameters_of
+
+__all__ = ["Database", "forget_all", "open_database"]
+
+#: Runs that are remembered in a database for calls which outlast their pause.
+_MAX_LEFT: Final = 256
+#: Databases without a running eval that are remembered for calls which outlast a pause.
+_MAX_IDLE: Final = 64
+
+
+@attrs.define(eq=False)
+class Database:
+    """One database of checkpoints, in this process.
+
+    Attributes:
+        locks: Exclude runs in other processes; `None` where the database is not known.
+        flights: Calls that pauses left running.
+        left: Runs whose pauses did not wait for all their calls, by the evals' keys.
+    """
+
+    locks: DatabaseLocks | None
+    flights: Flights = attrs.field(factory=Flights)
+    left: dict[str, Any] = attrs.field(factory=dict)
+    users: int = attrs.field(default=0, init=False)
+    _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+
+    def leave(self, key: str, run: Any) -> None:
+        """Note a run of an eval whose pause did not wait for all its calls."""
+        self.left[key] = run
+        while len(self.left) > _MAX_LEFT:
+            del self.left[next(iter(self.left))]
+
+    def follow(self, key: str, run: Any) -> Any:
+        """Note the next run of such an eval; returns the one before, `None` if there is none."""
+        before = self.left.pop(key, None)
+        if before is not None:
+            self.leave(key, run)
+        return before
+
+    @asynccontextmanager
+    async def alone(self, key: str) -> AsyncIterator[bool]:
+        """Run an eval while no other run of the eval does.
+
+        Yields:
+            Whether this run had to wait for another one, which may have recorded entries.
+        """
+        with self._lock:
+            slots, runs = self._runs.get(key, (Slots(1), 0))
+            self._runs[key] = slots, runs + 1
+        try:
+            async with slots.slot():
+                if self.locks is None:
+                    yield bool(runs)
+                else:
+                    async with self.locks.held(key) as waited:
+                        yield bool(runs) or waited
+        finally:
+            with self._lock:
+                slots, runs = self._runs.pop(key)
+                if runs > 1:
+                    self._runs[key] = slots, runs - 1
+
+
+_known: dict[Hashable, Database] = {}
+#: Locks by the parameters of their connection, and by the checkpointers that have the same.
+_postgres: weakref.WeakValueDictionary[Hashable, PostgresLocks] = weakref.WeakValueDictionary()
+_of_conn: weakref.WeakKeyDictionary[Any, PostgresLocks] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+@asynccontextmanager
+async def open_database(saver: Any) -> AsyncIterator[Database]:
+    """The database of a checkpointer, the same for all checkpointers on it."""
+    identity, locks = await _found(saver)
+    with _lock:
+        database = _known.get(identity)
+        if database is None:
+            database = _known[identity] = Database(locks)
+        database.users += 1
+    try:
+        yield database
+    finally:
+        with _lock:
+            database.users -= 1
+            idle = [one for one, held in _known.items() if not held.users]
+            for one in idle[: max(0, len(idle) - _MAX_IDLE)]:
+                del _known[one]
+            if not database.users and not database.left and database.flights.empty:
+                _known.pop(identity, None)
+
+
+async def _found(saver: Any) -> tuple[Hashable, DatabaseLocks | None]:
+    """Identifies the database of a checkpointer in this process, with locks for it."""
+    conn = getattr(saver, "conn", None)
+    packages = {base.__module__.partition(".")[0] for base in type(conn).__mro__}
+    if "sqlite3" in packages or "aiosqlite" in packages:
+        path = await _path(saver, conn)
+        return (("sqlite", path), FileLocks(path)) if path else (("object", id(conn)), None)
+    if "psycopg" in packages or "psycopg_pool" in packages:
+        locks = _postgres_locks(conn)
+        return ("object", id(saver) if locks is None else id(locks)), locks
+    return ("object", id(saver)), None
+
+
+async def _path(saver: Any, conn: Any) -> str:
+    """Path of an SQLite database; empty for one in memory, or if it cannot be known."""
+    question = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+
+    def ask() -> str:
+        lock: Any = getattr(saver, "lock", nullcontext())
+        with lock:
+            (path,) = conn.execute(question).fetchone()
+        return str(path)
+
+    try:
+        if inspect.iscoroutinefunction(conn.commit):
+            async with conn.execute(question) as cursor:
+                (path,) = await cursor.fetchone()
+        else:
+            path = await call_blocking(ask)
+    except (sqlite3.Error, ValueError):  # it is bound to its thread, or closed
+        return ""
+    return await call_blocking(lambda: os.path.realpath(path)) if path else ""
+
+
+def _postgres_locks(conn: Any) -> PostgresLocks | None:
+    """The locks for a connection or a pool; `None` if its server is not known."""
+    with _lock:
+        locks = _of_conn.get(conn)
+        parameters = parameters_of(conn) if locks is None else None
+        if parameters is not None:
+            identity = tuple(sorted(parameters.items()))
+            locks = _postgres.get(identity)
+            if locks is None:
+                locks = _postgres[identity] = PostgresLocks(parameters)
+            _of_conn[conn] = locks
+        return locks
+
+
+def forget_all() -> None:
+    """Forget all databases, as in the child of a fork, where no run of the parent goes on."""
+    global _lock
+    _lock = threading.Lock()
+    for locks in [*(database.locks for database in _known.values()), *_of_conn.values()]:
+        if locks is not None:
+            locks.abandon()
+    _known.clear()
+    _of_conn.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_all)

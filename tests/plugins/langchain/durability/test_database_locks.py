@@ -1,0 +1,128 @@
+"""Locks of SQLite databases: they keep processes apart, and end with their process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interpstack_langchain.durability.database_locks import FileLocks
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+
+HOLDS = """
+import sys
+from interpstack_langchain.durability.database_locks import FileLocks
+locks = FileLocks(sys.argv[1])
+print(locks.take(1), locks.take(2), flush=True)
+sys.stdin.readline()
+locks.give_back(1)
+print("gave one back", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_another_process_gets_what_is_given_back_and_what_the_dead_held(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdin
+        assert other.stdout
+        assert other.stdout.readline() == "True True\n"
+        assert [locks.take(number) for number in (1, 2, 3)] == [False, False, True]
+        other.stdin.write("\n")
+        other.stdin.flush()
+        other.stdout.readline()
+        assert [locks.take(number) for number in (1, 2)] == [True, False]
+        other.kill()
+        other.wait()
+    assert locks.take(2)
+    for number in (1, 2, 3):
+        locks.give_back(number)
+
+
+def test_one_lock_stays_while_another_is_given_back(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    assert [locks.take(number) for number in (1, 2)] == [True, True]
+    locks.give_back(1)
+    assert _taken_elsewhere(place, 1)
+    assert not _taken_elsewhere(place, 2)
+    locks.give_back(2)
+    assert _taken_elsewhere(place, 2)
+
+
+def test_a_child_has_no_locks_of_its_parent_and_takes_none_away(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    assert locks.take(1)
+    pid = os.fork()
+    if not pid:
+        locks.abandon()
+        os._exit(int(locks.take(1)))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "the parent has it"
+    assert not _taken_elsewhere(place, 1)
+    locks.give_back(1)
+
+
+async def test_a_cancelled_run_leaves_no_lock(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            await asyncio.Event().wait()
+
+    for steps in range(6):
+        running = asyncio.ensure_future(hold())
+        for _ in range(steps):
+            await asyncio.sleep(0.002)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    async with FileLocks(place).held("eval") as waited:
+        assert not waited
+    assert locks._file is None
+
+
+def test_a_run_whose_loop_was_closed_leaves_no_lock(tmp_path: Path) -> None:
+    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            await asyncio.Event().wait()
+
+    loop = asyncio.new_event_loop()
+    running = hold()
+    task = loop.create_task(running)
+    while locks._file is None or not locks._held:
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    running.close()
+    assert locks._file is None
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_folder_that_cannot_be_written_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    locks = FileLocks(str(tmp_path / "gone" / "checkpoints.db"))
+    assert [locks.take(1), locks.take(2)] == [True, True]
+    locks.give_back(1)
+    assert caplog.text.count("cannot be locked") == 1
+
+
+def _taken_elsewhere(place: str, number: int) -> bool:
+    """Whether another process can take a lock."""
+    pid = os.fork()
+    if not pid:
+        os._exit(int(FileLocks(place).take(number)))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
