@@ -34,7 +34,7 @@ _current: ContextVar[Account | None] = ContextVar("interpstack_account", default
 def _check_amounts(amounts: Mapping[str, float]) -> None:
     for kind, amount in amounts.items():
         if isinstance(amount, bool) or not 0 <= amount < float("inf"):
-            raise ConfigurationError(f"{kind}: a number of at least 0 is drawn; got {amount!r}")
+            raise ConfigurationError(f"{kind} takes an amount of at least 0; got {amount!r}")
 
 
 @attrs.define(eq=False)

@@ -198,7 +198,9 @@ class CellJournal(Journal):
 
     def _read_header(self, entry: Entry) -> float:
         if entry["cell"] != digest(self._cell.source):
-            raise ReplayDivergence("the recorded run was of other code than is to be run now")
+            raise ReplayDivergence(
+                "the journal records a run of different code; run that code, or begin a new eval"
+            )
         return float(entry["began"])
 
     def _compare(self, recorded: Sequence[Asked], asked: Sequence[Request]) -> None:
@@ -208,7 +210,7 @@ class CellJournal(Journal):
             after = now[index] if index < len(now) else None
             if before is None or after is None or list(before[:3]) != list(after[:3]):
                 raise ReplayDivergence(
-                    f"at step {self._place + 1} the code asks for {_told(after)}, where the "
+                    f"at step {self._place + 1} the code asks for {_told(after)}, but the "
                     f"recorded run asked for {_told(before)}; nothing was done"
                 )
 

@@ -186,15 +186,21 @@ class Journal(abc.ABC):
 
     async def suspend(self, suspension: Suspension) -> None:
         """Keep a run in the middle; called before its pause is recorded, if `suspends`."""
-        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not store suspended runs; set `suspends` to False"
+        )
 
     async def suspended(self) -> Suspension | None:
         """The suspended run, if `suspends`; `None` to run the cell from the start."""
-        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not store suspended runs; set `suspends` to False"
+        )
 
     def skip(self, steps: int) -> None:
         """Skip this number of steps in the replay, because the run continues in the middle."""
-        raise NotImplementedError(f"{type(self).__name__} keeps no suspended runs")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not store suspended runs; set `suspends` to False"
+        )
 
     @abc.abstractmethod
     def noted(self, key: str) -> Any:

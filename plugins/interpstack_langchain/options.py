@@ -52,7 +52,7 @@ def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None
 def _grace(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A number of seconds, where 0 is to wait for nothing."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise WrongType(f"pause_grace takes a number of seconds from 0; got {value!r:.60}")
+        raise WrongType(f"pause_grace takes a number of seconds of at least 0; got {value!r:.60}")
     if not 0 <= value <= _MOST[float]:
         raise ConfigurationError(
             f"pause_grace takes a number of seconds from 0 to {_MOST[float]}; got {value!r:.60}"

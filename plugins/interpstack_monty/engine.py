@@ -52,7 +52,7 @@ class MontyEngine(Engine):
 
     def __init__(self, *, type_check: bool = True, cells_per_process: int | None = None) -> None:
         if not isinstance(type_check, bool):
-            raise ConfigurationError(f"monty: type_check takes a bool; got {type_check!r}")
+            raise ConfigurationError(f"monty: type_check takes True or False; got {type_check!r}")
         if cells_per_process is not None and (
             type(cells_per_process) is not int or cells_per_process < 1
         ):

@@ -110,11 +110,11 @@ def opened(data: bytes) -> bytes:
     """The content of an image.
 
     Raises:
-        ImageError: Its checksum does not fit, or it expands without end.
+        ImageError: The checksum does not match, or it expands without end.
     """
     digest, packed = data[:_DIGEST], data[_DIGEST:]
     if hashlib.sha256(packed).digest()[:_DIGEST] != digest:
-        raise ImageError("the image is damaged: its checksum does not fit")
+        raise ImageError("the image is damaged: its checksum does not match")
     return _expanded(packed, {"zdict": kernel_source().encode()})
 
 
@@ -125,9 +125,13 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
         ImageError: The image is damaged, of another build, or made under smaller limits.
     """
     if image.engine != engine:
-        raise ImageError(f"the image is of engine {image.engine!r}, not {engine!r}")
+        raise ImageError(
+            f"the image was made by engine {image.engine!r}; {engine!r} cannot open it"
+        )
     if image.base != base_id():
-        raise ImageError("the image was made by another version of Monty or of its kernel")
+        raise ImageError(
+            "the image was made by another version of Monty or its kernel; load the values instead"
+        )
     body = opened(image.data)
     try:
         return _read(body, limits)
@@ -154,7 +158,9 @@ def _read(body: bytes, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]
     )
     smaller = _smaller(head["limits"], limits)
     if smaller:
-        raise ImageError(f"the image was made under a smaller limit of {smaller}")
+        raise ImageError(
+            f"the image was made under a smaller limit of {smaller}; raise the limit to open it"
+        )
     return saved, _running(head["running"]), body[middle:]
 
 

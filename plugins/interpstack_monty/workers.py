@@ -147,8 +147,8 @@ class Workers:
     def _started(self) -> pydantic_monty.Monty:
         if _left:
             raise EngineFailure(
-                "Monty was used in this process before it was forked, and its threads did not come "
-                "along; fork before Monty is used, start processes with 'spawn', or use "
+                "Monty was used in this process before it was forked, and a fork copies no "
+                "threads; fork before Monty is used, start processes with 'spawn', or use "
                 "engine='process:monty'"
             )
         with self._lock:

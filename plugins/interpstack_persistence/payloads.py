@@ -144,7 +144,7 @@ def _values(text: bytes) -> Mapping[str, Any]:
         raise ValueError(f"its values have more than {_MAX_VALUES} bytes")
     values = json.loads(text)
     if not isinstance(values, dict):
-        raise ValueError("its values are no object")  # noqa: TRY004 - damage, like the rest
+        raise ValueError("its values are not an object")  # noqa: TRY004 - damage, like the rest
     return values
 
 

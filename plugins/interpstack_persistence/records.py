@@ -114,7 +114,7 @@ def _verify(record: _Record, owner: str, key: bytes | None) -> None:
             raise RecordRejected("the stored state has no signature, but a signing key is set")
         if not hmac.compare_digest(signature, _sign(record, owner, key)):
             raise RecordRejected(
-                "the stored state's signature does not fit: it was changed, signed with another "
+                "the stored state's signature does not match: it was changed, signed with another "
                 "key, or belongs to another conversation"
             )
     if record["version"] != _VERSION:

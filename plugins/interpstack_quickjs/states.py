@@ -56,9 +56,14 @@ def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
         ImageError: The image is damaged, or of another engine or build.
     """
     if image.engine != ENGINE:
-        raise ImageError(f"the image is of engine {image.engine!r}, not {ENGINE!r}")
+        raise ImageError(
+            f"the image was made by engine {image.engine!r}; {ENGINE!r} cannot open it"
+        )
     if image.base != base.id:
-        raise ImageError("the image was made by another build of the engine or its plugins")
+        raise ImageError(
+            "the image was made by another build of the engine or its plugins; "
+            "load the values instead"
+        )
     from interpstack_quickjs.heap.images import unpack
 
     heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)

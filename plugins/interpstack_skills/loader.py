@@ -39,7 +39,7 @@ def skill_loader(
     async def load() -> ModuleBundle:
         if not _NAME.fullmatch(name):
             shown = specifier[:_SHOWN_CHARS]
-            raise _unavailable(f'{shown!r} is no skill; import "{_PREFIX}<name>"')
+            raise _unavailable(f'{shown!r} is not the name of a skill; import "{_PREFIX}<name>"')
         try:
             files = await source.files(name)
             known = await _names(source) if files is None else []

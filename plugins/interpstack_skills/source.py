@@ -80,7 +80,7 @@ class DirectorySkills:
             try:
                 found[relative] = data.decode()
             except UnicodeDecodeError as error:
-                raise ValueError(f"its file {relative} is no UTF-8 text") from error
+                raise ValueError(f"its file {relative} is not UTF-8 text") from error
         return found if "SKILL.md" in found else None
 
 

@@ -62,7 +62,7 @@ class Owner:
             coroutine.close()
         refuse_forked(self.pid)
         if self._ended:
-            raise EngineFailure("V8 cannot be used any more, for the process ends")
+            raise EngineFailure("V8 cannot be used any more, because the process is ending")
 
     @property
     def gone(self) -> bool:
@@ -121,8 +121,8 @@ def refuse_forked(pid: int) -> None:
     """
     if pid != os.getpid():
         raise EngineFailure(
-            "V8 was used in this process before it was forked, and its threads did not come "
-            "along; fork before V8 is used, start processes with 'spawn', or use "
+            "V8 was used in this process before it was forked, and a fork copies no threads; "
+            "fork before V8 is used, start processes with 'spawn', or use "
             "engine='process:v8'"
         )
 

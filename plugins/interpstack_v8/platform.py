@@ -36,7 +36,7 @@ def ready_platform() -> None:
     if _first_random() != _first_random():
         raise EngineFailure(
             "jsrun was used in this process before engine 'v8', and V8 now runs with flags under "
-            "which some loops cannot be stopped; open a session of the engine before, or use "
+            "which some loops cannot be stopped; open a session of the engine first, or use "
             "engine='process:v8'"
         )
 

@@ -49,8 +49,8 @@ class JournalBase(abc.ABC):
             NotImplementedError: By default; override it together with `spent`.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} keeps no budgets: override append_spent and spent, or run "
-            "durable cells outside of an account"
+            f"{type(self).__name__} does not store budgets: override append_spent and spent, or "
+            "run durable cells outside of an account"
         )
 
     def spent(self) -> Sequence[Mapping[str, Any]]:
@@ -63,7 +63,10 @@ class JournalBase(abc.ABC):
         Raises:
             NotImplementedError: By default; override it together with `suspended`.
         """
-        raise NotImplementedError(f"{type(self).__name__} keeps no run in the middle")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not store suspended runs: override keep_suspended and "
+            "suspended, or leave `suspends` False"
+        )
 
     async def suspended(self) -> str | None:
         """The stored image of the suspended run; `None` by default."""

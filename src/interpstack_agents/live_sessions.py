@@ -159,7 +159,9 @@ class LiveSession:
         """
         use = self.use
         if use is None or not self.entered:
-            raise ConfigurationError("a live session runs cells inside `LiveSessions.enter` only")
+            raise ConfigurationError(
+                "a live session runs cells only inside `async with LiveSessions.enter(…)`"
+            )
         async with self.session as session:
             if not use.keeps or self.detached:
                 return await session.eval(cell, host=host), None

@@ -79,7 +79,7 @@ def read_answer(text: str) -> Any:
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def seed_words(seed: int | None) -> list[int]:

@@ -172,8 +172,9 @@ def _distrust(path: Path) -> str | None:
 
 def _warn(problem: str) -> None:
     warnings.warn(
-        f"interpstack's cache of compiled guests is not used: {problem}; each process compiles "
-        "anew. Set INTERPSTACK_CACHE_DIR to a directory of your own, or to nothing for no cache",
+        f"interpstack's cache of compiled guests is not used: {problem}; each process "
+        "compiles them again. Set INTERPSTACK_CACHE_DIR to a private directory, or to an empty "
+        "value to turn the cache off",
         CacheWarning,
         stacklevel=1,  # one place: the default filter shows the same problem once
     )

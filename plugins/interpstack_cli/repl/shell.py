@@ -164,7 +164,7 @@ class Shell:
             with Path(file).open("x", encoding="utf-8", errors="backslashreplace") as opened:
                 opened.write(self._joined())
         except FileExistsError:
-            raise ConfigurationError(f"{file} is there already; choose another name") from None
+            raise ConfigurationError(f"{file} already exists; choose another name") from None
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"{file} cannot be written: {error}") from error
         write(f"{len(self._succeeded)} cell(s) saved to {file}")

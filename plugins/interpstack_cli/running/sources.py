@@ -30,7 +30,7 @@ def read_file(
         otherwise: What to do where there is no such file, for the message.
 
     Raises:
-        ConfigurationError: It cannot be read, is no UTF-8 text, empty, too large, or in a
+        ConfigurationError: It cannot be read, is not UTF-8 text, empty, too large, or in a
             language that its name does not tell.
     """
     path = Path(name)
@@ -59,7 +59,7 @@ def read_stdin(language: str | None = None) -> Cell:
     """Standard input, to its end, as a cell.
 
     Raises:
-        ConfigurationError: It is closed, cannot be read, is no UTF-8 text, empty, or too large.
+        ConfigurationError: It is closed, cannot be read, is not UTF-8 text, empty, or too large.
     """
     with opened_stdin() as stream:
         data = _bounded(stream, "standard input")

@@ -115,5 +115,5 @@ def _refusal(path: Path) -> str:
     except OSError as error:
         return f"files that cannot be read ({error.strerror or type(error).__name__})"
     except UnicodeDecodeError:
-        return "no UTF-8 text"
+        return "not UTF-8 text"
     return ""

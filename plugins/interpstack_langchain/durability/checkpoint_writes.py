@@ -117,8 +117,8 @@ class CheckpointWrites:
             if time.monotonic() > until:
                 raise TimeoutError(
                     f"the checkpoint of this step was not stored within {_CHECKPOINT_SECONDS:g} s, "
-                    "so calls from code could not be recorded; no call was made. Look at the "
-                    "checkpointer, and continue the thread"
+                    "so calls from code could not be recorded; no call was made. Check the "
+                    "checkpointer, then continue the thread with invoke(None)"
                 )
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)

@@ -79,7 +79,7 @@ class EvalTool(BaseTool):
         if running.request.tool_call["name"] != self.name:
             raise RuntimeError(
                 f"{self.name} cannot be called from code of {running.request.tool_call['name']}, "
-                "whose middleware stands behind its own; exchange the two middlewares"
+                "whose middleware comes later in the list; exchange the two middlewares"
             )
         return running
 

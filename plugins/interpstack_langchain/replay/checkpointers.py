@@ -37,7 +37,8 @@ def open_checkpointer(url: str, serde: SerializerProtocol | None = None) -> Iter
     scheme, colon, _ = url.partition("://")
     if colon and scheme not in ("sqlite", "postgresql", "postgres"):
         raise ConfigurationError(
-            f"--checkpointer {url!r}: there is no way to open {scheme}://; it takes {ACCEPTED}"
+            f"--checkpointer {url!r}: {scheme}:// is not a supported kind of database; "
+            f"it takes {ACCEPTED}"
         )
     open_one = _postgres if scheme.startswith("postgres") and colon else _sqlite
     with open_one(url, serde) as saver:
@@ -97,7 +98,8 @@ def _saver(module: str, name: str, package: str) -> Callable[..., Saver]:
         found: Callable[..., Saver] = getattr(import_module(module), name)
     except ImportError as error:
         raise ConfigurationError(
-            f"--checkpointer needs a package that is not here ({error}); pip install {package}"
+            f"--checkpointer needs a package that is not installed ({error}); "
+            f"run: pip install {package}"
         ) from error
     return found
 

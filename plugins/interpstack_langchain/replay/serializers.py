@@ -143,5 +143,5 @@ def _encrypted(variable: str) -> SerializerProtocol:
         return EncryptedSerializer.from_pycryptodome_aes(key=key)
     except ImportError as error:
         raise ConfigurationError(
-            "--aes-key-env needs a package that is not here; pip install pycryptodome"
+            "--aes-key-env needs a package that is not installed; run: pip install pycryptodome"
         ) from error

@@ -88,7 +88,7 @@ class BackendSkills:
             try:
                 found[path] = answer.content.decode()
             except UnicodeDecodeError as error:
-                raise ValueError(f"its file {path} is no UTF-8 text") from error
+                raise ValueError(f"its file {path} is not UTF-8 text") from error
         _check_size(sum(len(answer.content or b"") for answer in answers))
         return found
 

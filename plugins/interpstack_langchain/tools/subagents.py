@@ -79,4 +79,4 @@ async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: Cell
     try:
         return json.loads(answer)
     except (TypeError, ValueError) as error:
-        raise GuestException("the subagent's answer is no JSON", tool="task") from error
+        raise GuestException("the subagent's answer is not JSON", tool="task") from error

@@ -100,7 +100,7 @@ class Channel:
         try:
             return json.loads(text.decode("ascii")), bytes(attached)
         except (ValueError, RecursionError) as error:
-            raise Malformed(f"text that is no JSON ({error})") from error
+            raise Malformed(f"text that is not JSON ({error})") from error
 
     def _read(self, size: int, check: Callable[[], None] | None) -> bytearray:
         data = bytearray()

@@ -66,7 +66,7 @@ def default_python() -> str:
     """
     if not sys.executable or getattr(sys, "frozen", False):
         raise ConfigurationError(
-            "worker processes need a Python interpreter, and this program is none; pass the "
+            "worker processes need a Python interpreter, and this program is not one; pass the "
             "path of one as the engine's option 'worker_python'"
         )
     return sys.executable

@@ -205,7 +205,7 @@ class WorkerProcess:
             self.reason += f" while it started ({last})" if last else " while it started"
             raise WorkerDied(self.reason, unread=True) from error
         if not isinstance(told, dict) or "ready" not in told:
-            raise Malformed("something else than a greeting")
+            raise Malformed("a message that is not a greeting")
         self.ready = True
         if self.process.stderr is not None:
             self.process.stderr.close()

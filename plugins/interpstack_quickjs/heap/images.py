@@ -190,9 +190,9 @@ def _opened(data: bytes) -> int:
     if data.startswith(_UNSEALED):
         return len(_UNSEALED)
     if not data.startswith(_MAGIC):
-        raise ValueError("it is no QuickJS image")
+        raise ValueError("it is not a QuickJS image")
     if _digest(memoryview(data)[SEAL_BYTES:]) != data[len(_MAGIC) : SEAL_BYTES]:
-        raise ValueError("its checksum does not fit")
+        raise ValueError("its checksum does not match")
     return SEAL_BYTES
 
 

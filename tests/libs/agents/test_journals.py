@@ -65,7 +65,7 @@ async def test_a_pause_is_the_exception_of_the_first_call() -> None:
 async def test_what_a_store_does_not_do_it_refuses() -> None:
     memory = Memory()
     assert (memory.spent(), await memory.suspended(), memory.suspends) == ((), None, False)
-    with pytest.raises(NotImplementedError, match="Memory keeps no budgets: override"):
+    with pytest.raises(NotImplementedError, match="Memory does not store budgets: override"):
         await memory.append_spent({})
-    with pytest.raises(NotImplementedError, match="keeps no run in the middle"):
+    with pytest.raises(NotImplementedError, match="does not store suspended runs: override"):
         await memory.keep_suspended("")

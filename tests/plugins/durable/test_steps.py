@@ -209,7 +209,7 @@ OTHER = {
     "one less": ("(old ? kit.free({n: 2}) : new Promise(() => {}))", "asks for nothing more"),
     "another order": (
         "Promise.all((old ? [2, 9] : [9, 2]).map(n => kit.free({n})))",
-        r'asks for kit.free\(\{"n":9\}\), where the recorded run asked for kit.free\(\{"n":2\}\)',
+        r'asks for kit.free\(\{"n":9\}\), but the recorded run asked for kit.free\(\{"n":2\}\)',
     ),
 }
 
@@ -232,7 +232,7 @@ async def test_another_run_is_stopped_before_anything_is_done(
     with pytest.raises(ReplayDivergence, match=told) as caught:
         await host.run(source)
     assert "step 2" in str(caught.value)
-    assert "where the recorded run asked for" in str(caught.value)
+    assert "but the recorded run asked for" in str(caught.value)
     assert host.done == before
     assert host.memory.entries == entries
 

@@ -267,9 +267,9 @@ def test_parts_cannot_pass_for_one_another() -> None:
     [
         (lambda r: r.pop("signature"), "has no signature"),
         (lambda r: r.update(signature="text"), "has no signature"),
-        (lambda r: r.update(signature=bytes(32)), "does not fit"),
-        (lambda r: r.update(sequence=9), "does not fit"),
-        (lambda r: r.update(data=b"other"), "does not fit"),
+        (lambda r: r.update(signature=bytes(32)), "does not match"),
+        (lambda r: r.update(sequence=9), "does not match"),
+        (lambda r: r.update(data=b"other"), "does not match"),
     ],
 )
 def test_a_signature_covers_all_of_it(change: Any, message: str) -> None:

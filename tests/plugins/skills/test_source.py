@@ -54,7 +54,7 @@ async def test_bounds_hold(
 
 
 async def test_text_must_be_text(root: Path) -> None:
-    with pytest.raises(ValueError, match=r"its file data\.bin is no UTF-8 text"):
+    with pytest.raises(ValueError, match=r"its file data\.bin is not UTF-8 text"):
         await DirectorySkills(root, (".bin",)).files("maths")
 
 

@@ -95,7 +95,7 @@ def test_an_isolate_that_never_closes_does_not_keep_the_process() -> None:
 
 def test_nothing_uses_v8_after_its_end() -> None:
     assert _run(_AFTERWARDS) == (
-        "[]\nV8 cannot be used any more, for the process ends\n",
+        "[]\nV8 cannot be used any more, because the process is ending\n",
         "",
         0,
     )

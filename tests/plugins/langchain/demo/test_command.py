@@ -47,7 +47,7 @@ def test_every_file_is_counted_or_told_of(folder: Path) -> None:
     for told in (
         "folders of tools, not looked into: 1 (.git)",
         "symbolic links: 1 (link)",
-        "no UTF-8 text: 1 (deep/picture.png)",
+        "not UTF-8 text: 1 (deep/picture.png)",
         "larger than 1 MiB: 1 (large.txt)",
     ):
         assert f"Left out: {told}" in shown

@@ -28,7 +28,7 @@ def test_text_files_are_listed_and_all_else_is_told(folder: Path) -> None:
     assert sorted(map(str, left_out)) == [
         "folders of tools, not looked into: 1 (.git)",
         "larger than 1 MiB: 1 (large.txt)",
-        "no UTF-8 text: 1 (image.png)",
+        "not UTF-8 text: 1 (image.png)",
     ]
 
 

@@ -424,7 +424,10 @@ async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
     assert found["notes"] == ["The recorded answer is another."]
     _tampered(agent, lambda entry: entry.update(cell="0" * 32))
     found = await agent.one(status=3)
-    assert found["text"] == "the recorded run was of other code than is to be run now"
+    assert (
+        found["text"]
+        == "the journal records a run of different code; run that code, or begin a new eval"
+    )
     _tampered(agent, lambda entry: entry.update(version=99))
     done = await agent.command()
     assert done.exit_code == 2
@@ -680,7 +683,7 @@ WRONG = [
     (["--tool-name", "repl"], "no call of 'repl'; tools called in it: eval"),
     (["--signing-key-env", "NO_SUCH"], "no such environment variable"),
     (["--engine", "nope"], "unknown engine 'nope'"),
-    (["--checkpointer", "redis://here"], "no way to open redis://"),
+    (["--checkpointer", "redis://here"], "redis:// is not a supported kind"),
     (["--checkpointer", "sqlite:///gone.db"], "there is no file"),
     (["--checkpointer", "."], "is a directory; name the database file in it"),
     (["--checkpointer", __file__], "cannot be read"),

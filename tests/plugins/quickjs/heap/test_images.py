@@ -215,7 +215,7 @@ def test_images_of_other_engines_are_refused(engine: str) -> None:
     realm = made.open(Limits(), BridgeSet())
     image = realm.image()
     realm.close()
-    with pytest.raises(ImageError, match="the image is of engine"):
+    with pytest.raises(ImageError, match="the image was made by engine"):
         made.open(Limits(), BridgeSet(), Image(engine, image.base, image.data))
     with pytest.raises(ImageError, match="another build"):
         made.open(Limits(), BridgeSet(), Image("quickjs", "0" * 32, image.data))

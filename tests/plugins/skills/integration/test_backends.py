@@ -194,7 +194,7 @@ async def test_links_lead_nowhere(run: Run, tmp_path: Path) -> None:
     ("path", "content", "told"),
     [
         ("index.ts", data(base64.b64encode(b"export const x = 1").decode(), "base64"), None),
-        ("index.ts", data(base64.b64encode(b"\xff\xfe").decode(), "base64"), "no UTF-8 text"),
+        ("index.ts", data(base64.b64encode(b"\xff\xfe").decode(), "base64"), "not UTF-8 text"),
         (
             "index.ts",
             data("export const x = `" + "\n".join("x" * 9 for _ in range(9000)) + "`"),

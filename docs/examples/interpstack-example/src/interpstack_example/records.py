@@ -65,5 +65,5 @@ def _parse(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RecordRejected(f"the stored values are damaged: {error}") from error
     if not isinstance(values, dict):
-        raise RecordRejected("the stored values are damaged: they are no object")
+        raise RecordRejected("the stored values are damaged: they are not an object")
     return values
