@@ -154,7 +154,7 @@ class Account:
     # -- drawing ---------------------------------------------------------------------------
 
     def reserve(self, amounts: Mapping[str, float], *, once: str = "") -> None:
-        """Draw on this account and all its parents, before something is begun.
+        """Draw an amount on this account and all its parents, before the action that needs it.
 
         Args:
             amounts: By kind, see `Budget.limit`.
@@ -177,7 +177,7 @@ class Account:
             self._draw(amounts, once)
 
     def spend(self, amounts: Mapping[str, float], *, once: str = "", calls: int = 0) -> None:
-        """Draw an amount that was used already, even if it exceeds the budget.
+        """Draw an amount that has already been used, even if it exceeds the budget.
 
         Args:
             amounts: By kind, see `Budget.limit`.
@@ -212,7 +212,7 @@ class Account:
             return self._path[0].all_drawn(now)
 
     def expect(self, calls: int) -> None:
-        """Note that so many calls of models have begun, or ended if it is negative.
+        """Count calls of models that have begun or, if the number is negative, ended.
 
         Their use is counted at their end. Until then, `spent` counts each of them as the most
         expensive call so far, because the actual use is lost if the process dies.
@@ -263,7 +263,7 @@ class Account:
     # -- cells -----------------------------------------------------------------------------
 
     def admit(self, cell: str, *, always: bool = False) -> bool:
-        """Let a cell begin; False if it was let in before, and is run again.
+        """Let a cell begin; False if the cell was admitted before and now runs again.
 
         Args:
             cell: Names it, the same in every run; empty if it has only one.

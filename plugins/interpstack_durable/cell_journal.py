@@ -26,7 +26,7 @@ __all__ = ["CellJournal", "JournalStore", "ReplayDivergence"]
 
 
 class ReplayDivergence(InterpstackError, RuntimeError):
-    """A cell that is run again does not ask for what the recorded run asked for.
+    """Raised when a cell that runs again makes another call than its recorded run made.
 
     Nothing new was done. The message tells both, and the place.
     """

@@ -98,7 +98,7 @@ def answered_by(entry: Entry) -> frozenset[int]:
 
 
 def noted_in(entries: Sequence[Entry], key: str) -> list[Any]:
-    """Everything that was noted under a key, in order."""
+    """All notes under a key, in order."""
     return [entry["notes"][key] for entry in entries if key in entry.get("notes", {})]
 
 

@@ -24,7 +24,7 @@ Entry = Mapping[str, Any]
 
 
 class UnreadableJournal(InterpstackError, RuntimeError):
-    """A cell's record is damaged, or in the form of a release that this one cannot read.
+    """Raised when a journal is damaged, or in a form that this release cannot read.
 
     Raised out of `Session.eval` before anything is done; another release can go on with the cell.
     """
@@ -66,7 +66,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
 
 
 def form_of(entries: Sequence[Entry]) -> Any:
-    """The number of the form that a journal is stored in; `None` where it tells none."""
+    """The number of the form in which a journal is stored; `None` if the journal names none."""
     return entries[0].get("version") if entries else None
 
 

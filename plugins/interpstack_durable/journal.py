@@ -23,7 +23,7 @@ class UndeliveredAnswers:
     """Undelivered answers: settlements that an earlier run recorded but did not pass to its guest.
 
     Attributes:
-        step: Has them.
+        step: A step with the answers.
         pausing: Whether the run was about to pause: the answers are then delivered after that
             pause.
     """
@@ -34,10 +34,10 @@ class UndeliveredAnswers:
 
 @attrs.frozen(kw_only=True)
 class Suspension:
-    """A cell in the middle of its run.
+    """The image of an unfinished run of a cell, with its open requests.
 
     Attributes:
-        image: Of the realm, with the guest idle.
+        image: The image of the realm, taken while the guest was idle.
         steps: The number of steps that the guest has received so far.
         asked: The guest's requests since the last of these steps, in order.
         open: Unanswered requests.
@@ -58,15 +58,15 @@ class Suspension:
 
 
 class Journal(abc.ABC):
-    """The record of one cell's run.
+    """Base class for the record of one cell's run, from which another run can repeat the cell.
 
     Attributes:
-        seed: For the cell, the same in every run.
+        seed: The seed of the cell, the same in every run.
         suspends: Whether the image of a paused run is stored as well: resuming from the image is
             faster than running the code again.
         first_request: The number of the cell's first request; another than 1 where an earlier
             release recorded the cell.
-        pause_grace: Seconds that a pause waits for calls that are at work.
+        pause_grace: Seconds that a pause waits for calls in flight.
     """
 
     seed: int
@@ -90,7 +90,7 @@ class Journal(abc.ABC):
 
     @abc.abstractmethod
     def replay(self, asked: Sequence[Request]) -> Step | None:
-        """The next recorded step; `None` when all that is recorded was replayed.
+        """The next recorded step; `None` when all recorded steps have been replayed.
 
         Args:
             asked: The guest's requests since the last step, in order.
@@ -101,7 +101,7 @@ class Journal(abc.ABC):
 
     @abc.abstractmethod
     async def resume(self) -> None:
-        """Called once all recorded steps are replayed, before a request is answered anew.
+        """Called when all recorded steps have been replayed, before a request is made again.
 
         Raises:
             BaseException: The run is paused, and the decision or answer that it waits for has not
@@ -185,13 +185,13 @@ class Journal(abc.ABC):
         """The records that guards stored in earlier runs, in no order."""
 
     async def suspend(self, suspension: Suspension) -> None:
-        """Keep a run in the middle; called before its pause is recorded, if `suspends`."""
+        """Store an unfinished run; called before its pause is recorded, if `suspends` is true."""
         raise NotImplementedError(
             f"{type(self).__name__} does not store suspended runs; set `suspends` to False"
         )
 
     async def suspended(self) -> Suspension | None:
-        """The suspended run, if `suspends`; `None` to run the cell from the start."""
+        """The stored unfinished run, if `suspends` is true; `None` to start the cell anew."""
         raise NotImplementedError(
             f"{type(self).__name__} does not store suspended runs; set `suspends` to False"
         )
@@ -208,7 +208,7 @@ class Journal(abc.ABC):
 
     @abc.abstractmethod
     async def note(self, notes: Mapping[str, Any]) -> None:
-        """Keep something beside the steps, such as a decision; returns once it is safe.
+        """Store a note beside the steps, such as a decision; return once the note is safe.
 
         Args:
             notes: Plain data, by key; a key noted before gets the new value.

@@ -22,7 +22,7 @@ _HARMLESS: Final = frozenset({"timer", "module"})
 
 
 def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] | None:
-    """The entry that has failed calls made again when their cell is run again.
+    """An entry for the journal, after which the next run of the cell makes failed calls again.
 
     Args:
         entries: All entries of the cell, as they are stored.

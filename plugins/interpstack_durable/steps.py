@@ -43,10 +43,10 @@ def journal_of(context: CellContext) -> Journal | None:
 
 @attrs.define(eq=False, slots=False)
 class JournalSteps(StepSource):
-    """Takes steps from a journal as long as it has some, then computes and records them.
+    """A step source that replays the steps of a journal, then computes and records new steps.
 
     Attributes:
-        journal: Of the cell.
+        journal: The journal of the cell.
         flights: Calls that earlier runs left running.
     """
 
@@ -105,7 +105,7 @@ class JournalSteps(StepSource):
         return not self._replaying
 
     async def left(self, error: BaseException) -> None:
-        """Keep the answers that the guest has not got: their calls have been made."""
+        """Record the answers that the guest has not received: their calls have been made."""
         if not self.records:
             return
         try:

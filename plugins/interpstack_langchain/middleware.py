@@ -36,7 +36,7 @@ __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
 
 class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
-    """Gives an agent a tool that runs code, with the agent's own tools in it.
+    """Middleware that gives an agent a tool for running code, which can call the agent's own tools.
 
     ```python
     interpreter = CodeInterpreterMiddleware(ptc=["search"])
@@ -230,7 +230,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
-        """Lend an eval the way to run tool calls."""
+        """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] != self.options.tool_name:
             return handler(request)
 
@@ -244,7 +244,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        """Lend an eval the way to run tool calls."""
+        """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] != self.options.tool_name:
             return await handler(request)
         with self._interpreter.eval_call(request, handler, is_async=True) as running:

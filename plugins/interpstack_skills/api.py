@@ -12,7 +12,7 @@ __all__ = ["SkillSource", "Skills"]
 
 
 class SkillSource(Protocol):
-    """Finds the files of a skill.
+    """Protocol of sources of skills, which find the files of a skill.
 
     A source may also have a coroutine function `names()`, which returns the names of all skills;
     messages about unknown skills then say which ones are near.

@@ -14,7 +14,7 @@ __all__ = ["Dispatch", "Subagents"]
 
 @attrs.frozen(kw_only=True)
 class Dispatch:
-    """One subagent that code asks for.
+    """A request of code to run one subagent.
 
     Attributes:
         description: The subagent's task.

@@ -41,7 +41,7 @@ class _Call:
 
 
 class EvalQueue:
-    """Lets the evals of one model message run one after another, as the model wrote them.
+    """A queue that runs the evals of one model message one after another, in the model's order.
 
     Evals arrive in parallel, in any order, from any thread. Each one waits until the earlier ones
     have ended. The wait for an eval that has not arrived is short, because something in front of
@@ -93,7 +93,7 @@ class EvalQueue:
     async def wait(
         self, message: str, names: Sequence[str], name: str, done: Collection[str] = ()
     ) -> QueuePosition:
-        """Return once it is this eval's turn.
+        """Wait until all earlier evals of the message have ended.
 
         Args:
             message: Identifies the model's message.

@@ -12,7 +12,7 @@ __all__ = ["JournalBase"]
 
 
 class JournalBase(abc.ABC):
-    """Keeps the record of one durable cell. A subclass says where, in `load` and `append`.
+    """Base class for the journal store of one durable cell; subclasses write `load` and `append`.
 
     `interpstack_durable.api.Journals` takes such stores. An adapter that resumes a cell gives it
     a store with the same key and the same entries; then no call that ended is made again.
@@ -23,7 +23,7 @@ class JournalBase(abc.ABC):
 
     #: Whether a suspended run is stored, so that it need not run again from its start.
     suspends: bool = False
-    #: Seconds that a pause waits for calls that are at work.
+    #: Seconds that a pause waits for calls in flight.
     pause_grace: float = 5.0
 
     def __init__(self, key: str) -> None:
@@ -35,7 +35,7 @@ class JournalBase(abc.ABC):
 
     @abc.abstractmethod
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
-        """Keep an entry, which is plain JSON; return once it is safe.
+        """Store an entry, which is plain JSON; return once the entry is safe.
 
         Args:
             index: Place of the entry. An entry that is there already is replaced.
@@ -58,7 +58,7 @@ class JournalBase(abc.ABC):
         return ()
 
     async def keep_suspended(self, text: str) -> None:
-        """Keep a run in the middle; called only where `suspends` is true.
+        """Store an unfinished run, so that it can continue; called only if `suspends` is true.
 
         Raises:
             NotImplementedError: By default; override it together with `suspended`.
@@ -73,7 +73,7 @@ class JournalBase(abc.ABC):
         return None
 
     async def resume(self, journal: Any) -> None:  # noqa: B027 - not every store needs it
-        """Called once all that is recorded was replayed; does nothing by default."""
+        """Called when all recorded steps have been replayed; does nothing by default."""
 
     async def pause(
         self,
@@ -81,7 +81,7 @@ class JournalBase(abc.ABC):
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
-        """The exception that leaves the cell where it pauses; by default that of its first call.
+        """The exception that leaves a paused cell; by default the exception of its first call.
 
         Args:
             journal: The cell's record.

@@ -80,19 +80,19 @@ class _Use:
 
 @attrs.define(eq=False)
 class LiveSession:
-    """A live session, and the stored state at which it stands.
+    """A live session, with the stored state that its variables match.
 
     Attributes:
         session: The session.
-        token: The record it stands at, or the turn.
+        token: The record that the variables match, or the turn.
         sequence: The record's sequence number.
         records: The newest record, preceded by the records that it builds on; the newest may not be
             stored yet. `None` between turns.
         spoiled: Whether an operation was interrupted, so that the session cannot be used any more.
         detached: Whether a restore failed: the session continues in memory, and the stored state is
             never overwritten.
-        entered: An eval uses it; still so once that is gone with its event loop, or in the parent
-            of a forked process.
+        entered: Whether an eval uses the session. The value stays true if that eval has disappeared
+            with its event loop, or in the parent of a forked process.
         warned: The reader knows that the state is too large to be stored.
         step: The model's message whose evals ran last, and the token before the first of them.
         use: The eval that holds the session, or held it last.
@@ -110,22 +110,22 @@ class LiveSession:
     use: _Use | None = None
 
     def hold(self, use: _Use, records: Sequence[Record]) -> None:
-        """Note the eval that is about to use the session, and the records before it."""
+        """Record which eval is about to use the session, and the records before that eval."""
         self.use = use
         if self.records is None:
             self.records = records
 
     def follow(self, before: LiveSession, records: Sequence[Record]) -> LiveSession:
-        """Take the place of a session that stood at the same state."""
+        """Replace a session with the same stored state."""
         self.records, self.step, self.warned = records, before.step, before.warned
         return self
 
     def enter(self) -> None:
-        """Note that an eval uses the session."""
+        """Record that an eval uses the session."""
         self.entered = True
 
     def leave(self, *, spoiled: bool | None = None) -> None:
-        """Note that no eval uses the session.
+        """Record that no eval uses the session.
 
         Args:
             spoiled: Whether something was left in the middle; `None` leaves that as it was. A
@@ -204,7 +204,7 @@ class LiveSession:
         return self.token == token or later
 
     def advance(self, record: Record, position: QueuePosition | None) -> None:
-        """Note that the session now stands at another record."""
+        """Record that the session's variables now match another record."""
         if position is None:
             self.step = None
         elif position.first or self.step is None or self.step[0] != position.message:
@@ -218,9 +218,9 @@ class LiveSessions:
     """The sessions of one middleware, by conversation.
 
     Attributes:
-        stack: Where they come from.
-        mode: How long variables live.
-        keys: Begins their keys in the stack.
+        stack: The stack that makes the sessions.
+        mode: The persistence mode, which decides how long variables live.
+        keys: The prefix of the sessions' keys in the stack.
     """
 
     stack: InterpreterStack
@@ -240,7 +240,7 @@ class LiveSessions:
         position: QueuePosition | None = None,
         refuse: Callable[[Exception], Exception] | None = None,
     ) -> AsyncIterator[LiveSession]:
-        """Hold a conversation's session, at the state that is stored; others wait.
+        """Hold a conversation's session at its stored state; other evals of the conversation wait.
 
         Args:
             owner: Identifies the conversation.

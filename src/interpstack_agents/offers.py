@@ -29,13 +29,13 @@ class _Made(Generic[_T]):
 
 @attrs.define(eq=False, kw_only=True)
 class OfferBuilder(Generic[_T]):
-    """Makes the offer for a set of tools, and the same offer for the same tools.
+    """A builder of offers, which returns the same offer for the same tools.
 
     With the same offer, plugins need not register anew, and prompt sections need not be rendered
     again. Only the offers used last are remembered: a tool that the agent has no more is let go.
 
     Attributes:
-        convert: Makes a tool of the agent framework into a `HostTool`.
+        convert: Turns a tool of the agent framework into a `HostTool`.
         parts: Parts of every offer, for single plugins.
         code_tool: Name of the tool to which the model passes code.
         error_names: See `HostOffer.error_names`.
@@ -78,7 +78,7 @@ class OfferBuilder(Generic[_T]):
         return known.offer
 
     def prompt(self, stack: InterpreterStack, offer: HostOffer) -> str:
-        """The prompt sections of an offer, rendered once for each that is remembered."""
+        """The prompt sections of an offer, rendered once while the offer is remembered."""
         known = next((made for made in self._made.values() if made.offer is offer), None)
         if known is None:
             return stack.prompt(offer)

@@ -21,7 +21,7 @@ class RecordRejected(ConfigurationError):
 
 
 class Persistence(abc.ABC):
-    """One persistence mode.
+    """Base class for persistence modes, which turn states into records and back.
 
     Args:
         max_bytes: Largest state to store; `None` for no limit.
@@ -39,11 +39,11 @@ class Persistence(abc.ABC):
 
     @property
     def stores(self) -> bool:
-        """Whether records are made at all; effectively whether state outlives a turn."""
+        """Whether the mode makes records."""
         return self.scope == "thread"
 
     def wants_values(self, image: Image) -> bool:
-        """Whether a state with such an image is to come to `dump` with its values, too."""
+        """Whether `dump` needs the values of a state with an image of this size."""
         return True
 
     @abc.abstractmethod
@@ -73,7 +73,7 @@ class Persistence(abc.ABC):
     def load(
         self, record: Mapping[str, Any], owner: str, earlier: Sequence[Mapping[str, Any]] = ()
     ) -> SessionState:
-        """Turn a record back into a state. Nothing in it is used before it is verified.
+        """Turn a record back into a state; nothing in the record is used before it is verified.
 
         Args:
             record: A return value of `dump`, from an untrusted place.
@@ -86,7 +86,7 @@ class Persistence(abc.ABC):
 
 
 def persistence_mode(stack: InterpreterStack | PluginManager, name: str) -> type[Persistence]:
-    """The persistence mode of this name, from the plugins of a stack; of two, the first.
+    """The persistence mode with this name, from the plugins of a stack; the first if there are two.
 
     Raises:
         ConfigurationError: None of them registers it.

@@ -43,7 +43,7 @@ def _as_slots(plugins: Iterable[Any]) -> tuple[_Slot, ...]:
 
 @attrs.frozen
 class Preset:
-    """Plugins in the order in which a stack calls them. Changing a preset makes a new one.
+    """A list of plugins in the order in which a stack calls them; changes make a new preset.
 
     ```python
     preset = PRESET.without("skills").replace("ptc", "my-ptc").with_("audit", before="console")
@@ -99,7 +99,7 @@ class Preset:
         return Preset([*self._slots[:index], slot, *self._slots[index + 1 :]])
 
     def with_(self, plugin: Any, *, before: str | None = None, after: str | None = None) -> Preset:
-        """The preset with one more plugin, or with one of its own in another place.
+        """The preset with one more plugin, or with one of its plugins in another place.
 
         Args:
             plugin: Name of a plugin, or an object with hook implementations.

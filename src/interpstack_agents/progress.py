@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @attrs.define(eq=False)
 class Progress:
-    """Progress events of one eval.
+    """A sender of progress events for one eval.
 
     Attributes:
         send: Receives each event. A failure of `send` is logged once and does not affect the
@@ -46,7 +46,7 @@ class Progress:
     async def around(
         self, event: Mapping[str, Any], start: Mapping[str, Any], call: Awaitable[_T]
     ) -> _T:
-        """Await a call, with an event at its start and one at its end.
+        """Await a call, and send an event when it starts and another when it ends.
 
         Args:
             event: Fields that identify the call.

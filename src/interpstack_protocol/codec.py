@@ -35,7 +35,7 @@ _DEPTH: Final = 640
 
 
 class ProtocolError(InterpstackError, ValueError):
-    """Data are not the JSON form of a protocol value.
+    """Raised when data are not the JSON form of a protocol value.
 
     Attributes:
         field: The path of the field at fault, as in `Settlement.error.name`.

@@ -21,7 +21,7 @@ _LEAD: Final = 0.1
 
 @attrs.define
 class GuestClock:
-    """The time as one cell sees it; decided by the polls and the readings, and by nothing else.
+    """The clock of one cell: its time depends only on the polls and on how often it was read.
 
     Attributes:
         time: The next reading, in seconds since 1970.
@@ -32,13 +32,13 @@ class GuestClock:
     host: float = 0.0
 
     def tell(self, now: float) -> None:
-        """A poll begins at this time of the host's; the guest never sees time go back."""
+        """Set the host's time when a poll begins; the guest's time never goes back."""
         lead = min(max(0.0, self.time - self.host), _LEAD)
         self.time = max(self.time, now + lead)
         self.host = now
 
     def read(self) -> float:
-        """The time, in seconds since 1970, later than at any reading before."""
+        """Return the time in seconds since 1970, later than every earlier reading."""
         told = self.time
         self.time += _STEP
         return told

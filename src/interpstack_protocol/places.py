@@ -21,7 +21,7 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def place_at(source: str, offset: int) -> Place:
-    """The place of a character.
+    """The `Place` of a character in a cell's source.
 
     Args:
         source: Of the cell, as the user wrote it.

@@ -30,7 +30,7 @@ def one_line(text: Any) -> str:
 
 
 class SchemaWalk(abc.ABC):
-    """Renders schemas; one object for one root, since references are looked up there.
+    """Base class that renders JSON Schemas as types; each root schema needs its own object.
 
     Args:
         root: Where `$ref`s are looked up. A reference to a schema that is being rendered
