@@ -83,7 +83,7 @@ async def test_other_code_diverges_before_it_runs(store: Store) -> None:
     first, _ = await _begun(store)
     await first.resume()
     await first.record(ASKED, STEP)
-    with pytest.raises(ReplayDivergence, match="of other code"):
+    with pytest.raises(ReplayDivergence, match="of different code"):
         await _begun(store, Cell(source="2"))
 
 

@@ -257,7 +257,7 @@ async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -
 async def test_other_code_is_not_run_on_a_journal(host: Host) -> None:
     with pytest.raises(Waits):
         await host.run("await kit.free({n: 1}); await kit.gated({n: 4})")
-    with pytest.raises(ReplayDivergence, match="of other code"):
+    with pytest.raises(ReplayDivergence, match="of different code"):
         await host.run("await kit.free({n: 1}); await kit.gated({n: 4}) ")
     assert host.done == [1]
 

@@ -465,7 +465,7 @@ async def test_a_decision_is_not_used_for_other_code(chat: Any, effects: Effects
     await conversation.turn("await tools.pay({to: 'Ann', euros: EUROS})")
     rewriting.euros = "9000"
     text = told(await decide(conversation, APPROVE))
-    assert text.startswith('<error type="ReplayDivergence">the recorded run was of other code')
+    assert text.startswith('<error type="ReplayDivergence">the journal records a run of')
     assert not effects
 
 
