@@ -21,14 +21,11 @@ UNTESTED = {
     "interpstack_accounts": {"guard", "recorders"},
     "interpstack_cli": {
         "checks",
-        "colours",
         "command",
         "doctor",
         "editor",
-        "extras",
         "languages",
         "options",
-        "summaries",
         "survey",
     },
     "interpstack_durable": {"held"},
@@ -58,13 +55,11 @@ UNTESTED = {
         "errors",
         "execution",
         "export_values",
-        "offer",
         "prompt",
         "realm",
         "results",
         "sources",
         "state",
-        "system",
         "turns",
         "workers",
         "workplaces",
@@ -80,7 +75,6 @@ UNTESTED = {
         "worker",
         "workers",
     },
-    "interpstack_ptc": {"prompt"},
     "interpstack_quickjs": {
         "base",
         "execution",
@@ -93,9 +87,8 @@ UNTESTED = {
         "states",
         "ticks",
     },
-    "interpstack_subagents": {"prompt"},
     "interpstack_testing": {"caller", "recorder", "scheduler"},
-    "interpstack_v8": {"awake_realms", "context", "engine", "owner"},
+    "interpstack_v8": {"context", "engine", "owner"},
 }
 _KIT = ("src/interpstack_testing/conformance/", "src/interpstack_testing/guests/")
 
