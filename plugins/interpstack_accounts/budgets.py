@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, GuestException
-from interpstack.checks import positive
+from interpstack_core.checks import positive
 
 __all__ = ["Budget", "BudgetExceeded"]
 

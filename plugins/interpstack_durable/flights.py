@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import CellRun, InterpreterStack, Request, Settlement
+from interpstack import CellRun, Request, Settlement, StackView
 
 __all__ = ["Flight", "Flights", "flights_of"]
 
@@ -156,11 +156,11 @@ class Flights:
             self.drop(key)
 
 
-_flights: weakref.WeakKeyDictionary[InterpreterStack, Flights] = weakref.WeakKeyDictionary()
+_flights: weakref.WeakKeyDictionary[StackView, Flights] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def flights_of(stack: InterpreterStack) -> Flights:
+def flights_of(stack: StackView) -> Flights:
     """Calls that pauses left running in the cells of a stack."""
     with _lock:
         return _flights.setdefault(stack, Flights())

@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pluggy
 
-from interpstack import hookspecs
 from interpstack.cells.wrappers import Each
-from interpstack.engine import Engine
-from interpstack.errors import ConfigurationError, PluginLoadError, UnknownEngine, UnknownPlugin
-from interpstack.languages import GuestLanguage
+from interpstack_core import hookspecs
+from interpstack_core.engine import Engine
+from interpstack_core.errors import (
+    ConfigurationError,
+    PluginLoadError,
+    UnknownEngine,
+    UnknownPlugin,
+)
+from interpstack_core.languages import GuestLanguage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -242,8 +247,7 @@ class PluginManager:
         if "interpstack_register_engine" in hooks:
             cls = plugin.interpstack_register_engine()
             engine = cls.name if cls is not None else None
-        entry = self._entries.get(name)
-        # A version is read from a file, which takes time; so it is read on demand.
+        entry = self._entries.get(name)  # its version is in a file, so it is read on demand
         version = entry.dist.version if entry is not None and entry.dist is not None else ""
         return PluginInfo(name, version, hooks, engine)
 
@@ -251,11 +255,9 @@ class PluginManager:
 def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     """The engine class `name`, from the stack's own plugins or the installed ones.
 
-    A plugin that is added for its engine is called before the listed plugins.
-
     The plugin of that name is tried first, so that no other one is imported for it; only an
-    unknown name makes all installed plugins load. In `outer:inner`, both are looked up, and
-    the first runs the second (`Engine.around`).
+    unknown name makes all installed plugins load. A plugin that is added is called before the
+    listed ones. In `outer:inner`, the first engine runs the second (`Engine.around`).
 
     Raises:
         UnknownEngine: No plugin registers it.

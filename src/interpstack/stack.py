@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from types import NoneType
 from typing import Any, Literal
 
-from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
 from interpstack.cells.wrappers import Each
-from interpstack.engine import Engine
-from interpstack.errors import ConfigurationError
-from interpstack.languages import GuestLanguage
-from interpstack.limits import Limits
-from interpstack.offer import HostOffer
 from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
-from interpstack.pool import SessionPool
-from interpstack.sessions import Session
-from interpstack.threads import SyncToo, run_guest
+from interpstack.sessions.pool import SessionPool
+from interpstack.sessions.session import Session
+from interpstack.sync import SyncToo
+from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack_core.checks import expect
+from interpstack_core.engine import Engine
+from interpstack_core.errors import ConfigurationError
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.limits import Limits
+from interpstack_core.offer import HostOffer
+from interpstack_core.threads import run_guest
 
 __all__ = ["InterpreterStack"]
 
@@ -54,10 +57,8 @@ class InterpreterStack(SyncToo):
         for name, given in (("plugins", plugins), ("bridges", bridges)):
             if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
                 raise ConfigurationError(f"{name} takes a list of {name}; got {given!r}")
-        if options is not None and not isinstance(options, Mapping):
-            raise ConfigurationError(f"options takes a mapping; got {options!r}")
-        if limits is not None and not isinstance(limits, Limits):
-            raise ConfigurationError(f"limits takes a Limits object; got {limits!r}")
+        expect(options, (Mapping, NoneType), "options takes a mapping")
+        expect(limits, (Limits, NoneType), "limits takes a Limits object")
         if unawaited not in ("finish", "cancel"):
             raise ConfigurationError(f"unawaited takes 'finish' or 'cancel'; got {unawaited!r}")
         if type(max_live_sessions) is not int or max_live_sessions < 1:
@@ -65,7 +66,7 @@ class InterpreterStack(SyncToo):
                 f"max_live_sessions takes a whole number above 0; got {max_live_sessions!r}"
             )
         self.limits = limits or Limits()
-        self.unawaited = unawaited
+        self.unawaited: str = unawaited
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
         BridgeRegistry(self._bridges)  # name clashes among the host's own come out here
@@ -79,8 +80,7 @@ class InterpreterStack(SyncToo):
             if options:
                 raise ConfigurationError("options are for an engine given by name, not by object")
             return engine
-        if not isinstance(engine, str):
-            raise ConfigurationError(f"engine takes a name or an Engine object; got {engine!r}")
+        expect(engine, str, "engine takes a name or an Engine object")
         cls = find_engine(engine, self._manager)
         try:
             return cls(**options)

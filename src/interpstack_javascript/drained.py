@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from interpstack.errors import EngineFailure
+from interpstack_core.errors import EngineFailure
 
 __all__ = ["read_drained"]
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack.bridges import Bridge, BridgeSet
-from interpstack.errors import EngineFailure
-from interpstack.limits import Limits
-from interpstack.protocol import Call, Completion, Progress, Request, Settlement
+from interpstack_core.bridges import Bridge, BridgeSet
+from interpstack_core.errors import EngineFailure
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Call, Completion, Progress, Request, Settlement
 
 __all__ = [
     "MEMBER_SECONDS",

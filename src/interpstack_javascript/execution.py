@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpstack.engine import Execution
-from interpstack.protocol import Cell, Completion, GuestError, Settlement
+from interpstack_core.engine import Execution
+from interpstack_core.protocol import Cell, Completion, GuestError, Settlement
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.exchange import (

@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_javascript.nesting import Nesting
 from interpstack_javascript.signatures import describe_tool
 

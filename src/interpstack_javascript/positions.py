@@ -10,7 +10,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from interpstack.protocol import Cell, GuestError
+from interpstack_core.protocol import Cell, GuestError
 from interpstack_protocol import place_at
 
 __all__ = ["faulty", "offset_of", "original_offset"]

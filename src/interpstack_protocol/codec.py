@@ -23,8 +23,8 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 import attrs
 
-from interpstack import InterpstackError
-from interpstack.checks import shown
+from interpstack_core import InterpstackError
+from interpstack_core.checks import shown
 
 __all__ = ["ProtocolError", "from_json", "to_json"]
 

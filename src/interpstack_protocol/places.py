@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from interpstack import Place
+from interpstack_core import Place
 
 __all__ = ["place_at"]
 

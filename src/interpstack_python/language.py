@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
 from interpstack_python.signatures import describe_tool
 

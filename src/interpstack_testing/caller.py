@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import attrs
 
-from interpstack.bridges import BridgeSet
-from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack.limits import Limits
-from interpstack.protocol import Call, Cell, Completion, Image, Progress, Request, Settlement
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Call, Cell, Completion, Image, Progress, Request, Settlement
 
 __all__ = ["CallerEngine"]
 

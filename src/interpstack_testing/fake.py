@@ -22,12 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from interpstack.bridges import BridgeSet
-from interpstack.encoding import encode
-from interpstack.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack.errors import ImageError, UnsupportedValue
-from interpstack.limits import Limits
-from interpstack.protocol import (
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
+from interpstack_core.errors import ImageError, UnsupportedValue
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import (
     Call,
     Cell,
     Completion,
@@ -37,7 +36,8 @@ from interpstack.protocol import (
     Request,
     Settlement,
 )
-from interpstack.values import decode
+from interpstack_core.wire.encoding import encode
+from interpstack_core.wire.values import decode
 from interpstack_protocol import GuestClock
 from interpstack_testing.scheduler import Promise, Scheduler, Stopped
 from interpstack_testing.script import Globals, describe, result_text, run_script

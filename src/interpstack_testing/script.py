@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping
 from types import FunctionType
 from typing import Any
 
-from interpstack.protocol import GuestError
+from interpstack_core.protocol import GuestError
 
 __all__ = ["Globals", "describe", "result_text", "run_script"]
 

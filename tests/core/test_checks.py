@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack.checks import expect, positive, shown
+from interpstack_core.checks import expect, positive, shown
 
 
 class _Mute:

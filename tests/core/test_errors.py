@@ -5,8 +5,8 @@ import re
 import pytest
 
 import interpstack
-from interpstack import InterpstackError, PluginLoadError, UnknownEngine, UnknownPlugin, errors
-from interpstack.errors import install_command
+from interpstack_core import InterpstackError, PluginLoadError, UnknownEngine, UnknownPlugin, errors
+from interpstack_core.errors import install_command
 
 
 def test_the_tree_in_the_docstring_is_the_tree() -> None:

@@ -11,7 +11,8 @@ import attrs
 import pytest
 
 import interpstack
-from interpstack import Limits, hookspecs
+from interpstack import Limits
+from interpstack_core import hookspecs
 from interpstack_persistence.api import hookspecs as persistence_hookspecs
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ def first_cells(text: str) -> list[str]:
     "module",
     [
         "interpstack",
-        "interpstack.checks",
+        "interpstack_core.checks",
         "interpstack_accounts.api",
         "interpstack_durable.api",
         "interpstack_javascript",
@@ -63,7 +64,7 @@ def test_api_page_names_what_is_public(module: str) -> None:
 
 def test_api_page_names_modules_that_exist() -> None:
     assert {n for n in sections(page("reference/api.md")) if re.match(r"interpstack[._]", n)} == {
-        "interpstack.checks",
+        "interpstack_core.checks",
         "interpstack_accounts.api",
         "interpstack_durable.api",
         "interpstack_javascript",

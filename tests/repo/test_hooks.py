@@ -9,7 +9,7 @@ from typing import Any
 
 from parsed import nodes, tree
 
-_SPECS = "src/interpstack/hookspecs.py"
+_SPECS = "src/interpstack_core/hookspecs.py"
 _PAGE = "docs/reference/hooks.md"
 _MOST = 13
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,19 @@ import pytest
 from parsed import nodes_of, tree
 
 #: What the core may import beside the standard library.
-_CORE = {"attr", "attrs", "pluggy", "interpstack"}
-#: The libraries, which stand between the core and the plugins.
-_LIBRARIES = {
-    "interpstack_agents",
+_CORE = {"attr", "attrs", "pluggy", "interpstack_core"}
+#: What the runtime may import beside the standard library.
+_RUNTIME = {*_CORE, "interpstack"}
+#: The libraries for engines, bridges and languages, which know the core alone.
+_CORE_LIBRARIES = {
     "interpstack_javascript",
     "interpstack_protocol",
     "interpstack_python",
     "interpstack_schemas",
-    "interpstack_testing",
     "interpstack_wasm",
 }
+#: All libraries; the others run sessions.
+_LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
 #: Packages that parts of `src` may import beside those, by the start of the path.
 _BESIDE = {
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
@@ -42,7 +44,7 @@ _START = "interpstack/__main__.py"
 #: The alias of a library, the one module of the core that knows of it.
 _ALIAS = "interpstack/testing.py"
 #: Submodules of the core that plugins may use beside the names of `interpstack` itself.
-_PUBLIC_MODULES = ("interpstack.checks",)
+_PUBLIC_MODULES = ("interpstack_core.checks",)
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_skills",),
@@ -112,31 +114,43 @@ def source_violations(root: Path) -> list[str]:
     """Imports of the core and the libraries beyond what their tier may import."""
     found = []
     for place, path in source_files(root):
-        library = not place.startswith("interpstack/")
-        allowed = sys.stdlib_module_names | _CORE | (_LIBRARIES if library else set())
+        package = place.partition("/")[0]
+        allowed = sys.stdlib_module_names | _below(package)
         if path.name != "__init__.py":
             allowed |= {
                 one for start in _BESIDE if place.startswith(start) for one in _BESIDE[start]
             }
         if place.startswith(_ALIAS):
             allowed |= {"interpstack_testing"}
-        tier = place.partition("/")[0] if library else "the core"
         for item in imports(root, path):
             if item.package not in allowed:
-                found.append(f"{item.place}: {tier} imports {item.module or 'relatively'}")
+                found.append(f"{item.place}: {package} imports {item.module or 'relatively'}")
     return found
 
 
-def public_names(root: Path) -> set[str]:
-    for node in tree(root / "src/interpstack/__init__.py").body:
+def _below(package: str) -> set[str]:
+    """Packages of the same tier and the tiers below it."""
+    if package == "interpstack_core":
+        return _CORE
+    if package == "interpstack":
+        return _RUNTIME
+    return _CORE | _CORE_LIBRARIES if package in _CORE_LIBRARIES else _RUNTIME | _LIBRARIES
+
+
+def public_names(root: Path, package: str) -> set[str]:
+    """Names that plugins may import from a package; `interpstack` has those of the core, too."""
+    own = set[str]()
+    for node in tree(root / f"src/{package}/__init__.py").body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            return set(ast.literal_eval(node.value))
-    raise AssertionError("interpstack has no __all__")
+            own = set(ast.literal_eval(node.value))
+    assert own, f"{package} has no __all__"
+    return own | (public_names(root, "interpstack_core") if package == "interpstack" else set())
 
 
 def plugin_violations(root: Path) -> list[str]:
     """Imports of plugins that reach into the core, into each other or into a framework."""
-    public, found = public_names(root), []
+    public = {name: public_names(root, name) for name in ("interpstack", "interpstack_core")}
+    found = []
     for path in sorted((root / "plugins").rglob("*.py")):
         own = path.relative_to(root / "plugins").parts[0]
         for item in imports(root, path):
@@ -144,7 +158,7 @@ def plugin_violations(root: Path) -> list[str]:
             if problem:
                 found.append(f"{item.place}: {problem}")
         for line, name in _attributes(path.read_text("utf-8")):
-            if name not in public:
+            if name not in public["interpstack"]:
                 place = f"{path.relative_to(root).as_posix()}:{line}"
                 found.append(f"{place}: uses {name}, not in interpstack.__all__")
     return found
@@ -177,22 +191,23 @@ def _attributes(source: str) -> list[tuple[int, str]]:
     ]
 
 
-def _plugin_problem(item: Import, own: str, public: set[str]) -> str:
+def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> str:
     if item.module.startswith("."):
         return "a relative import; write the whole name"
     if item.module.removesuffix(".api") in _APIS.get(own, ()) and item.module.endswith(".api"):
         return ""
-    if item.package.startswith("interpstack_") and item.package not in {own, *_LIBRARIES}:
+    known = {own, *_LIBRARIES, *public}
+    if item.package.startswith("interpstack_") and item.package not in known:
         return f"imports another plugin, {item.package}"
     if item.package.startswith(_FRAMEWORKS) and own != "interpstack_langchain":
         return f"imports {item.package}, which only interpstack_langchain may"
-    if item.package != "interpstack":
+    if item.package not in public:
         return ""
-    if item.module != "interpstack":
+    if item.module != item.package:
         public_module = item.module in _PUBLIC_MODULES
         return "" if public_module else f"imports {item.module}, which is private"
-    hidden = sorted(set(item.names) - public - {"__version__"})
-    return f"imports {', '.join(hidden)}, not in interpstack.__all__" if hidden else ""
+    hidden = sorted(set(item.names) - public[item.package] - {"__version__"})
+    return f"imports {', '.join(hidden)}, not in {item.package}.__all__" if hidden else ""
 
 
 def test_the_core_and_the_libraries_import_nothing_above_them(root: Path) -> None:
@@ -213,7 +228,8 @@ def test_an_api_that_nobody_uses_is_noticed(root: Path, monkeypatch: pytest.Monk
 
 
 def test_every_library_is_known(root: Path) -> None:
-    assert {path.name for path in (root / "src").iterdir()} == {"interpstack", *_LIBRARIES}
+    packages = {path.name for path in (root / "src").iterdir()}
+    assert packages == {"interpstack", "interpstack_core", *_LIBRARIES}
 
 
 def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
@@ -223,12 +239,19 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "violation"),
     [
-        ("/cells/loop.py", "import click", "the core imports click"),
+        ("/cells/loop.py", "import click", "interpstack imports click"),
         ("/cells/loop.py", "def f():\n    import wasmtime", "imports wasmtime"),
-        ("/cells/loop.py", "import interpstack_testing", "the core imports interpstack_testing"),
-        ("/render.py", "from interpstack_quickjs.engine import X", "imports interpstack_quickjs"),
-        ("/render.py", "from interpstack_cli import main", "imports interpstack_cli"),
+        ("/cells/loop.py", "import interpstack_testing", "imports interpstack_testing"),
+        ("/slots.py", "from interpstack_cli import main", "imports interpstack_cli"),
         ("/cells/__init__.py", "import_module('rich')", "imports rich"),
+        ("_core/cells/render.py", "import click", "interpstack_core imports click"),
+        ("_core/engine.py", "from interpstack_quickjs.engine import X", "interpstack_quickjs"),
+        ("_core/engine.py", "if X:\n    from interpstack.stack import X", "interpstack.stack"),
+        (
+            "_wasm/host.py",
+            "from interpstack import Session",
+            "interpstack_wasm imports interpstack",
+        ),
         ("_javascript/__init__.py", "import wasmtime", "imports wasmtime"),
         ("_javascript/typescript.py", "import jsrun", "imports jsrun"),
         ("_wasm/addresses.py", "import wasmtime", "interpstack_wasm imports wasmtime"),
@@ -254,7 +277,11 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
             "from interpstack.cells.loop import run_cell",
             "interpstack.cells.loop, which is private",
         ),
-        ("console", "import interpstack.values", "interpstack.values, which is private"),
+        (
+            "console",
+            "import interpstack_core.wire.values",
+            "interpstack_core.wire.values, which is private",
+        ),
         ("console", "from interpstack import run_cell", "run_cell, not in interpstack.__all__"),
         ("console", "import interpstack\nX = interpstack.cells", "uses cells, not in"),
         ("ptc", "def f():\n    from interpstack_quickjs import engine", "another plugin"),
@@ -282,7 +309,7 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 
 def test_importing_the_core_loads_nothing_else() -> None:
     code = (
-        "import sys, interpstack, interpstack_agents, interpstack_javascript, "
+        "import sys, interpstack, interpstack_agents, interpstack_core, interpstack_javascript, "
         "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_testing, "
         "interpstack_wasm\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"

@@ -26,7 +26,7 @@ _OWN = (
 _DECLARED = {"dialects", "language"}
 #: Texts that are no language: a capability, and the name of a check of the host's own Python.
 _OTHER = {
-    ("src/interpstack/engine.py", "typescript"),
+    ("src/interpstack_core/engine.py", "typescript"),
     ("plugins/interpstack_cli/installed/checks.py", "python"),
 }
 

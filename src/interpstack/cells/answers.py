@@ -20,9 +20,9 @@ from uuid import UUID
 
 import attrs
 
-from interpstack.encoding import TooLarge, encode
-from interpstack.threads import call_blocking, outlasted
-from interpstack.values import UNDEFINED, ErrorValue, MapValue, SetValue
+from interpstack_core.threads import call_blocking, outlasted
+from interpstack_core.wire.encoding import TooLarge, encode
+from interpstack_core.wire.values import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["answer_text"]
 

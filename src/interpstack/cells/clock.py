@@ -7,7 +7,7 @@ import time
 import attrs
 
 from interpstack.cells.guards import Guards
-from interpstack.limits import Limits
+from interpstack_core.limits import Limits
 
 __all__ = ["CellClock"]
 

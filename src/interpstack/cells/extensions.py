@@ -1,23 +1,20 @@
-"""Extensions of one run of a cell by plugins; opened by `interpstack_open_cell`."""
+"""All extensions of one run of a cell by plugins; opened by `interpstack_open_cell`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
 
 import attrs
 
-from interpstack.cells.guards import CellGuard, Guards
+from interpstack.cells.guards import Guards
 from interpstack.cells.steps import StepSource
-from interpstack.cells.wrappers import Wrapper
-from interpstack.checks import shown
-from interpstack.errors import ConfigurationError
-from interpstack.protocol import Request, Settlement
+from interpstack_core.cells.extensions import CellExtension, Wrapper
+from interpstack_core.cells.guards import CellGuard
+from interpstack_core.checks import shown
+from interpstack_core.errors import ConfigurationError
+from interpstack_core.protocol import Request, Settlement
 
-__all__ = ["CellExtension", "Extensions"]
-
-#: What `interpstack_open_cell` may return.
-CellExtension: TypeAlias = CellGuard | StepSource
+__all__ = ["Extensions"]
 
 
 @attrs.frozen

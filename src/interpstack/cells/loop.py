@@ -18,21 +18,30 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.bridges import BridgeSet
 from interpstack.cells.clock import CellClock
 from interpstack.cells.extensions import Extensions
-from interpstack.cells.outcome import CellContext, Outcome, Usage
 from interpstack.cells.requests import Requests
-from interpstack.cells.step import Step
 from interpstack.cells.steps import CellRun, StepSource
 from interpstack.cells.wrappers import wrapped_request
-from interpstack.engine import Execution, Realm
-from interpstack.errors import EngineFailure
-from interpstack.limits import Limits
-from interpstack.modules import ModuleLoader
-from interpstack.protocol import TIMER, Call, Cell, GuestError, Image, Progress, Request, StateAfter
-from interpstack.threads import run_guest, to_end
-from interpstack.values import check
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.cells.outcome import CellContext, Outcome, Usage
+from interpstack_core.cells.step import Step
+from interpstack_core.engine import Execution, Realm
+from interpstack_core.errors import EngineFailure
+from interpstack_core.limits import Limits
+from interpstack_core.modules import ModuleLoader
+from interpstack_core.protocol import (
+    TIMER,
+    Call,
+    Cell,
+    GuestError,
+    Image,
+    Progress,
+    Request,
+    StateAfter,
+)
+from interpstack_core.threads import run_guest, to_end
+from interpstack_core.wire.values import check
 
 __all__ = ["Start", "run_cell"]
 
@@ -197,8 +206,6 @@ class _Loop:
         if self.undo and not isinstance(error, EngineFailure):
             self.execution.undo()
         return progress
-
-    # -- the guest's side ------------------------------------------------------------------
 
     async def _poll(self) -> Progress:
         self.run.requests.check_cancelled()

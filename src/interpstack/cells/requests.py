@@ -14,19 +14,21 @@ from typing import Any, Protocol
 
 import attrs
 
-from interpstack.bridges import Bridge, BridgeSet
 from interpstack.cells.answers import answer_text
 from interpstack.cells.cancels import Cancels
-from interpstack.cells.guards import Guards, RequestCounts
-from interpstack.cells.outcome import CellContext
-from interpstack.cells.raised import GuestException, describe_error
-from interpstack.encoding import TooLarge
-from interpstack.errors import UnsupportedValue
-from interpstack.limits import Limits
-from interpstack.modules import ModuleLoader
-from interpstack.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
-from interpstack.threads import apart, call_blocking
-from interpstack.values import decode
+from interpstack.cells.counts import RequestCounts
+from interpstack.cells.guards import Guards
+from interpstack.sync import apart
+from interpstack_core.bridges import Bridge, BridgeSet
+from interpstack_core.cells.outcome import CellContext
+from interpstack_core.cells.raised import GuestException, describe_error
+from interpstack_core.errors import UnsupportedValue
+from interpstack_core.limits import Limits
+from interpstack_core.modules import ModuleLoader
+from interpstack_core.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
+from interpstack_core.threads import call_blocking
+from interpstack_core.wire.encoding import TooLarge
+from interpstack_core.wire.values import decode
 
 __all__ = ["Requests", "Taker"]
 

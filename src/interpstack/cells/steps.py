@@ -9,11 +9,12 @@ from typing import Final
 import attrs
 
 from interpstack.cells.clock import CellClock
-from interpstack.cells.outcome import CellContext
 from interpstack.cells.requests import Requests
-from interpstack.cells.step import RunRecord, Step
-from interpstack.engine import Capability, Realm
-from interpstack.protocol import Call, Image, Progress, Request, Settlement
+from interpstack_core.cells.extensions import CellExtension
+from interpstack_core.cells.outcome import CellContext
+from interpstack_core.cells.step import RunRecord, Step
+from interpstack_core.engine import Capability, Realm
+from interpstack_core.protocol import Call, Image, Progress, Request, Settlement
 
 __all__ = ["CellRun", "StepSource"]
 
@@ -53,7 +54,7 @@ class CellRun:
         return bridge is not None and bridge.repeats
 
 
-class StepSource(RunRecord):
+class StepSource(CellExtension, RunRecord):
     """A source of one cell's steps; opened by `interpstack_open_cell`.
 
     These methods make the steps of a cell without a record: each call is made, and each answer is

@@ -11,23 +11,22 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
-from interpstack.cells.outcome import Outcome
-from interpstack.cells.raised import GuestException, describe_error
-from interpstack.checks import expect
-from interpstack.encoding import TooLarge
-from interpstack.protocol import Cell, GuestError, Request, Settlement
-from interpstack.values import decode
+from interpstack_core.cells.extensions import Wrapper
+from interpstack_core.cells.outcome import Outcome
+from interpstack_core.cells.raised import GuestException, describe_error
+from interpstack_core.checks import expect
+from interpstack_core.protocol import Cell, GuestError, Request, Settlement
+from interpstack_core.wire.encoding import TooLarge
+from interpstack_core.wire.values import decode
 
-__all__ = ["Each", "Wrapper", "closing", "transformed", "wrapped_eval", "wrapped_request"]
+__all__ = ["Each", "closing", "transformed", "wrapped_eval", "wrapped_request"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+#: Attributes of an outcome that stay when a wrapper around it has failed.
+_KEPT = ("stopped", "state", "loss", "notices", "attachments", "usage")
 #: Names of plugins that implement one hook, and callers of the hook, in order.
 Each: TypeAlias = Sequence[tuple[str, Callable[..., list[Any]]]]
-#: Gets the function that makes the call, awaits it once or not at all, and returns the call's
-#: value or another. The call's own exceptions, such as a pause or a cancellation, reach the host
-#: even if a wrapper catches them.
-Wrapper: TypeAlias = Callable[[Callable[[], Awaitable[_T]]], Awaitable[_T]]
 #: Finds the wrappers of one call, the first outermost.
 _Find = Callable[[], Iterable[Wrapper[_T]]]
 
@@ -35,8 +34,7 @@ _Find = Callable[[], Iterable[Wrapper[_T]]]
 async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Run a cell inside wrappers; their exceptions are errors of the outcome.
 
-    The outcome's attachments stay, but its text is dropped: a wrapper that failed may have been
-    about to change it.
+    The text of the outcome is then dropped: a wrapper that failed may have been about to change it.
     """
     call = _Call(run, asyncio.current_task())
     outcome = await call.inside(find, lambda: False)
@@ -44,15 +42,7 @@ async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome
         return outcome
     error = _error(outcome, "the cell", "run", call.begun, Outcome)
     made = call.value or Outcome()
-    return Outcome(
-        error=error,
-        stopped=made.stopped,
-        state=made.state,
-        loss=made.loss,
-        notices=made.notices,
-        attachments=made.attachments,
-        usage=made.usage,
-    )
+    return Outcome(error=error, **{name: getattr(made, name) for name in _KEPT})
 
 
 async def wrapped_request(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from interpstack.engine import Capability
+from interpstack_core.engine import Capability
 
 __all__ = ["Area"]
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Final
 import attrs
 import pytest
 
-from interpstack.bridges import Bridge, BridgeSet
-from interpstack.encoding import encode
-from interpstack.limits import Limits
-from interpstack.offer import HostOffer
-from interpstack.sessions import Session
+from interpstack.sessions.session import Session
 from interpstack.stack import InterpreterStack
-from interpstack.values import UNDEFINED, MapValue, decode
+from interpstack_core.bridges import Bridge, BridgeSet
+from interpstack_core.limits import Limits
+from interpstack_core.offer import HostOffer
+from interpstack_core.wire.encoding import encode
+from interpstack_core.wire.values import UNDEFINED, MapValue, decode
 from interpstack_testing.caller import CallerEngine
 from interpstack_testing.conformance import rules
 

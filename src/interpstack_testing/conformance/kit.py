@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Final
 import attrs
 import pytest
 
-from interpstack.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack.cells.outcome import Outcome
-from interpstack.engine import Engine, Execution, Realm
-from interpstack.limits import Limits
 from interpstack.plugins import installed
-from interpstack.protocol import Cell, Progress
-from interpstack.sessions import Session
+from interpstack.sessions.session import Session
 from interpstack.stack import InterpreterStack
+from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack_core.cells.outcome import Outcome
+from interpstack_core.engine import Engine, Execution, Realm
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell, Progress
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.handlers import PATIENCE, hanging

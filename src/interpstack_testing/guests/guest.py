@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.engine import Capability
-from interpstack.limits import Limits
+from interpstack_core.engine import Capability
+from interpstack_core.limits import Limits
 
 __all__ = ["ANY_ERROR", "HOSTILE_LIMITS", "KINDS", "VALUE", "Attack", "Guest", "group", "repeated"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, GuestException, Limits, hookimpl
-from interpstack.cells.raised import describe_error, ends_program
+from interpstack_core.cells.raised import describe_error, ends_program
 from interpstack_testing.caller import CallerEngine
 
 MakeSession = Callable[..., Any]

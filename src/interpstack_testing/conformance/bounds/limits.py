@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
-from interpstack.limits import Limits
-from interpstack.protocol import Cell
 from interpstack.stack import InterpreterStack
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, hanging, patient, poll
 

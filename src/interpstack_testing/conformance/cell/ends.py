@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from interpstack.engine import Capability, Execution
-from interpstack.limits import Limits
-from interpstack.protocol import Cell
+from interpstack_core.engine import Capability, Execution
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, finish, hanging, poll
 

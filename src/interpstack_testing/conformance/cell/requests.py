@@ -7,9 +7,9 @@ import json
 import time
 from typing import Any
 
-from interpstack.bridges import BridgeSet
-from interpstack.limits import Limits
-from interpstack.protocol import Cell, GuestError, Settlement
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell, GuestError, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, poll
 

@@ -6,9 +6,9 @@ import gc
 import time
 from typing import Any
 
-from interpstack.engine import Capability
-from interpstack.limits import Limits
-from interpstack.protocol import Cell
+from interpstack_core.engine import Capability
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.bounds.memory import open_files, resident_bytes, threads
 from interpstack_testing.conformance.kit import EngineKit, finish, poll

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpstack.encoding import encode
-from interpstack.errors import ImageError, UnsupportedValue
-from interpstack.protocol import Cell
-from interpstack.states import SessionState
-from interpstack.threads import run_sync
-from interpstack.values import decode
+from interpstack.sessions.states import SessionState
+from interpstack.sync import run_sync
+from interpstack_core.errors import ImageError, UnsupportedValue
+from interpstack_core.protocol import Cell
+from interpstack_core.wire.encoding import encode
+from interpstack_core.wire.values import decode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, finish, poll
 from interpstack_testing.conformance.state.damaged import DAMAGED, NAMES, stored_values

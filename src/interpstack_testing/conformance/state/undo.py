@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack.engine import Capability, Execution
-from interpstack.limits import Limits
-from interpstack.protocol import Cell, Settlement
+from interpstack_core.engine import Capability, Execution
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Cell, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, finish, poll
 

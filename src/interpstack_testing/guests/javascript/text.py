@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from interpstack.engine import Capability
+from interpstack_core.engine import Capability
 from interpstack_testing.guests.guest import ANY_ERROR, VALUE, Attack, group
 
 __all__ = ["ATTACKS"]

@@ -1,0 +1,94 @@
+"""The sessions of a stack: a bounded number live, the rest hibernated."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+
+from interpstack.sessions.session import Session
+from interpstack_core.errors import ConfigurationError, EngineFailure, SessionClosed
+from interpstack_core.threads import start_anew_after_fork
+from interpstack_core.views import StackView
+
+__all__ = ["SessionPool"]
+
+
+class SessionPool:
+    """All sessions of a stack: a bounded number live, the rest hibernated.
+
+    Attributes:
+        stack: Whose sessions they are.
+    """
+
+    def __init__(self, stack: StackView, max_live: int) -> None:
+        self.stack = stack
+        self._max_live = max_live
+        self._sessions: dict[str, Session] = {}
+        self._used: OrderedDict[str, Session] = OrderedDict()
+        self._lock = threading.RLock()
+        self._closed = False
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """After a fork, in the child: running cells continue in the parent, without this lock."""
+        self._lock = threading.RLock()
+
+    def session(self, key: str | None) -> Session:
+        """The session of this key, made on first use."""
+        if key is not None and (not isinstance(key, str) or not key):
+            raise ConfigurationError(f"a session key is a non-empty string; got {key!r}")
+        with self._lock:
+            if self._closed:
+                raise SessionClosed("the stack was closed; make a new InterpreterStack")
+            name = key or f"anonymous-{os.urandom(8).hex()}"
+            if name not in self._sessions:
+                session = Session(self, name, anonymous=key is None)
+                self.stack.hook.interpstack_session_opened(session=session)
+                self._sessions[name] = session
+            return self._sessions[name]
+
+    def touch(self, session: Session) -> None:
+        """Note that a session has just been used."""
+        with self._lock:
+            self._used[session.key] = session
+            self._used.move_to_end(session.key)
+
+    def forget(self, session: Session) -> None:
+        """Drop a closed session."""
+        with self._lock:
+            if self._sessions.get(session.key) is session:
+                del self._sessions[session.key]
+                self._used.pop(session.key, None)
+
+    async def trim(self) -> None:
+        """Hibernate the live sessions idle longest, down to the bound."""
+        with self._lock:
+            if len(self._used) <= self._max_live:
+                return
+            for key in [key for key, session in self._used.items() if not session.live]:
+                del self._used[key]
+            surplus = max(0, len(self._used) - self._max_live)
+            idle = [s for s in self._used.values() if not s.in_use][:surplus]
+        for session in idle:
+            # What is wrong with it, its own next cell tells; it need not concern this one.
+            with suppress(EngineFailure):
+                await session.hibernate()
+            with self._lock:
+                if not session.live:
+                    self._used.pop(session.key, None)
+
+    async def aclose(self) -> None:
+        """Close all sessions, each after the cells that wait in it.
+
+        Raises:
+            ConfigurationError: Some cannot be closed from here; the others are.
+        """
+        with self._lock:
+            self._closed = True
+            sessions = list(self._sessions.values())
+        ends = await asyncio.gather(*(s.aclose() for s in sessions), return_exceptions=True)
+        for error in filter(None, ends):
+            raise error

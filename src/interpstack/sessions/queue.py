@@ -1,0 +1,117 @@
+"""The queue of a session: one user at a time, and no user who would wait for himself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+
+import attrs
+
+from interpstack.slots import Slots, WaitGraph
+from interpstack_core.engine import Execution
+from interpstack_core.errors import ConfigurationError, SessionClosed
+from interpstack_core.threads import start_anew_after_fork
+
+__all__ = ["SessionQueue"]
+
+#: Queues of the sessions whose cells the current code runs in; bridge handlers inherit it.
+_running: ContextVar[tuple[SessionQueue, ...]] = ContextVar("interpstack_running", default=())
+#: Which of them wait for which.
+_waits = WaitGraph()
+
+
+@attrs.define(eq=False)
+class SessionQueue:
+    """Gives a session to one user at a time, in the order in which they came.
+
+    Attributes:
+        key: The session's.
+        lost: Lets go of the realm of a user who is gone, with his event loop or in a fork.
+        left: Called each time a user has left the session as he should.
+        closed: Nobody gets the session any more.
+        slots: Has one slot; without the check for users that wait for themselves.
+    """
+
+    key: str
+    lost: Callable[[], None]
+    left: Callable[[], Awaitable[None]]
+    closed: bool = False
+    slots: Slots = attrs.field(factory=lambda: Slots(1))
+    _entered: bool = False
+    _execution: Execution | None = None
+
+    def __attrs_post_init__(self) -> None:
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """In the child of a fork: what runs in the realm, runs in the parent."""
+        self._execution = None
+
+    def check_open(self) -> None:
+        """Raise `SessionClosed` if the session was closed."""
+        if self.closed:
+            raise SessionClosed(f"session {self.key!r} was closed; ask the stack for a new one")
+
+    def began(self, execution: Execution) -> None:
+        """Note what runs in the realm, to stop it if its user is lost."""
+        self._execution = execution
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A cell runs, whose handlers must not wait for this session."""
+        token = _running.set((*_running.get(), self))
+        try:
+            yield
+        finally:
+            with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
+                _running.reset(token)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Have the session to oneself, after those who wait.
+
+        Raises:
+            ConfigurationError: The caller would wait for himself.
+            SessionClosed: It was closed.
+        """
+        async with self._slot():
+            self.check_open()
+            self._abandon()
+            self._entered = True
+            try:
+                yield
+            except GeneratorExit:
+                raise  # the event loop is gone: what runs in the realm runs on
+            except BaseException:
+                self._entered, self._execution = False, None
+                raise
+            self._entered, self._execution = False, None
+        await self.left()
+
+    @asynccontextmanager
+    async def held_to_close(self) -> AsyncIterator[bool]:
+        """Have the session to oneself to close it; False if it is closed already."""
+        async with self._slot():
+            self._abandon()
+            with self.running():
+                yield not self.closed
+
+    def close(self) -> None:
+        """Give the session to nobody any more."""
+        self.closed = True
+
+    def _slot(self) -> AbstractAsyncContextManager[None]:
+        running = _running.get()
+        if self in running:
+            raise ConfigurationError(
+                f"session {self.key!r} is asked for something by a bridge of its own running "
+                "cell, which would wait for itself; use another session"
+            )
+        return self.slots.slot(_waits.waiting(running, self))
+
+    def _abandon(self) -> None:
+        if self._entered:
+            if self._execution is not None:
+                self._execution.interrupt()  # it may still compute; its thread ends by itself
+            self.lost()

@@ -1,0 +1,204 @@
+"""The realm of one session, or the image that it is opened from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import attrs
+
+from interpstack.sessions.states import (
+    SessionState,
+    check_portable,
+    expanded,
+    load,
+    notice_of_values,
+    sound,
+    squeezed,
+    take_state,
+)
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.checks import expect
+from interpstack_core.engine import Engine, Realm
+from interpstack_core.errors import EngineFailure, ImageError
+from interpstack_core.limits import Limits
+from interpstack_core.protocol import Image
+from interpstack_core.threads import run_guest, to_end
+
+__all__ = ["RealmSlot", "off_loop"]
+
+_T = TypeVar("_T")
+
+
+async def off_loop(function: Callable[[], _T]) -> _T:
+    """Run a function of a realm or an engine in a guest thread."""
+    return await run_guest(function, lambda: None)
+
+
+@attrs.define(eq=False, kw_only=True)
+class RealmSlot:
+    """Holds the realm of a session. Whoever calls a method has the session to himself.
+
+    Attributes:
+        engine: Makes the realm.
+        limits: Returns the limits of the next realm.
+        bridges: Returns the bridges that are offered now.
+        used: Notes that the session is used.
+        notify: Tells the reader of the next outcome that state was lost.
+        realm: The realm; `None` while the session is hibernated, or before its first cell.
+        image: The state from which the realm is opened, compressed; `None` for a new one.
+        bound: The bridges that the realm is bound to.
+    """
+
+    engine: Engine
+    limits: Callable[[], Limits]
+    bridges: Callable[[], BridgeSet]
+    used: Callable[[], None]
+    notify: Callable[[str], None]
+    realm: Realm | None = None
+    image: Image | None = None
+    bound: BridgeSet | None = None
+
+    async def ready(self) -> Realm:
+        """The realm, opened if need be, and bound to the bridges of now."""
+        bridges = self.bridges()
+        if self.realm is None:
+            self.realm = await self._reopen()
+        elif self.bound is not bridges:
+            await off_loop(partial(self.realm.bind, bridges))
+        self.bound = bridges
+        self.used()
+        return self.realm
+
+    async def _reopen(self) -> Realm:
+        image = None if self.image is None else expanded(self.image)
+        try:
+            realm = await self._open(image)
+        except (ImageError, EngineFailure) as error:
+            if image is None:
+                raise
+            self.notify(f"The state of earlier cells could not be restored: {error}")
+            realm = await self._open()
+        self.image = None
+        return realm
+
+    async def _open(
+        self, image: Image | None = None, values: Mapping[str, Any] | None = None
+    ) -> Realm:
+        """Open a realm that is not held; it is closed again if it cannot be used.
+
+        Args:
+            image: The image to open; `None` for a new realm.
+            values: The variables to define; `None` for none.
+        """
+        engine, limits, bridges = self.engine, self.limits(), self.bridges()
+        opened: list[Realm] = []
+
+        def open_realm() -> None:
+            opened.append(engine.open(limits, bridges, image))
+            if values is not None:
+                load(opened[0], values)
+
+        try:
+            await off_loop(open_realm)
+        except BaseException:
+            if opened:
+                await to_end(off_loop(opened[0].close))
+            raise
+        return opened[0]
+
+    async def open_in_the_middle(self, image: Image | None) -> Realm | None:
+        """Open a realm in the middle of a cell, if a usable image of it is stored."""
+        if image is None:
+            return None
+        try:
+            return await self._open(image)
+        except ImageError:
+            return None  # of another build: the cell is run again instead
+
+    async def hold(self, realm: Realm) -> None:
+        """Continue in another realm, which was opened for that."""
+        old, self.realm, self.image, self.bound = self.realm, realm, None, self.bridges()
+        self.used()
+        if old is not None:
+            await off_loop(old.close)
+
+    async def replace(
+        self, image: Image | None = None, values: Mapping[str, Any] | None = None
+    ) -> None:
+        """Go on from another state; from the old one if the new one cannot be opened."""
+        await self.hold(await self._open(image, values))
+
+    async def restore(self, state: SessionState) -> tuple[str, ...]:
+        """Go on from a state taken earlier; see `Session.restore_state`."""
+        if state.image is not None:
+            expect(state.image, Image, "the image of a SessionState is an Image or None")
+            try:
+                await self.replace(sound(state.image))
+            except ImageError:
+                if state.values is None:
+                    raise
+            except EngineFailure as error:
+                if state.values is None:
+                    raise ImageError(f"the image cannot be opened: {error}") from error
+            else:
+                return ()
+        if state.values is None:
+            raise ImageError("nothing of the state was stored")
+        await off_loop(partial(check_portable, state.values))
+        await self.replace(None, state.values)
+        return (notice_of_values(state.values),)
+
+    async def take(
+        self, wants_values: Callable[[Image], bool] = lambda image: True
+    ) -> SessionState:
+        """The state in all forms; see `take_state`."""
+        realm = await self.ready()
+        return await off_loop(partial(take_state, realm, self.engine, wants_values))
+
+    async def put_back(self, state: SessionState) -> None:
+        """Hold a state again; where it has an image, its realm is opened when it is needed."""
+        await self.drop()
+        if state == SessionState():
+            self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
+        if state.image is not None:
+            self.image = squeezed(state.image)
+        elif state.values is not None:
+            realm = await self.ready()
+            await off_loop(partial(realm.load, state.values))
+
+    async def hibernate(self) -> bool:
+        """Turn the realm into its image; False if there is none."""
+        realm = self.realm
+        if realm is None:
+            return False
+        self.image = await off_loop(lambda: squeezed(realm.image()))
+        await self.drop()
+        return True
+
+    async def whole_image(self) -> Image | None:
+        """The state, as an engine takes it; `None` if there is none."""
+        if self.realm is not None:
+            return await off_loop(self.realm.image)
+        return None if self.image is None else expanded(self.image)
+
+    async def drop(self) -> None:
+        """Close the realm; the image stays."""
+        realm, self.realm, self.bound = self.realm, None, None
+        if realm is not None:
+            await off_loop(realm.close)
+
+    async def clear(self) -> None:
+        """Close the realm, and forget the state."""
+        await self.drop()
+        self.image = None
+
+    def abandon(self) -> None:
+        """Let go of a realm that may still be in use, by whoever is gone."""
+        realm, self.realm, self.bound = self.realm, None, None
+        if realm is not None:
+            self.notify(
+                "Variables of earlier cells are lost: the event loop of a cell was closed, or its "
+                "process was forked, while it ran."
+            )

@@ -1,0 +1,417 @@
+"""Sessions: one conversation's interpreter each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import attrs
+
+from interpstack.cells.extensions import Extensions
+from interpstack.cells.loop import Start, run_cell
+from interpstack.cells.wrappers import closing, transformed, wrapped_eval
+from interpstack.sessions.listening import Listener
+from interpstack.sessions.queue import SessionQueue
+from interpstack.sessions.realm_slot import RealmSlot, off_loop
+from interpstack.sessions.states import SessionState, check_portable, load
+from interpstack.sync import SyncToo, run_sync
+from interpstack_core.cells.extensions import Wrapper
+from interpstack_core.cells.outcome import CellContext, Outcome
+from interpstack_core.cells.raised import GuestException
+from interpstack_core.cells.render import render
+from interpstack_core.checks import expect
+from interpstack_core.engine import Capability, Realm
+from interpstack_core.errors import ConfigurationError, EngineFailure
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.modules import ModuleLoader
+from interpstack_core.offer import HostOffer
+from interpstack_core.protocol import Cell, GuestError, Image, Request, Settlement
+from interpstack_core.threads import to_end
+from interpstack_core.views import StackView
+
+__all__ = ["Session"]
+
+_T = TypeVar("_T")
+
+
+class _Pool(Protocol):
+    """All sessions of a stack: `interpstack.sessions.pool.SessionPool`."""
+
+    @property
+    def stack(self) -> StackView: ...
+    def touch(self, session: Session) -> None: ...
+    def forget(self, session: Session) -> None: ...
+    async def trim(self) -> None: ...
+
+
+@attrs.define(eq=False, kw_only=True)
+class _Runner:
+    """Runs the cells of one session. Whoever calls a method has the session to himself.
+
+    Attributes:
+        session: The session, for hooks.
+        queue: Knows which sessions the current code runs in.
+        state: Holds the realm.
+        told: Adds the session's notices to an outcome.
+    """
+
+    session: Session
+    queue: SessionQueue
+    state: RealmSlot
+    told: Callable[[Outcome], Outcome]
+
+    async def run(self, cell: Cell, listener: Listener | None) -> Outcome:
+        """Run a cell to its end; an engine that breaks is an outcome, too."""
+        session, stack = self.session, self.session.stack
+        once = partial(self._run_once, cell, listener)
+        with self.queue.running():
+            if listener is not None:
+                listener.begin()
+            if not stack.each("interpstack_wrap_eval"):
+                return await once()
+            find = partial(stack.hook.interpstack_wrap_eval, session=session, cell=cell)
+            return await wrapped_eval(find, once)
+
+    async def _run_once(self, cell: Cell, listener: Listener | None) -> Outcome:
+        session, stack = self.session, self.session.stack
+        try:
+            each = stack.each("interpstack_transform_cell")
+            cell = transformed(each, session, cell, partial(_checked, stack))
+        except GuestException as error:
+            return Outcome(error=error.error)
+        wraps = self._wrappers if stack.each("interpstack_wrap_request") else None
+        opened = stack.hook.interpstack_open_cell(session=session, cell=cell)
+        extensions = Extensions.of(opened, wraps)
+        steps = extensions.steps
+        if cell.seed is None:
+            seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
+            cell = attrs.evolve(cell, seed=seed)
+        try:
+            start = Start(realm=await self.state.ready(), bridges=self.state.bridges())
+            context = CellContext(
+                session.key, cell, record=steps, listener=listener, host=session.host
+            )
+            run = self._run_again if steps.repeats else self._run
+            return self.told(await run(start, context, extensions))
+        except EngineFailure as error:
+            loss = "the session starts anew: all variables of earlier cells are lost"
+            broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
+            return self.told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
+
+    async def _run_again(
+        self, start: Start, context: CellContext, extensions: Extensions
+    ) -> Outcome:
+        """Run a cell that will be run again, from the same state, if it ends early."""
+        capabilities = self.state.engine.capabilities
+        image = await extensions.steps.open(capabilities)
+        middle = await self.state.open_in_the_middle(image)
+        if middle is None and Capability.UNDO in capabilities:
+            return await self._run(attrs.evolve(start, undo=True), context, extensions)
+        before = await self.state.take()
+        if middle is not None:
+            await self.state.hold(middle)
+            start = attrs.evolve(start, realm=middle, resumed=True, before=before.image)
+        try:
+            return await self._run(start, context, extensions)
+        except (EngineFailure, GeneratorExit):
+            raise  # there is no realm, or no loop, any more
+        except BaseException:
+            await to_end(self.state.put_back(before))
+            raise
+
+    async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
+        guards, limits = extensions.guards, self.state.limits()
+        try:
+            for guard in guards:
+                guard.begin(context.cell, extensions.steps, resumed=start.resumed)
+        except GuestException as error:  # as a guest would have to say it
+            return Outcome(error=error.error)
+        try:
+            with guards.running():
+                outcome = await run_cell(
+                    start,
+                    context,
+                    extensions,
+                    limits,
+                    self.session.stack.unawaited,
+                    self._resolve_module,
+                    self.queue.began,
+                )
+            return guards.finish(outcome, limits)
+        except EngineFailure:
+            await self.state.drop()
+            raise
+
+    def _wrappers(self, request: Request) -> Iterable[Wrapper[Settlement]]:
+        hook = self.session.stack.hook.interpstack_wrap_request
+        found: list[Wrapper[Settlement]] = hook(session=self.session, request=request)
+        return found
+
+    def _resolve_module(self, specifier: str) -> ModuleLoader | None:
+        hook = self.session.stack.hook.interpstack_resolve_module
+        found: ModuleLoader | None = hook(specifier=specifier, session=self.session)
+        return found
+
+
+class Session(SyncToo):
+    """One conversation's interpreter. Made by `InterpreterStack.session`.
+
+    Cells run one after another in the order of the calls of `eval`, from any thread or event loop;
+    a failed cell does not affect the next.
+
+    Attributes:
+        key: The key given to `InterpreterStack.session`, or a random one.
+        stack: The stack that the session is of.
+        host: The object passed as `host` with the cell that is running; `None` between cells.
+        cells: Cells run so far in this process.
+    """
+
+    def __init__(self, pool: _Pool, key: str, anonymous: bool) -> None:
+        self.key = key
+        self._pool = pool
+        self.stack = pool.stack
+        self._anonymous = anonymous
+        self._offer = HostOffer()
+        self.host: Any = None
+        self.cells = 0
+        self._users = 0
+        self._notices: list[str] = []
+        self._state = RealmSlot(
+            engine=self.stack.engine,
+            limits=lambda: self.stack.limits,
+            bridges=lambda: self.stack.bridge_set(self._offer),
+            used=partial(pool.touch, self),
+            notify=self.notify,
+        )
+        self._queue = SessionQueue(key, self._state.abandon, self._left)
+        self._runner = _Runner(session=self, queue=self._queue, state=self._state, told=self._told)
+
+    async def eval(
+        self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
+    ) -> Outcome:
+        """Run a cell to its end.
+
+        Args:
+            cell: Source text, or a `Cell`.
+            on_console: Receives the console output in parts while the cell runs: the whole output
+                of the outcome, and the output of a cancelled cell up to its end. It must return at
+                once, and may be called from any thread. If it raises, the exception is attached to
+                the outcome, and no more parts are passed.
+            host: An object of the caller's own that bridge handlers find as
+                `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
+
+        Returns:
+            How it ended; what the guest does wrong is the outcome's `error`.
+
+        Raises:
+            ConfigurationError: The source is no text, or longer than the limit; or
+                `on_console` is no function.
+            SessionClosed: The session was closed.
+        """
+        cell = _checked(self.stack, cell)
+        listener = Listener.of(on_console, self.stack.limits.console_chars)
+        async with self._queue.held():
+            return await self._eval(cell, listener, host)
+
+    async def eval_with_state(
+        self,
+        cell: str | Cell,
+        *,
+        wants_values: Callable[[Image], bool] = lambda image: True,
+        host: Any = None,
+    ) -> tuple[Outcome, SessionState | None]:
+        """Run a cell, and return its outcome with the session's state after it.
+
+        The calls of a cell have had their effects, so its outcome is returned even without a state:
+        the state is then `None`, and a notice of the outcome gives the reason.
+
+        Args:
+            cell: See `eval`; also for `host`.
+            wants_values: Says whether the state is to have values beside such an image; to
+                export much data takes longer than most cells.
+
+        Raises:
+            NotImplementedError: The engine has neither images nor portable values.
+        """
+        cell = _checked(self.stack, cell)
+        async with self._queue.held():
+            outcome = await self._eval(cell, None, host)
+            try:
+                return outcome, await self._state.take(wants_values)
+            except EngineFailure as error:
+                why = f"Variables could not be kept: {error}."
+                return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
+
+    async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
+        self.host = host
+        self.cells += 1
+        try:
+            return await self._runner.run(cell, listener)
+        finally:
+            self.host = None
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        notices, self._notices = (*self._notices, *outcome.notices), []
+        return attrs.evolve(outcome, notices=notices)
+
+    def eval_sync(self, cell: str | Cell) -> Outcome:
+        """`eval` for synchronous callers; see there."""
+        return run_sync(self.eval(cell))
+
+    def render(self, outcome: Outcome) -> str:
+        """The outcome as a model reads it, cut to the stack's limits."""
+        expect(outcome, Outcome, "render takes an Outcome")
+        text = self.stack.hook.interpstack_render_outcome(session=self, outcome=outcome)
+        if text is not None:
+            expect(text, str, "interpstack_render_outcome returns text or None")
+            return str(text)
+        limits = self.stack.limits
+        return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
+
+    @property
+    def language(self) -> GuestLanguage:
+        """The guest language of the engine."""
+        return self.stack.language
+
+    @property
+    def offer(self) -> HostOffer:
+        """The host's current tools and parts."""
+        return self._offer
+
+    def bind(self, offer: HostOffer) -> None:
+        """Offer something else from the next cell on.
+
+        Raises:
+            BridgeNameClash: Two bridges of this offer cannot stand side by side.
+        """
+        expect(offer, HostOffer, "bind takes a HostOffer")
+        self.stack.bridge_set(offer)
+        self._offer = offer
+
+    def notify(self, text: str) -> None:
+        """Add a notice to the next outcome, such as a list of values that were not restored."""
+        expect(text, str, "notify takes text")
+        self._notices.append(text)
+
+    @property
+    def live(self) -> bool:
+        """Whether the session holds a realm; if not, it costs only its image."""
+        return self._state.realm is not None
+
+    async def image(self) -> Image | None:
+        """The session's whole state; `None` if no cell has run yet.
+
+        Raises:
+            NotImplementedError: The engine has no images.
+        """
+        async with self._queue.held():
+            return await self._state.whole_image()
+
+    async def restore(self, image: Image) -> None:
+        """Replace the state by an image's.
+
+        Raises:
+            ImageError: The image is damaged or of another build. The state is as it was.
+        """
+        expect(image, Image, "restore takes an Image, as image() gives it")
+        await self.restore_state(SessionState(image=image))
+
+    async def restore_state(self, state: SessionState) -> tuple[str, ...]:
+        """Replace the state by one taken earlier, by this engine or another.
+
+        The image is exact and is tried first. If it cannot be opened, the portable values are
+        defined in a new realm; variables without one throw when code reads them.
+
+        Returns:
+            The notices for the reader: none if the image could be opened.
+
+        Raises:
+            ImageError: Neither can be opened. The state is as it was.
+            UnsupportedValue: Its values are no plain JSON. The state is as it was.
+        """
+        expect(state, SessionState, "restore_state takes a SessionState")
+        async with self._queue.held():
+            return await self._state.restore(state)
+
+    async def names(self) -> Sequence[str]:
+        """Names of the globals that cells have defined."""
+        return await self._ask(lambda realm: realm.names())
+
+    async def members(self, path: Sequence[str]) -> Sequence[str]:
+        """Names that may follow a dotted path in code; see `Realm.members`."""
+        return await self._ask(lambda realm: realm.members(path))
+
+    async def values(self) -> Mapping[str, Any]:
+        """Portable values of the guest's globals; see `Realm.values`."""
+        return await self._ask(lambda realm: realm.values())
+
+    async def load(self, values: Mapping[str, Any]) -> None:
+        """Define globals from portable values; see `Realm.load`.
+
+        Raises:
+            ImageError: One of them is damaged, or the engine cannot load it.
+            UnsupportedValue: One of them is no plain JSON.
+        """
+        await off_loop(partial(check_portable, values))
+        await self._ask(partial(load, values=values))
+
+    async def _ask(self, question: Callable[[Realm], _T]) -> _T:
+        async with self._queue.held():
+            realm = await self._state.ready()
+            return await off_loop(partial(question, realm))
+
+    async def reset(self) -> None:
+        """Forget the state, after the cells that are waiting; the next cell starts anew."""
+        async with self._queue.held():
+            await self._state.clear()
+
+    async def aclose(self) -> None:
+        """Close for good, after the cells that are waiting. Closing twice is allowed."""
+        async with self._queue.held_to_close() as first:
+            if first:
+                await closing(self.stack.each("interpstack_session_closing"), self)
+            self._queue.close()
+            await self._state.clear()
+        self._pool.forget(self)
+
+    def _enter(self) -> None:
+        self._queue.check_open()
+        self._users += 1
+
+    async def __aexit__(self, *error: object) -> None:
+        self._users -= 1
+        await (self.aclose() if self._anonymous else self._pool.trim())
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a block holds the session open or a cell runs in it."""
+        return self._users > 0 or self._queue.slots.busy
+
+    async def hibernate(self) -> bool:
+        """Turn the realm into an image. False if the session is in use or the engine cannot."""
+        if self.in_use or Capability.IMAGES not in self.stack.engine.capabilities:
+            return False
+        async with self._queue.slots.slot():
+            return not self._users and await self._state.hibernate()
+
+    async def _left(self) -> None:
+        if not self._users:  # used without a block
+            await self._pool.trim()
+
+
+def _checked(stack: StackView, cell: str | Cell) -> Cell:
+    """A cell that the engine of a stack can run, from source text or a `Cell`."""
+    if isinstance(cell, str):
+        cell = Cell(source=cell)
+    expect(cell, Cell, "eval takes source text or a Cell")
+    stack.engine.check_language(cell)
+    limit = stack.limits.source_bytes
+    size = len(cell.source.encode("utf-8", "surrogatepass"))
+    if size > limit:
+        raise ConfigurationError(
+            f"the code has {size} bytes; at most {limit} are accepted "
+            "(Limits.source_bytes); pass data through a tool or a bridge instead"
+        )
+    return cell

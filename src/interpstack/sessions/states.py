@@ -1,0 +1,156 @@
+"""The state of a session between two cells, and its export from a realm."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from interpstack_core.checks import expect
+from interpstack_core.engine import Capability, Engine, Realm
+from interpstack_core.errors import EngineFailure, ImageError, UnsupportedValue
+from interpstack_core.protocol import Image
+from interpstack_core.wire.values import FarDate, check, decode
+
+__all__ = [
+    "SessionState",
+    "check_portable",
+    "expanded",
+    "load",
+    "notice_of_values",
+    "sound",
+    "squeezed",
+    "take_state",
+]
+
+
+@attrs.frozen(kw_only=True)
+class SessionState:
+    """The state of a session between two cells.
+
+    Attributes:
+        image: The engine's own form, exact; `None` if the engine has no images.
+        values: Portable values of the globals; `None` if the engine cannot export them.
+    """
+
+    image: Image | None = None
+    values: Mapping[str, Any] | None = None
+
+
+def take_state(
+    realm: Realm, engine: Engine, wants_values: Callable[[Image], bool] = lambda image: True
+) -> SessionState:
+    """The realm's state, in all forms its engine has.
+
+    Args:
+        realm: Between two cells.
+        engine: The realm's.
+        wants_values: Says whether values are to stand beside such an image.
+
+    Raises:
+        EngineFailure: None of them could be taken.
+    """
+    image = realm.image() if Capability.IMAGES in engine.capabilities else None
+    alone = image is not None and not wants_values(image)
+    if alone or Capability.VALUES not in engine.capabilities:
+        return SessionState(image=image)
+    try:
+        values = {name: _portable(wire) for name, wire in realm.values().items()}
+        return SessionState(image=image, values=values)
+    except EngineFailure:
+        # Reading values may run code of the guest, which may have used up time or memory.
+        if image is None:
+            raise
+        return SessionState(image=image)
+
+
+def _portable(wire: Any) -> Any:
+    """A value as an engine gave it, unless it is too deep for whoever stores it."""
+    tree, _ = check(wire)
+    return wire if tree is wire else {"$": "lost", "v": "it is nested too deep"}
+
+
+def load(realm: Realm, values: Mapping[str, Any]) -> None:
+    """Define globals from values that `check_portable` has accepted.
+
+    Raises:
+        ImageError: The engine cannot load them.
+    """
+    try:
+        realm.load(values)
+    except EngineFailure as error:
+        raise ImageError(f"the stored values cannot be loaded: {error}") from error
+
+
+def sound(image: Image) -> Image:
+    """An image in the types that engines accept, converted from those of a store.
+
+    Raises:
+        ImageError: It is damaged.
+    """
+    data = image.data
+    if isinstance(data, (bytearray, memoryview)):
+        data = bytes(data)
+    if [type(part) for part in (image.engine, image.base, data)] != [str, str, bytes]:
+        raise ImageError("the image is damaged: it takes two strings and bytes")
+    return attrs.evolve(image, data=data)
+
+
+def check_portable(values: Any) -> None:
+    """Refuse values from which no realm can define globals.
+
+    Raises:
+        ConfigurationError: It is no mapping of names to values.
+        ImageError: One of them is damaged: `Realm.values` gives no such form.
+        UnsupportedValue: One of them is no plain JSON.
+    """
+    accepted = "load takes a mapping of names to portable values, as values() gives them"
+    expect(values, Mapping, accepted)
+    for name, value in values.items():
+        expect(name, str, f"{accepted}, and names are strings")
+        try:
+            text = json.dumps(value, allow_nan=False)
+            _check_form(value, text)
+        except (UnsupportedValue, RecursionError) as error:
+            why = str(error).removesuffix(" (at $)").replace(" from the guest", "")
+            raise ImageError(f"the stored value of {name!r:.80} is damaged: {why}") from error
+        except (TypeError, ValueError) as error:
+            told = f"the value is not portable: {error}; {accepted}"
+            raise UnsupportedValue(told, f"$.{name}"[:200]) from error
+
+
+def _check_form(value: Any, text: str) -> None:
+    if isinstance(value, dict) and value.get("$") == "lost":
+        if not isinstance(value.get("v"), str):
+            raise UnsupportedValue("malformed 'lost' value")
+        return
+    try:
+        decode(value)
+    except FarDate:  # a variable may hold it, though it cannot be passed to the host
+        decode(json.loads(text, object_hook=_without_date))
+
+
+def _without_date(node: dict[str, Any]) -> Any:
+    return None if node.get("$") == "date" and isinstance(node.get("v"), (int, float)) else node
+
+
+def notice_of_values(values: Mapping[str, Any]) -> str:
+    """The notices about a state that was restored from its portable values."""
+    lost = [k for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"]
+    notice = "Variables of earlier cells were restored from their values."
+    if lost:
+        notice += f" Not restored: {', '.join(sorted(lost)[:50])}."
+    return notice
+
+
+def squeezed(image: Image) -> Image:
+    """The image in the form for memory."""
+    return attrs.evolve(image, data=zlib.compress(image.data, 1))
+
+
+def expanded(image: Image) -> Image:
+    """The image as the engine takes it."""
+    return attrs.evolve(image, data=zlib.decompress(image.data))

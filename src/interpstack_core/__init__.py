@@ -1,0 +1,118 @@
+"""The thin core: contracts of engines, bridges and plugins, and the values they exchange."""
+
+from interpstack_core.bridges import (
+    Bridge,
+    BridgeRegistry,
+    BridgeSet,
+    GuestBridge,
+    GuestSource,
+    bridge,
+)
+from interpstack_core.cells.extensions import CellExtension, Wrapper
+from interpstack_core.cells.guards import CellGuard, Seconds
+from interpstack_core.cells.outcome import CellContext, Outcome, Usage
+from interpstack_core.cells.raised import GuestException
+from interpstack_core.cells.render import render
+from interpstack_core.cells.step import RunRecord, Step
+from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
+from interpstack_core.errors import (
+    BridgeError,
+    BridgeNameClash,
+    ConfigurationError,
+    EngineFailure,
+    ImageError,
+    InterpstackError,
+    PluginLoadError,
+    SessionClosed,
+    UnknownEngine,
+    UnknownPlugin,
+    UnsupportedValue,
+    install_command,
+)
+from interpstack_core.hookspecs import hookimpl
+from interpstack_core.languages import EditorRules, GuestLanguage, PromptWords
+from interpstack_core.limits import Limits
+from interpstack_core.modules import ModuleBundle
+from interpstack_core.offer import HostOffer, HostTool
+from interpstack_core.protocol import (
+    Call,
+    Cell,
+    Completion,
+    GuestError,
+    Image,
+    Place,
+    Progress,
+    Request,
+    Settlement,
+)
+from interpstack_core.threads import call_blocking, run_guest, start_anew_after_fork, to_end
+from interpstack_core.views import SessionView, StackView
+from interpstack_core.wire.encoding import encode
+from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+
+__all__ = [
+    "UNDEFINED",
+    "BigInt",
+    "Bridge",
+    "BridgeError",
+    "BridgeNameClash",
+    "BridgeRegistry",
+    "BridgeSet",
+    "Call",
+    "Capability",
+    "Cell",
+    "CellContext",
+    "CellExtension",
+    "CellGuard",
+    "Completion",
+    "ConfigurationError",
+    "EditorRules",
+    "Engine",
+    "EngineFailure",
+    "ErrorValue",
+    "Execution",
+    "GuestBridge",
+    "GuestError",
+    "GuestException",
+    "GuestLanguage",
+    "GuestSource",
+    "HostOffer",
+    "HostTool",
+    "Image",
+    "ImageError",
+    "InterpstackError",
+    "Isolation",
+    "Limits",
+    "MapValue",
+    "ModuleBundle",
+    "Outcome",
+    "Place",
+    "PluginLoadError",
+    "Progress",
+    "PromptWords",
+    "Realm",
+    "Request",
+    "RunRecord",
+    "Seconds",
+    "SessionClosed",
+    "SessionView",
+    "SetValue",
+    "Settlement",
+    "StackView",
+    "Step",
+    "UnknownEngine",
+    "UnknownPlugin",
+    "UnsupportedValue",
+    "Usage",
+    "Wrapper",
+    "bridge",
+    "call_blocking",
+    "decode",
+    "encode",
+    "hookimpl",
+    "install_command",
+    "render",
+    "run_guest",
+    "start_anew_after_fork",
+    "to_end",
+]

@@ -1,0 +1,297 @@
+"""Bridges: host functions offered to the guest under dotted names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, overload
+
+import attrs
+
+from interpstack_core.checks import shown
+from interpstack_core.errors import BridgeError, BridgeNameClash
+from interpstack_core.protocol import IMPLICIT_NAMES, MODULE, TAKEN_NAMES, TIMER
+from interpstack_core.wire.signatures import Signature
+
+__all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
+
+
+def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
+    """A validator of a bridge's field; `accepted` describes valid values."""
+
+    def validate(instance: GuestBridge, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not fits(value):
+            raise BridgeError(
+                f"bridge {shown(instance.name)}: {attribute.name} takes {accepted}; "
+                f"got {shown(value)}"
+            )
+
+    return validate
+
+
+def _are_exceptions(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(item, type) and issubclass(item, BaseException) for item in value
+    )
+
+
+_flag = _takes("True or False", lambda value: isinstance(value, bool))
+_text = _takes("a string", lambda value: isinstance(value, str))
+_count = _takes(
+    "a whole number above 0, or None for no limit of its own",
+    lambda value: value is None or (type(value) is int and value > 0),
+)
+_exceptions = _takes("a tuple of exception classes", _are_exceptions)
+
+
+@attrs.frozen(kw_only=True)
+class GuestBridge:
+    """The part of a bridge that engines know: all of it crosses to a guest's process.
+
+    Attributes:
+        name: Dotted, as in `weather.today`; each part an identifier.
+        awaited: False for a fire-and-forget call: the guest gets `undefined` at once.
+        hidden: Guest code sees no name for it; only the kernel and guest sources call it.
+        listed: Code that lists the names of its namespace finds it; if not, code has to know it.
+        counted: Its requests count in `Limits.requests`.
+        declaration: The declaration of the function in the guest's language, under the last part of
+            the name, for engines that check calls before they run; empty if unknown.
+    """
+
+    name: str
+    awaited: bool = attrs.field(default=True, validator=_flag)
+    hidden: bool = attrs.field(default=False, validator=_flag)
+    listed: bool = attrs.field(default=True, validator=_flag)
+    counted: bool = attrs.field(default=True, validator=_flag)
+    declaration: str = attrs.field(default="", repr=False, validator=_text)
+
+
+@attrs.frozen(kw_only=True)
+class Bridge(GuestBridge):
+    """One host function offered to the guest: the fields of `GuestBridge`, and the host's part.
+
+    Attributes:
+        handler: Called with the guest's decoded input: keyword arguments, or one positional
+            value when `raw`. A parameter named `context` gets the `CellContext`. Sync
+            handlers run in a worker thread, async ones on the loop.
+        owner: Who offers it, for messages.
+        raw: Pass the input as it is instead of validating it against the annotations.
+        concurrency: Requests to this bridge that may run at once; `None` for no own limit.
+        budget: Requests one cell may make to this bridge; `None` for no own limit.
+        passes: Exceptions that are the host's own business: raised by the handler, they end
+            the cell and come out of `Session.eval`; the guest never sees them.
+        repeats: A call that wants no answer is delivered again when its cell is replayed: it
+            only adds to the outcome, as console output does.
+        tool: Name of the tool behind it, if that is another: budgets know it by both.
+        dispatches: Each request runs a subagent.
+
+    Raises:
+        BridgeError: A field is wrong, or the handler cannot be offered under this name.
+    """
+
+    handler: Callable[..., Any]
+    owner: str = attrs.field(default="host", validator=_text)
+    raw: bool = attrs.field(default=False, validator=_flag)
+    concurrency: int | None = attrs.field(default=None, validator=_count)
+    budget: int | None = attrs.field(default=None, validator=_count)
+    passes: tuple[type[BaseException], ...] = attrs.field(default=(), validator=_exceptions)
+    repeats: bool = attrs.field(default=False, validator=_flag)
+    tool: str = attrs.field(default="", validator=_text)
+    dispatches: bool = attrs.field(default=False, validator=_flag)
+    takes_context: bool = attrs.field(init=False, repr=False)
+    signature: Signature | None = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        _check_name(self.name)
+        if not callable(self.handler):
+            raise BridgeError(
+                f"bridge {self.name!r}: the handler {self.handler!r} is not a function"
+            )
+        signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
+        object.__setattr__(self, "takes_context", signature.skipped)
+        object.__setattr__(self, "signature", None if self.raw else signature)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the handler is a coroutine function."""
+        call = type(self.handler).__call__  # for objects with an async __call__
+        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
+
+    def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments for the handler.
+
+        Raises:
+            TypeError: The input does not fit the handler's annotations.
+        """
+        if self.signature is None:
+            return (value,), {}
+        return (), self.signature.bind(value)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BridgeError(
+            f"{name!r} is not a valid bridge name; use identifiers joined by dots, as in "
+            "'weather.today'"
+        )
+    if name in (TIMER, MODULE):
+        raise BridgeError(f"bridge name {name!r} is reserved; put it in a namespace")
+    if name.partition(".")[0] in TAKEN_NAMES:
+        raise BridgeError(f"bridge name {name!r} would replace a global of the guest")
+    for part in name.split("."):
+        if part in IMPLICIT_NAMES or (part.startswith("__") and part.endswith("__")):
+            raise BridgeError(
+                f"bridge name {name!r} has the part {part!r}, which guest languages call by "
+                "themselves; use another word, as in 'weather.next'"
+            )
+
+
+@overload
+def bridge(name: Callable[..., Any], /) -> Bridge: ...
+@overload
+def bridge(
+    name: str | None = None,
+    /,
+    *,
+    awaited: bool = True,
+    concurrency: int | None = None,
+    budget: int | None = None,
+) -> Callable[[Callable[..., Any]], Bridge]: ...
+def bridge(name: Any = None, /, **fields: Any) -> Any:
+    """Turn a function into a bridge.
+
+    ```python
+    @bridge("weather.today")
+    async def today(city: str, days: int = 1) -> dict: ...
+    ```
+
+    The guest calls `await weather.today({city: "Oslo"})`. Fields are checked against the
+    annotations; the returned value or the raised error reaches the guest.
+
+    Args:
+        name: Dotted name; by default the function's own name.
+        awaited: See `Bridge.awaited`.
+        concurrency: See `Bridge.concurrency`.
+        budget: See `Bridge.budget`.
+
+    Raises:
+        BridgeError: An argument is wrong, or the function cannot be offered under this name.
+    """
+    if isinstance(name, Bridge) or not (name is None or isinstance(name, str) or callable(name)):
+        raise BridgeError(f"bridge takes a dotted name or a function; got {shown(name)}")
+
+    def decorate(function: Callable[..., Any]) -> Bridge:
+        if isinstance(function, Bridge) or not callable(function):
+            raise BridgeError(f"bridge decorates a function; got {shown(function)}")
+        named = function if hasattr(function, "__qualname__") else type(function)
+        own = name if isinstance(name, str) else getattr(function, "__name__", None)
+        if own is None:
+            raise BridgeError(
+                f"{shown(function)} has no name of its own; pass one, as in @bridge('weather')"
+            )
+        return Bridge(
+            name=own,
+            handler=function,
+            owner=f"{named.__module__}.{named.__qualname__}",
+            **fields,
+        )
+
+    return decorate(name) if callable(name) else decorate
+
+
+@attrs.frozen
+class GuestSource:
+    """Code that an engine of `language` runs in every new realm, before any cell.
+
+    For JavaScript the source is one function expression that gets the kernel's interface
+    (see `docs/how-to/write-a-bridge.md`).
+    """
+
+    language: str
+    name: str
+    source: str = attrs.field(repr=False)
+    owner: str = "host"
+
+
+def _read_only(bridges: Mapping[str, Bridge]) -> Mapping[str, Bridge]:
+    return MappingProxyType(dict(bridges))
+
+
+@attrs.frozen
+class BridgeSet:
+    """Everything one session offers to its guest, fixed.
+
+    Attributes:
+        bridges: By dotted name, in order of registration.
+        sources: Guest sources, in order of registration.
+        error_names: See `HostOffer.error_names`.
+    """
+
+    bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=_read_only)
+    sources: tuple[GuestSource, ...] = ()
+    error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+
+    def __iter__(self) -> Iterator[Bridge]:
+        return iter(self.bridges.values())
+
+    def get(self, name: str) -> Bridge | None:
+        return self.bridges.get(name)
+
+    def error_name(self, name: str) -> str:
+        """The name under which code sees an error that the host or the engine names so."""
+        return self.error_names.get(name, name)
+
+    def sources_for(self, language: str) -> tuple[GuestSource, ...]:
+        """The guest sources in one language."""
+        return tuple(s for s in self.sources if s.language == language)
+
+
+class BridgeRegistry:
+    """Collects bridges and guest sources; passed to hooks as `register`."""
+
+    def __init__(self, bridges: Iterable[Bridge] = ()) -> None:
+        self._bridges: dict[str, Bridge] = {}
+        self._sources: dict[tuple[str, str], GuestSource] = {}
+        for item in bridges:
+            self.bridge(item)
+
+    def bridge(self, item: Bridge, *, clobber: bool = False) -> None:
+        """Offer a bridge.
+
+        Args:
+            item: The bridge, as `@bridge` makes it.
+            clobber: Replace a bridge of the same name instead of refusing.
+
+        Raises:
+            BridgeNameClash: The name is taken, or lies inside or around another bridge's name.
+        """
+        if not isinstance(item, Bridge):
+            raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
+        for other in self._bridges.values():
+            short, long = sorted((item.name, other.name), key=len)
+            if long.startswith(short + ".") or (long == short and not clobber):
+                raise BridgeNameClash(item.name, other.name, (other.owner, item.owner))
+        self._bridges[item.name] = item
+
+    def source(self, item: GuestSource) -> None:
+        """Run `item` in every new realm of its language.
+
+        Raises:
+            BridgeNameClash: A source of this name and language is there already.
+        """
+        key = (item.language, item.name)
+        if key in self._sources:
+            raise BridgeNameClash(item.name, item.name, (self._sources[key].owner, item.owner))
+        self._sources[key] = item
+
+    def freeze(self, error_names: Mapping[str, str] | None = None) -> BridgeSet:
+        """An immutable set of the bridges and sources registered so far.
+
+        Args:
+            error_names: See `HostOffer.error_names`.
+        """
+        return BridgeSet(dict(self._bridges), tuple(self._sources.values()), error_names or {})

@@ -1,0 +1,1 @@
+"""Contracts of one cell: its record, its guards, its outcome."""

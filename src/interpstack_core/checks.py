@@ -1,0 +1,63 @@
+"""Checks of the host's arguments, with messages that name the accepted values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from interpstack_core.errors import ConfigurationError
+
+__all__ = ["expect", "positive", "shown"]
+
+#: The largest values: what every engine, timer and number of a guest can still hold.
+_MOST: Final = 2**53
+_MOST_SECONDS: Final = 10**9
+
+
+def shown(value: Any) -> str:
+    """A wrong value in short form, for messages."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - any class may say how its objects are shown
+        # Python does not write whole numbers of very many digits, either.
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:
+    """Refuse a value of another type.
+
+    Raises:
+        ConfigurationError: It is.
+    """
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{accepted}; got {shown(value)}")
+
+
+def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limits") -> Any:
+    """A validator of whole numbers from `least`, or of any numbers above 0.
+
+    Args:
+        kind: `int` or `float`.
+        least: The smallest whole number.
+        optional: `None` is accepted, too.
+        of: The name of the value in messages.
+    """
+
+    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is None and optional:
+            return
+        most = _MOST_SECONDS if attribute.name.endswith("_seconds") else _MOST
+        fits = isinstance(value, int if kind is int else (int, float))
+        fits = fits and not isinstance(value, bool) and value <= most
+        if fits and (value >= least if kind is int else value > 0):
+            return
+        whole = f"a whole number from {least} to {most}"
+        accepted = whole if kind is int else f"a number above 0, at most {most}"
+        also = ", or None for no limit" if optional else ""
+        raise ConfigurationError(
+            f"{of}: {attribute.name} takes {accepted}{also}; got {shown(value)}"
+        )
+
+    return validate

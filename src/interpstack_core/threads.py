@@ -1,0 +1,207 @@
+"""Threads, all of them bounded and shared: none belongs to a session.
+
+Guest code and blocking bridge handlers run in two pools of their own, so that handlers that
+wait cannot keep guests from running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+__all__ = [
+    "call_blocking",
+    "outlasted",
+    "run_guest",
+    "start_anew_after_fork",
+    "to_end",
+]
+
+_T = TypeVar("_T")
+
+#: Stack of a thread that runs guest code.
+GUEST_STACK_BYTES = 16 * 2**20
+#: Blocking handlers that may run at once in this process.
+HANDLER_THREADS = 64
+
+
+class _Threads:
+    """The pools of one process; made on first use, again after a fork."""
+
+    def __init__(self) -> None:
+        self.guests = _guest_pool(os.cpu_count() or 2)
+        self.handlers = ThreadPoolExecutor(HANDLER_THREADS, "interpstack-handler")
+
+
+def _guest_pool(count: int) -> ThreadPoolExecutor:
+    """Threads with a stack that is the same on all systems; some give new threads very little."""
+    previous = threading.stack_size(GUEST_STACK_BYTES)
+    try:
+        pool = ThreadPoolExecutor(count, "interpstack-guest")
+        ready = threading.Barrier(count + 1)
+        for _ in range(count):
+            pool.submit(ready.wait)
+        ready.wait()  # a pool starts its threads one by one, as work comes in
+    finally:
+        threading.stack_size(previous)
+    return pool
+
+
+_threads: _Threads | None = None
+_threads_lock = threading.Lock()
+#: Objects of a forked process's parent: dropping them would affect shared resources.
+_left: list[_Threads | None] = []
+
+
+def _get() -> _Threads:
+    global _threads
+    threads = _threads
+    if threads is None:
+        with _threads_lock:
+            if _threads is None:
+                _threads = _Threads()
+            threads = _threads
+    return threads
+
+
+class _StartsAnew(Protocol):
+    def start_anew(self) -> None:
+        """Forget locks and whoever waits: their threads and loops are the parent's."""
+
+
+_starting_anew: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def start_anew_after_fork(one: _StartsAnew) -> None:
+    """Have `one.start_anew()` called in each child of a fork, for as long as it lives."""
+    _starting_anew.add(one)
+
+
+def _start_anew() -> None:
+    """After a fork, in the child: no thread came along, and any may have held the lock."""
+    global _threads, _threads_lock
+    _left.append(_threads)
+    _threads, _threads_lock = None, threading.Lock()
+    for one in list(_starting_anew):
+        one.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+async def run_guest(
+    function: Callable[[], _T], interrupt: Callable[[], None], threads: Executor | None = None
+) -> _T:
+    """Run guest code off the loop, in `threads` or in the guest threads of this process.
+
+    When the caller is cancelled, this function calls `interrupt` and waits for the guest: no other
+    code may use its realm before it has stopped.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_T] = loop.create_future()
+    stopped = asyncio.Event()
+
+    def work() -> None:
+        try:
+            value = function()
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
+            loop.call_soon_threadsafe(finish, None, error)
+        else:
+            loop.call_soon_threadsafe(finish, value, None)
+
+    def finish(value: Any, error: BaseException | None) -> None:
+        stopped.set()
+        if answer.cancelled():
+            return
+        if error is None:
+            answer.set_result(value)
+        else:
+            answer.set_exception(error)
+
+    running = (threads or _get().guests).submit(work)
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if running.cancel():  # its turn had not come
+            raise
+        interrupt()
+        while not stopped.is_set():
+            try:
+                await stopped.wait()
+            except asyncio.CancelledError:
+                continue  # the first cancellation is raised below, once the guest has stopped
+        raise
+
+
+async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
+    """Await something that must not stop half-way, though its caller is cancelled meanwhile.
+
+    Args:
+        coroutine: The coroutine to run.
+        seconds: How long it may still take once the caller is cancelled; `None` for no limit.
+
+    Raises:
+        CancelledError: The caller was cancelled; the coroutine has ended, or was cancelled, too.
+    """
+    task = asyncio.ensure_future(coroutine)
+    cancelled: asyncio.CancelledError | None = None
+    left = None
+    while not task.done():
+        try:
+            await asyncio.wait({task}, timeout=left)
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+            left = seconds
+        else:
+            if not task.done():  # out of time
+                task.cancel()
+                left = None
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled() and (failed := task.exception()) is not None:
+        raise cancelled from failed
+    raise cancelled
+
+
+async def call_blocking(
+    function: Callable[[], _T], *, outlasts: Callable[[], float] = lambda: 0.0
+) -> _T:
+    """Run a blocking handler in a thread, with the caller's context variables.
+
+    Args:
+        function: The handler.
+        outlasts: Seconds to wait, once the caller is cancelled, for a handler that runs: nothing
+            can stop its thread. If it ends in this time, its end counts and the cancellation not.
+    """
+    context = contextvars.copy_context()
+
+    def call() -> _T:
+        try:
+            return context.run(function)
+        except (StopIteration, GeneratorExit) as error:  # a future cannot carry them
+            raise RuntimeError(f"the handler raised {type(error).__name__}") from error
+
+    running = _get().handlers.submit(call)
+    try:
+        return await asyncio.wrap_future(running)
+    except asyncio.CancelledError:
+        seconds = 0.0 if running.cancelled() else outlasts()
+        if not seconds or not await outlasted(asyncio.wrap_future(running), seconds):
+            raise
+        return running.result()
+
+
+async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
+    """Whether the awaitable of a cancelled task ends in time; then the task continues."""
+    await asyncio.wait({running}, timeout=seconds)
+    task = asyncio.current_task()
+    if running.done() and task is not None:
+        task.uncancel()
+    return running.done()
