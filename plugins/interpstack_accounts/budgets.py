@@ -73,7 +73,7 @@ class Budget:
     output_bytes: int | None = _whole()
 
     def limit(self, kind: str) -> float | None:
-        """The limit of one kind; `None` if it has none.
+        """The limit of one kind; `None` if that kind has no limit.
 
         Args:
             kind: An attribute's name, or `tool_requests:<name>`.

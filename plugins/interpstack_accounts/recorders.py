@@ -58,7 +58,7 @@ class Recorder:
             _around.reset(token)
 
     async def save(self) -> None:
-        """Return once all that was drawn by now is recorded; called on any event loop."""
+        """Wait until all amounts drawn so far are recorded; may be called on any event loop."""
         if asyncio.get_running_loop() is self._loop:
             await self._save()
         elif self._loop.is_running():  # else the run that began there is over

@@ -114,7 +114,7 @@ class CellJournal(Journal):
         return self._began
 
     def _take_up(self, stored: Sequence[Entry]) -> None:
-        """Go on from entries of an earlier run, all of which are read before anything is done."""
+        """Continue from the entries of an earlier run; all are read before anything is done."""
         recorded = read_recorded(stored)
         entries, self.first_request = recorded.entries, recorded.first_request
         self._count = len(entries)

@@ -139,5 +139,5 @@ def digest(text: str) -> str:
 
 
 def _settled(settlement: Settlement) -> Any:
-    """An answer; that its call was refused stands beside it, as it did in the first form."""
+    """An answer. As in the first form, a separate field tells whether its call was refused."""
     return to_json(attrs.evolve(settlement, refused=False) if settlement.refused else settlement)

@@ -110,7 +110,7 @@ class Flights:
             self._known.pop(key, None)
 
     def leave_running(self, run: CellRun) -> Sequence[Request]:
-        """Leave the calls of a run alone whose handlers are at work; no other one begins any more.
+        """Leave those calls of a run alone whose handlers have begun; no other call begins.
 
         Returns:
             These calls, in order. The end of the run does not cancel them.

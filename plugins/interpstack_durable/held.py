@@ -73,7 +73,7 @@ class HeldRequests:
         self.untold.pop(request_id, None)
 
     def go_on(self, unanswered: tuple[Request, ...], made: Mapping[str, int]) -> None:
-        """Take up a run in the middle.
+        """Continue an unfinished run.
 
         Args:
             unanswered: Requests that the guest waits for; held, as if it had just made them.

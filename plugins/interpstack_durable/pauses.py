@@ -16,7 +16,7 @@ _TIMER: Final = "timer"
 
 
 async def quiesce(run: CellRun, grace: float, keep: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until no call is at work, for as long as the pause and the limits allow.
+    """Wait until no call is running, for as long as the pause and the limits allow.
 
     Args:
         run: Whose calls they are.

@@ -36,7 +36,7 @@ _STORE_SECONDS: Final = 5.0
 
 
 def journal_of(context: CellContext) -> Journal | None:
-    """The journal of the cell that a handler is called by; `None` if it has none."""
+    """The journal of the cell that called a handler; `None` for a cell without one."""
     record = context.record
     return record.journal if isinstance(record, JournalSteps) else None
 
@@ -92,7 +92,7 @@ class JournalSteps(StepSource):
         return self._began
 
     def _go_on(self, suspension: Suspension) -> None:
-        """Take up a run in the middle."""
+        """Continue an unfinished run."""
         self.journal.skip(suspension.steps)
         self._told, self._asked = suspension.steps, list(suspension.asked)
         self.run.clock.cpu_seconds = suspension.cpu_seconds
@@ -259,7 +259,7 @@ class JournalSteps(StepSource):
     # -- pauses ----------------------------------------------------------------------------
 
     async def _pause(self) -> Step | None:
-        """Leave the cell, once the calls at work have ended and are recorded.
+        """Leave the cell when the running calls have ended and are recorded.
 
         The guest receives nothing during the pause, so it can start no further calls. Calls that
         outlast `pause_grace` are left running.

@@ -1,4 +1,4 @@
-"""The stored form of a cell in the middle of its run: one JSON text."""
+"""The stored form of an unfinished run of a cell: one JSON text."""
 
 from __future__ import annotations
 

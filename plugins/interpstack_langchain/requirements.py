@@ -1,4 +1,4 @@
-"""Requirements of this package beyond a plain installation: they come with an extra."""
+"""Packages that this package needs beyond a plain installation; an extra installs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monty's worker processes, and stopping one in the middle of its work."""
+"""Monty's worker processes, and the means to stop one while it works."""
 
 from __future__ import annotations
 

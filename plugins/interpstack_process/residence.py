@@ -26,7 +26,7 @@ _numbers = itertools.count(1)
 
 
 class Resident(Protocol):
-    """A cell that runs: it knows where, or how to go on elsewhere."""
+    """A running cell, with its worker, or with the state to continue it in another worker."""
 
     def place(self) -> WorkerProcess:
         """The worker that the cell runs in.
@@ -78,7 +78,7 @@ class Residence:
     # -- what is noted ---------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
-        """Offer other bridges; the worker is told with the next command."""
+        """Offer other bridges; the next command passes them to the worker."""
         self._bridges = bridges
 
     def bound(self) -> None:
@@ -134,7 +134,7 @@ class Residence:
             return self._open(self.saved)
 
     def start_anew(self, what: str) -> StateLost:
-        """Forget a state that is lost because of `what`, and return the error to report."""
+        """Drop a state that is lost because of `what`, and return the error to report."""
         lost = StateLost(what, self.saved.told())
         self.saved = SavedState()
         return lost
@@ -226,7 +226,7 @@ class Residence:
         return {"do": do, "realm": self.number, "bridges": bridges, **fields}
 
     def ask(self, do: str, attached: bytes = b"") -> Answer:
-        """Have something done that changes nothing, or can be done again from the last state.
+        """Run a command that changes nothing, or that can be repeated from the last state.
 
         Raises:
             EngineFailure: The worker died of it.

@@ -27,7 +27,7 @@ _MAX_SCRATCH: Final = 16 * 2**20
 
 
 class LiveGuest:
-    """One instance of the guest, replaced by another when it is stopped in the middle.
+    """One instance of the guest; an instance that was stopped in the middle is replaced.
 
     Args:
         base: The heap that the guest began with, and its functions.
@@ -67,7 +67,7 @@ class LiveGuest:
             spares.give(instance)
 
     def runs(self, cell: str | None) -> None:
-        """Note the name of the cell that runs; `None` once it has ended."""
+        """Set the name of the running cell, or `None` when it has ended."""
         self.running = cell
 
     # -- bridges on offer ------------------------------------------------------------------

@@ -30,7 +30,7 @@ _SHOWN_CHARS: Final = 100
 def skill_loader(
     specifier: str, offered: Skills, language: GuestLanguage
 ) -> Callable[[], Awaitable[ModuleBundle]] | None:
-    """The function that loads a skill; `None` for a specifier of something else."""
+    """The function that loads a skill; `None` for any other specifier."""
     source = as_source(offered.source, language.module_endings)
     if not specifier.startswith(_PREFIX):
         return None

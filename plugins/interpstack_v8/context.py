@@ -96,7 +96,7 @@ def kernel_module() -> str:
 
 
 def setup_script(name: str, source: str) -> SetupScript:
-    """A script of which stack traces tell the name."""
+    """A script whose name stack traces show."""
     # jsrun gives all code the same name; only code run by `eval` has its own.
     text = json.dumps(f"{source};undefined\n//# sourceURL={name}")
     return SetupScript(name, f"(0, eval)({text})")

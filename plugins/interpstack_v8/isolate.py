@@ -102,7 +102,7 @@ class OutOfTime(Exception):
 
 
 class IsolateLost(Exception):
-    """The isolate is gone, with all that was in it; the message tells why."""
+    """Raised when the isolate and its contents are lost; the message names the reason."""
 
 
 class IsolateGone(IsolateLost):
@@ -218,7 +218,7 @@ class Isolate:
         return f"{DOOR}({','.join(json.dumps(value) for value in (self._token, *args))})"
 
     def leave(self, waits: Callable[[], bool]) -> None:
-        """Have whoever waits for an answer wait no longer, though nothing stops V8 at once.
+        """Release everyone who waits for an answer, although nothing stops V8 at once.
 
         The isolate is lost then, and its thread computes until its time is up. Not in a process
         that is ended instead, and not if too many do so already.

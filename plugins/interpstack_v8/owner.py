@@ -70,7 +70,7 @@ class Owner:
         return self._ended or self.pid != os.getpid()
 
     def adopt(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have something closed at the end of the process."""
+        """Close a resource at the end of the process."""
         self._open.add(close)
 
     def release(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -1,4 +1,4 @@
-"""Live sessions: interpreters in memory that stand at a state which an adapter has stored.
+"""Live sessions: interpreters in memory whose variables match a state that an adapter stored.
 
 The stored state is the truth. A live session is only a cache of it: it carries the id of the
 record it stands at, and is used only by a conversation that stands at the same record. So forks,
@@ -194,7 +194,7 @@ class LiveSession:
         return outcome, record
 
     def fits(self, token: str, position: QueuePosition | None) -> bool:
-        """Whether the session stands at `token`, or at an earlier eval of the same message.
+        """Whether the session is at `token`, or at an earlier eval of the same message.
 
         All evals of one message see the state from before the first of them.
         """

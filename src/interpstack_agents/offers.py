@@ -87,7 +87,7 @@ class OfferBuilder(Generic[_T]):
         return known.prompt
 
     def _converted(self, tool: _T) -> HostTool:
-        """The tool as plugins know it, from a remembered offer that has it already."""
+        """The tool as a `HostTool`, from a remembered offer if one has it."""
         for made in self._made.values():
             for one, converted in zip(made.tools, made.offer.tools, strict=True):
                 if one is tool:

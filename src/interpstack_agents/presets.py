@@ -152,7 +152,7 @@ def _index(slots: tuple[_Slot, ...], name: str) -> int:
 
 
 def _name_of(plugin: Any) -> str:
-    """The name by which a stack knows a plugin.
+    """The name that a stack uses for a plugin.
 
     Raises:
         ConfigurationError: It is no plugin.

@@ -88,7 +88,7 @@ def seed_words(seed: int | None) -> list[int]:
 
 
 def value_completion(told: Mapping[str, Any]) -> Completion:
-    """The end of a cell that did not throw, as the kernel tells it."""
+    """The completion of a cell that did not throw, from the kernel's report."""
     return Completion(
         text=told["text"],
         omitted_chars=told["omitted"],

@@ -106,7 +106,7 @@ class ModuleTable:
         return source
 
     def _checked(self, name: str) -> str:
-        """The name, or one that tells why the module cannot be loaded.
+        """The module's name, or a name that says why the module cannot be loaded.
 
         An engine says of a module without source no more than its name.
         """

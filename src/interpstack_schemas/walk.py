@@ -113,7 +113,7 @@ class SchemaWalk(abc.ABC):
         return Compound(" | ".join(map(str, some)))
 
     def _combined(self, schema: Mapping[str, Any], depth: int) -> list[str]:
-        """The types that `anyOf`, `oneOf` and `allOf` demand, all of which hold at once."""
+        """The types that `anyOf`, `oneOf` and `allOf` require together."""
         parts = [
             self.union([self.render(option, depth + 1) for option in schema[key]])
             for key in ("anyOf", "oneOf")

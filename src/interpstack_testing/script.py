@@ -1,4 +1,4 @@
-"""Compiles and runs the fake engine's cells, and tells how they ended."""
+"""Compiles and runs the fake engine's cells, and reports how they ended."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _mapped(path: Path) -> memoryview:
 
 
 def write_cached(name: str, content: bytes) -> None:
-    """Keep something in the cache; other processes see all of it or nothing."""
+    """Store data in the cache; other processes see all of the data or nothing."""
     directory = cache_directory()
     if directory is None:
         return

@@ -23,7 +23,7 @@ class Follower(Protocol):
 
 
 class _Lines:
-    """Follows code of which each line is a whole."""
+    """Follows code in which each line is a complete chunk."""
 
     closed: Final = True
 

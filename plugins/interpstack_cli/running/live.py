@@ -21,7 +21,7 @@ _BEAT_SECONDS: Final = 0.1
 
 
 async def interruptible(work: Awaitable[_T]) -> _T:
-    """Wait for something that Ctrl-C cancels.
+    """Wait for an awaitable, which Ctrl-C cancels.
 
     A signal that arrives just when the event loop begins to wait is noticed only when the loop
     wakes up, which may take long without a timer.

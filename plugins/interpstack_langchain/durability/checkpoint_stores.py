@@ -50,7 +50,7 @@ class CheckpointStores:
 
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
-        pause_grace: Seconds that a pause waits for calls that are at work.
+        pause_grace: Seconds that a pause waits for calls in flight.
         sweep: The time of the last removal of abandoned suspended evals.
     """
 
@@ -279,7 +279,7 @@ class CheckpointStore:
 
     @property
     def pause_grace(self) -> float:
-        """Seconds that a pause waits for calls that are at work."""
+        """Seconds that a pause waits for calls in flight."""
         return self.stores.pause_grace
 
     @property

@@ -162,7 +162,7 @@ def _postgres_locks(conn: Any) -> PostgresLocks | None:
 
 
 def forget_all() -> None:
-    """Forget all databases, as in the child of a fork, where no run of the parent goes on."""
+    """Forget all databases, as the child of a fork must: no run of the parent continues there."""
     global _lock
     _lock = threading.Lock()
     for locks in [*(database.locks for database in _known.values()), *_of_conn.values()]:

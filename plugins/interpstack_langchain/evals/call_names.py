@@ -1,4 +1,4 @@
-"""Names for the tool calls of one model message, no two of which are the same.
+"""Unique names for the tool calls of one model message.
 
 The name of a call is its id. Some models give one id to several calls of a message; all but the
 first of these get a name of their own, so that their records and their inner calls differ.
@@ -72,7 +72,7 @@ def call_name(request: ToolCallRequest) -> str:
 
 
 def _place(request: ToolCallRequest) -> int | None:
-    """The position of the call among the calls of its step, if it has a task of its own."""
+    """The position of a call among the calls of its step, if the call has a task of its own."""
     path: Any = (request.runtime.config.get("metadata") or {}).get("langgraph_path")
     if not isinstance(path, tuple) or path[:1] != (_PUSH,):
         return None

@@ -63,7 +63,7 @@ class CallQueue:
         return await self._queue.wait(message, names, call_name(request), done)
 
     def _siblings(self, request: ToolCallRequest) -> tuple[str, list[str]]:
-        """The message an eval stands in, and the names of its evals that have no answer yet."""
+        """The message of an eval, and the names of the message's evals without an answer."""
         message, calls = last_calls(request.state)
         names = unique_names(str(call["id"] or "") for call in calls)
         evals = [n for n, c in zip(names, calls, strict=True) if c["name"] == self._tool_name]

@@ -46,7 +46,7 @@ def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def _any(state: Any, writes: Sequence[Any]) -> bytes:
-    """Whether something was written, as the shortest value that says so."""
+    """Whether anything was written, as the shortest possible value."""
     return b"1" if any((state, *writes)) else b""
 
 

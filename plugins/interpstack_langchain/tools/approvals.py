@@ -196,7 +196,7 @@ def payload(
 
 
 def shown(request: Request) -> dict[str, Any]:
-    """A call that is still at work, as the person sees it who decides on others."""
+    """A call that is still running, as shown to the person who decides on other calls."""
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
     return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
 
@@ -229,7 +229,7 @@ def decisions(
 
 
 def _graph_runtime(runtime: Any) -> Runtime[Any]:
-    """The graph's runtime, of which the tool node made the tool's."""
+    """The graph's runtime, from which the tool node made the tool's runtime."""
     return Runtime(
         context=runtime.context,
         store=runtime.store,

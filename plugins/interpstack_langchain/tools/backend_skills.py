@@ -18,7 +18,7 @@ _MAX_FILES: Final = 256
 
 
 class BackendSkills:
-    """Finds skills through the backend that the agent's own skills come from.
+    """Finds skills through the backend of the agent's own skills.
 
     A skill's directory is the one in which deepagents' skills middleware found the skill; without
     that middleware, it is `/skills/<name>`.
@@ -55,7 +55,7 @@ class BackendSkills:
         return await self._download(directory, list(sizes))
 
     async def names(self) -> list[str]:
-        """Names of the agent's skills; empty if it has none of its own."""
+        """Names of the agent's skills; empty if the agent has none."""
         return [str(skill["name"]) for skill in _known() or () if "name" in skill]
 
     async def _list(self, directory: str) -> dict[str, int]:

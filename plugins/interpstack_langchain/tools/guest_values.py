@@ -90,7 +90,7 @@ class _Conversion:
 
 
 def _key(key: Any) -> str:
-    """A key as pydantic writes it in JSON, and so as the signature has it."""
+    """A key in the JSON that pydantic writes, which is also the form in the signature."""
     key = key.value if isinstance(key, Enum) else key
     if isinstance(key, bool):
         return str(key).lower()

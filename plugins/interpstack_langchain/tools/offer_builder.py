@@ -103,7 +103,7 @@ class OfferedTools:
 
 
 def _check_names(stack: InterpreterStack, options: Options) -> None:
-    """Find names that no code could use now, not in the middle of a conversation."""
+    """Find names that code cannot use, before the conversation begins."""
 
     async def never(given: dict[str, Any], context: Any) -> None:
         raise AssertionError("only the name is checked")

@@ -48,7 +48,7 @@ def _awaiting(cls: type[BaseTool]) -> Callable[..., Any]:
 
 
 def _is_a_refusal(error: NotImplementedError) -> bool:
-    """Whether `_run` itself raised: below it, something may have been done already."""
+    """Whether `_run` itself raised; an exception from deeper code may follow an effect."""
     trace = error.__traceback__  # the frame that caught it, then that of `_run`
     return trace is not None and trace.tb_next is not None and trace.tb_next.tb_next is None
 

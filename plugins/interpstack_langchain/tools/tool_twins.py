@@ -278,7 +278,7 @@ class _Method:
 
 
 def _alone(method: Callable[..., Any], config: RunnableConfig) -> Token[Any] | None:
-    """Let a configuration stand alone, where LangChain would merge it with the eval's, twice.
+    """Keep a configuration from being merged with the eval's, which LangChain would do twice.
 
     The one is made from the other, so this changes nothing but the time it takes. A tool with a
     method of its own may read the eval's configuration, though.

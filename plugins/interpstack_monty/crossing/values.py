@@ -127,7 +127,7 @@ def _moment(value: dt.datetime) -> dt.datetime:
 
 
 def _order(item: Any, known: dict[int, str]) -> str:
-    """Text by which the items of a set are sorted.
+    """Text that decides the order of a set's items.
 
     Args:
         item: An item; its contents live as long as `known`.

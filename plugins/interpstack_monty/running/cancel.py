@@ -1,4 +1,4 @@
-"""Ends a cell that waits for something, as Ctrl-C would."""
+"""Ends a waiting cell, as Ctrl-C would."""
 
 from __future__ import annotations
 

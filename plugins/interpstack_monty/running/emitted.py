@@ -128,7 +128,7 @@ class Emitted:
     # -- to the host -----------------------------------------------------------------------
 
     def drained(self, progress: Progress, *, ended: bool = False) -> Progress:
-        """A progress with all that was queued; output goes out when the cell has `ended`."""
+        """A progress with all queued messages, and with the output when the cell has `ended`."""
         calls, self._calls = self._calls, []
         requests, self._requests = self._requests, []
         self._queued = 0

@@ -95,7 +95,7 @@ class Workplace:
         self.worker, self._parked = worker, b""
 
     def release(self) -> None:
-        """Give the worker back, with what the cell did."""
+        """Return the worker to the pool, with the cell's changes."""
         if self.worker is not None:
             self.worker.release()
             self.worker = None

@@ -62,7 +62,7 @@ class WorkerPool:
             return worker
 
     def check_open(self) -> None:
-        """Refuse to go on once the engine was closed.
+        """Raise an error if the engine was closed.
 
         Raises:
             EngineFailure: It was.

@@ -224,7 +224,7 @@ class WorkerProcess:
     # -- ending ----------------------------------------------------------------------------
 
     def end(self, reason: str | None) -> None:
-        """End the process now, with all that it started, and wait until it is gone.
+        """End the process and all processes that it started, and wait until they have ended.
 
         Args:
             reason: Why; `None` if it has ended by itself.
@@ -274,7 +274,7 @@ class WorkerProcess:
 
 
 def _checked(told: dict[str, Any], data: bytes) -> Answer:
-    """An answer, or the exception that it tells."""
+    """An answer, or the exception that the answer describes."""
     if "error" not in told:
         return Answer(told, data)
     error = told["error"]

@@ -12,7 +12,7 @@ PATIENCE: Final = 30.0
 
 
 def hanging(ends: list[str]) -> Any:
-    """A handler that does not answer, and tells how it ended."""
+    """A handler that does not answer, and records how it ended."""
 
     async def echo(value: Any) -> None:
         try:

@@ -95,7 +95,7 @@ def gap_marks(cls: type, own: bool = False) -> dict[str, pytest.MarkDecorator]:
 
 
 def mark_gaps(cls: type, root: type) -> None:
-    """Mark the whole tests that a class tells of.
+    """Mark those tests, as a whole, that a class declares.
 
     Raises:
         TypeError: There is no such test, or a reason is missing.

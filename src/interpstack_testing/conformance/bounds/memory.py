@@ -11,7 +11,7 @@ __all__ = ["open_files", "resident_bytes", "threads"]
 
 
 def resident_bytes() -> int:
-    """Memory in use; the most so far where the system tells no more."""
+    """Memory in use, or the highest use so far if the system reports only that."""
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
