@@ -58,13 +58,20 @@ _SCRIPT: Final = "eval_script"
 
 
 class QuickJSExecution(KernelExecution):
-    """The run of one cell."""
+    """The run of one cell.
 
-    def __init__(self, live: LiveGuest, cell: Cell, before: Heap, started: bool = False) -> None:
+    Args:
+        live: The guest.
+        cell: The cell.
+        before: The state to go back to if a cell in the middle of its run must be undone; `None`
+            for a cell that has not begun, which is undone to the state at its first poll.
+    """
+
+    def __init__(self, live: LiveGuest, cell: Cell, before: Heap | None = None) -> None:
         super().__init__(cell, live.modules, _SCRIPT)
         self._live = live
-        self._before = before
-        self._started = started
+        self._known_before = before
+        self._started = before is not None
         self._source = ""
         self._fault: int | None = None
         self._ended = False
@@ -78,6 +85,7 @@ class QuickJSExecution(KernelExecution):
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
         guest = self._live.guest
         if not self._started:
+            self._keep_before()
             load(self._cell.language)
         begun = time.thread_time()
         with guest.runtime.ticker:
@@ -116,7 +124,7 @@ class QuickJSExecution(KernelExecution):
         super().settle([fitting_answer(settlement) for settlement in settlements])
 
     def abort(self, reason: str) -> Progress:
-        live = self._live
+        live, before = self._live, self._keep_before()
         live.runs(None)
         self._ended = True
         guest = live.guest
@@ -140,12 +148,12 @@ class QuickJSExecution(KernelExecution):
                 half = "it left a module half loaded"
                 why = half if self._importing else "it left endless work behind"
             # What the cell left behind goes on for ever; it goes, with all the cell did.
-            live.restore(self._before)
+            live.restore(before)
         failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
         return attrs.evolve(progress, failure=failure, state="undone")
 
     def undo(self) -> None:
-        self._live.restore(self._before)
+        self._live.restore(self._keep_before())
 
     def listen(self, hear: Callable[[str], None]) -> None:
         self._ear = Ear(hear, self._live.base.printed)
@@ -155,6 +163,12 @@ class QuickJSExecution(KernelExecution):
         self._live.guest.interrupt()
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _keep_before(self) -> Heap:
+        """The guest's memory before the cell, copied before the cell does anything."""
+        if self._known_before is None:
+            self._known_before = self._live.start()
+        return self._known_before
 
     def _run(self, now_ms: float) -> None:
         if not self._started:
@@ -243,14 +257,14 @@ class QuickJSExecution(KernelExecution):
 
     def _out_of_memory(self) -> GuestError:
         # What fills the memory may be held by a global: nothing would run any more.
-        self._live.restore(self._before)
+        self._live.restore(self._keep_before())
         self._undone = True
         limit = (self._live.limits.memory_bytes or MAX_MEMORY) // 2**20
         return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
 
     def _reached_limit(self) -> bool:
         """Whether the memory grew to its limit in this cell; it never shrinks."""
-        return self._live.guest.memory_bytes > self._before.size and self._is_full()
+        return self._live.guest.memory_bytes > self._keep_before().size and self._is_full()
 
     def _is_full(self) -> bool:
         limit = self._live.limits.memory_bytes or MAX_MEMORY
@@ -271,7 +285,7 @@ class QuickJSExecution(KernelExecution):
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
         output = self._output()
-        self._live.restore(self._before)
+        self._live.restore(self._keep_before())
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
         elif trap.by_recursion:

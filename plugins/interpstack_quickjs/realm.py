@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Execution, Image, Realm
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
@@ -25,6 +25,8 @@ class QuickJSRealm(Realm):
         suspended: Name of the cell that was running when the guest's image was taken.
     """
 
+    starts_at_once: ClassVar[bool] = True
+
     def __init__(self, live: LiveGuest, suspended: str | None) -> None:
         self.live = live
         self._suspended = suspended
@@ -33,14 +35,14 @@ class QuickJSRealm(Realm):
         self.live.bind(bridges)
 
     def start(self, cell: Cell) -> Execution:
-        return QuickJSExecution(self.live, cell, self.live.start())
+        return QuickJSExecution(self.live, cell)
 
     def resume(self, before: Image | None = None) -> Execution:
         if self._suspended is None:
             raise ConfigurationError("no cell was running when this image was taken")
         heap = self.live.heap_of(before)
         name, self._suspended = self._suspended, None
-        return QuickJSExecution(self.live, Cell(source="", name=name), heap, started=True)
+        return QuickJSExecution(self.live, Cell(source="", name=name), heap)
 
     def image(self) -> Image:
         return self.live.image()

@@ -160,6 +160,8 @@ class Execution(abc.ABC):
 class Realm(abc.ABC):
     """One live guest global scope."""
 
+    starts_at_once: ClassVar[bool] = False  #: `start` neither copies nor waits: no thread is needed
+
     @abc.abstractmethod
     def bind(self, bridges: BridgeSet) -> None:
         """Offer exactly these bridges from now on. Never called while a cell runs."""

@@ -124,13 +124,11 @@ async def _begin(start: Start, cell: Cell) -> Execution:
 
     To prepare a cell may copy the guest's memory, or wait for a process.
     """
+    if start.realm.starts_at_once and not start.resumed:
+        return start.execution(cell)
     begun: list[Execution] = []
-
-    def begin() -> None:
-        begun.append(start.execution(cell))
-
     try:
-        await run_guest(begin, lambda: None)
+        await run_guest(lambda: begun.append(start.execution(cell)), lambda: None)
     except asyncio.CancelledError:
         if begun:  # no other code has it
             await to_end(run_guest(lambda: begun[0].abort("cancelled"), lambda: None))

@@ -22,6 +22,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.guest import Guest
 
 _LIMITS = Limits(cpu_seconds=5, memory_bytes=16 * 2**20)
 
@@ -49,6 +50,21 @@ def _text(realm: Realm, source: str) -> str:
     done = _run(realm, source)
     assert done.error is None, done.error
     return str(done.text)
+
+
+def test_a_cell_that_never_ran_is_undone_to_the_state_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    realm, copies = _open(), []
+    _run(realm, "let kept = 41")
+    copied = Guest.heap
+    monkeypatch.setattr(Guest, "heap", lambda *args: copies.append(1) or copied(*args))
+    execution = realm.start(Cell(source="kept = 1"))
+    assert not copies, "to start a cell is to take no time"
+    if execution.abort("left").failure is None:
+        execution.undo()
+    assert _text(realm, "kept + 1") == "42"
+    realm.close()
 
 
 # -- suspension ----------------------------------------------------------------------------

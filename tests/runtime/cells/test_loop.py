@@ -477,8 +477,9 @@ async def test_context_tells_the_request_and_a_stable_key(make_session: MakeSess
     assert len({call_key for _, _, call_key in seen}) == 2
 
 
-async def test_cells_are_prepared_off_the_loop(
-    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_cells_are_prepared_off_the_loop_unless_that_takes_no_time(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
     threads, start = [], FakeRealm.start
 
@@ -487,8 +488,9 @@ async def test_cells_are_prepared_off_the_loop(
         return start(self, cell)
 
     monkeypatch.setattr(FakeRealm, "start", starting)
+    monkeypatch.setattr(FakeRealm, "starts_at_once", at_once)
     assert (await make_session().eval("1")).ok
-    assert threading.current_thread() not in threads
+    assert (threading.current_thread() in threads) == at_once
     assert len(threads) == 1
 
 
