@@ -80,6 +80,9 @@ def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
         setup_script("interpstack:prepare", "$setup.prepare()"),
         setup_script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')})()"),
         setup_script("interpstack:parts", f"({_read('parts.js')})()"),
+        setup_script(
+            "interpstack:arrays", f"({_read('arrays.js')})(__bootstrap.core.ops.op_is_proxy)"
+        ),
         setup_script("interpstack:guard", f"$setup.limit = ({_read('guard.js')}){guarded}"),
         # A module, so that its imports differ from imports of the guest's own code.
         SetupScript(KERNEL_NAME, f"import({json.dumps(module_url(KERNEL_NAME))}).then(() => {{}})"),

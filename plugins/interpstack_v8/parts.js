@@ -1,4 +1,4 @@
-// Bounds what builtins make in one piece of a guest's strings and arrays: V8 ends the process where
+// Bounds what builtins make in one piece of a guest's strings: V8 ends the process where
 // a list inside it would have more parts than its arrays can have, and looks at no limit meanwhile.
 //
 // Runs before everything else in a fresh context. What is refused ends with a `RangeError`.
@@ -6,9 +6,9 @@
   "use strict";
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const RangeErrorClass = RangeError, TypeErrorClass = TypeError, RegExpClass = RegExp, ArrayClass = Array;
-  const ObjectFunction = Object, textOf = (value) => `${value}`;
-  const { isArray, prototype: arrays } = Array, { trunc, min } = Math;
+  const RangeErrorClass = RangeError, RegExpClass = RegExp;
+  const textOf = (value) => `${value}`;
+  const { trunc } = Math;
   const MOST_PARTS = 2 ** 27 - 16; // of V8's arrays, with some to spare
   const MOST_PIECES = 2 ** 24; // which V8 keeps of matches, and copies as they grow
   const MOST_OWN = 2 ** 20; // pieces of matches that the guest's own code tells of
@@ -129,7 +129,29 @@
     return apply(replaceEach, text, [part, value]);
   } }.replaceAll);
 
-  // -- JSON and arrays ----------------------------------------------------------------------
+  // What V8 or ICU makes anew of a whole text, up to eighteen times as long, and looks at no limit.
+  const converts = [
+    [String.prototype, "localeCompare", 2 ** 24], [String.prototype, "normalize", 2 ** 22],
+    [String.prototype, "toLocaleLowerCase", 2 ** 24], [String.prototype, "toLocaleUpperCase", 2 ** 24],
+    [String.prototype, "toLowerCase", 2 ** 25], [String.prototype, "toUpperCase", 2 ** 25],
+    [globalThis, "encodeURI", 2 ** 24], [globalThis, "encodeURIComponent", 2 ** 24], [globalThis, "escape", 2 ** 24],
+  ];
+  function boundText(owner, name, most) {
+    const original = owner[name], isMethod = owner !== globalThis;
+    const method = { [name](given) {
+      const self = isMethod ? plain(this) : this, text = given === undefined ? undefined : plain(given);
+      if (isMethod && typeof self === "string" && self.length > most || typeof text === "string" && text.length > most)
+        throw new RangeErrorClass("Invalid string length");
+      const more = name === "normalize" || name === "localeCompare" || !isMethod;
+      if (arguments.length < 2) return arguments.length === 0 ? apply(original, self, []) : apply(original, self, [more ? text : given]);
+      return apply(original, self, [more ? text : given, arguments[1], arguments[2]]);
+    } }[name];
+    defineProperty(method, "length", { __proto__: null, value: original.length });
+    put(owner, name, method);
+  }
+  for (let i = 0; i < converts.length; i++) boundText(converts[i][0], converts[i][1], converts[i][2]);
+
+  // -- JSON --------------------------------------------------------------------------------
 
   const { parse } = JSON;
   put(JSON, "parse", { parse(given, reviver) {
@@ -141,49 +163,4 @@
     }
     return parse(text, reviver);
   } }.parse);
-
-  const lengthOf = (source) => min(trunc(+source.length) || 0, 2 ** 53 - 1);
-  // What `flat` gives, made as arrays of its kind are made.
-  function madeLike(source) {
-    if (!isArray(source)) return [];
-    let maker = source.constructor;
-    if (typeof maker === "object" && maker !== null || typeof maker === "function") maker = maker[species];
-    if (maker === undefined || maker === null || maker === ArrayClass) return [];
-    return construct(maker, [0]);
-  }
-  function flatten(target, source, at, depth, map) {
-    const length = lengthOf(source);
-    for (let i = 0; i < length; i++) {
-      let value = source[i];
-      if (value === undefined && !(i in source)) continue;
-      if (map !== undefined) value = map(value, i);
-      if (depth > 0 && isArray(value)) at = flatten(target, value, at, depth - 1);
-      else if (at < MOST_PARTS) add(target, at++, value);
-      else throw tooMany();
-    }
-    return at;
-  }
-  function add(target, at, value) {
-    if (getPrototypeOf(target) === arrays) target[at] = value;
-    else if (!defineProperty(target, at, { __proto__: null, value, writable: true, enumerable: true, configurable: true }))
-      throw new TypeErrorClass("Cannot define property " + at);
-  }
-  const owned = (value, name) => {
-    if (value === undefined || value === null) throw new TypeErrorClass("Array.prototype." + name + " called on null or undefined");
-    return ObjectFunction(value);
-  };
-  put(arrays, "flat", { flat() {
-    const source = owned(this, "flat"), given = arguments[0];
-    const depth = given === undefined ? 1 : trunc(+given) || 0;
-    const target = madeLike(source);
-    flatten(target, source, 0, depth);
-    return target;
-  } }.flat);
-  put(arrays, "flatMap", { flatMap(callback) {
-    const source = owned(this, "flatMap"), self = arguments[1];
-    if (typeof callback !== "function") throw new TypeErrorClass("flatMap mapper function is not callable");
-    const target = madeLike(source);
-    flatten(target, source, 0, 1, (value, at) => apply(callback, self, [value, at, source]));
-    return target;
-  } }.flatMap);
 }
