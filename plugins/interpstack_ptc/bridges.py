@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from interpstack import UNDEFINED, Bridge, CellContext, GuestLanguage, HostTool
+from interpstack import UNDEFINED, Bridge, BridgeError, CellContext, GuestLanguage, HostTool
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]
@@ -38,7 +38,17 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
     """
     named = guest_names(tools, language)
     for name, tool in named.items():
-        yield _ToolBridge(
+        yield _tool_bridge(name, tool, language)
+    search = f"tools.{language.helper_prefix}search"
+    yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
+    look_up = _describe(named, language, search)
+    look_up_name = f"tools.{language.helper_prefix}describe"
+    yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
+
+
+def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
+    try:
+        return _ToolBridge(
             name=f"tools.{name}",
             handler=_handler(language, name, tool),
             declaration=language.signature(name, tool) if language.declares else "",
@@ -49,11 +59,11 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
             tool=tool.name,
             passes=tool.passes,
         )
-    search = f"tools.{language.helper_prefix}search"
-    yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
-    look_up = _describe(named, language, search)
-    look_up_name = f"tools.{language.helper_prefix}describe"
-    yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
+    except BridgeError as error:
+        raise BridgeError(
+            f"tool {tool.name!r} cannot be offered to code: guest languages call functions of the "
+            f"name {name!r} by themselves; rename the tool, or leave it out of ptc"
+        ) from error
 
 
 def _handler(

@@ -91,12 +91,12 @@ async def test_names_with_a_meaning_in_javascript_are_callable(
     assert await run(stack, HostOffer(tools=[make_tool(name)]), code) == "<result>1</result>"
 
 
-@pytest.mark.parametrize("name", ["then", "toString"])
+@pytest.mark.parametrize("name", ["then", "toString", "to_string", "value_of"])
 def test_names_that_javascript_calls_by_itself_are_refused(
     stack: InterpreterStack, make_tool: Make, name: str
 ) -> None:
     """To await or to print `tools` would call the tool."""
-    with pytest.raises(BridgeError, match=f"'tools.{name}' has the part '{name}'"):
+    with pytest.raises(BridgeError, match=f"tool '{name}' cannot .*; rename the tool, or leave"):
         stack.bridge_set(HostOffer(tools=[make_tool(name)]))
 
 
