@@ -129,7 +129,11 @@ class Interpreter:
             mode=mode,
             sessions=LiveSessions(stack, mode, keys),
             offered=OfferedTools(),
-            stores=CheckpointStores(_as_bytes(options.snapshot_signing_key), options.pause_grace),
+            stores=CheckpointStores(
+                _as_bytes(options.snapshot_signing_key),
+                options.pause_grace,
+                [tool for tool in options.ptc if isinstance(tool, BaseTool)],
+            ),
             queue=CallQueue(options.tool_name),
             offers=AgentOffers(stack, options, mode.scope, _skills(stack, arguments)),
             channels=Channels.of(options.tool_name),

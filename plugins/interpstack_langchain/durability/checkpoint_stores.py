@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import attrs
+from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
@@ -23,6 +24,7 @@ from interpstack_langchain.durability.checkpoint_writes import (
     task_of,
 )
 from interpstack_langchain.durability.databases import Database, open_database
+from interpstack_langchain.durability.decisions import Editable
 from interpstack_langchain.durability.eval_pauses import EvalPauses
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.evals.call_names import call_name
@@ -51,11 +53,13 @@ class CheckpointStores:
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
         pause_grace: Seconds that a pause waits for calls in flight.
+        own_tools: Tools that only code has.
         sweep: The time of the last removal of abandoned suspended evals.
     """
 
     signing_key: bytes | None = None
     pause_grace: float = 5.0
+    own_tools: Sequence[BaseTool] = ()
     sweep: Sweep = attrs.field(factory=Sweep, init=False)
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
@@ -77,7 +81,7 @@ class CheckpointStores:
             config=request.runtime.config,
             store=request.runtime.store,
             stores=self,
-            tool_name=request.tool_call["name"],
+            editable=Editable(self.own_tools, request.runtime.tools, request.tool_call["name"]),
         )
 
     def remembered(self, key: str) -> Mapping[int, Mapping[str, Any]]:
@@ -119,7 +123,7 @@ class CheckpointStore:
         config: Configuration of the task that runs the eval.
         store: Keeps the eval in the middle while it is paused, if the graph has one.
         stores: The journals of the middleware.
-        tool_name: Name of the eval tool.
+        editable: Tools that a decision on a call may name.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Form of the entries that were loaded, if there were some.
         needs_state: Whether an earlier run of the eval began with the stored variables.
@@ -130,7 +134,7 @@ class CheckpointStore:
     config: Mapping[str, Any]
     store: BaseStore | None
     stores: CheckpointStores
-    tool_name: str
+    editable: Editable
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
@@ -147,7 +151,7 @@ class CheckpointStore:
     _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._pauses = EvalPauses(self.config, self.writes, self.tool_name, self._leave)
+        self._pauses = EvalPauses(self.config, self.writes, self.editable, self._leave)
         if self.store is not None:
             runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.stores.sweep)
             self._paused = PausedRun(runs, self.key, self.stores.signing_key)

@@ -12,6 +12,7 @@ from langgraph.types import Interrupt
 from interpstack import Request
 from interpstack_durable.api import Journal, noted_in
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
+from interpstack_langchain.durability.decisions import Editable, decisions
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
     answers_given,
@@ -19,7 +20,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     sender,
     take_plain_answer,
 )
-from interpstack_langchain.tools.approvals import ApprovalNeeded, UnfitAnswer, decisions, payload
+from interpstack_langchain.tools.approvals import ApprovalNeeded, UnfitAnswer, payload
 
 __all__ = ["EvalPauses"]
 
@@ -31,13 +32,13 @@ class EvalPauses:
     Attributes:
         config: Configuration of the task that runs the eval.
         writes: The checkpoint that the eval is recorded in.
-        tool_name: Name of the eval tool.
+        editable: Tools that a decision may name.
         leave: Leaves running calls running; returns their description.
     """
 
     config: Mapping[str, Any]
     writes: CheckpointWrites
-    tool_name: str
+    editable: Editable
     leave: Callable[[Sequence[Request]], list[dict[str, Any]]]
     _known: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
@@ -119,7 +120,7 @@ class EvalPauses:
         questions, asked = pause["questions"], self._question_id(number)
         if asked in given:
             try:
-                made = decisions(questions, given.pop(asked), self.tool_name)
+                made = decisions(questions, given.pop(asked), self.editable)
             except UnfitAnswer as error:
                 raise error.asking(self._waiting(journal, number)) from None
             notes |= {f"decision {key}": decision for key, decision in made.items()}

@@ -38,7 +38,6 @@ __all__ = [
     "Approvals",
     "UnfitAnswer",
     "decided",
-    "decisions",
     "payload",
     "shown",
 ]
@@ -201,33 +200,6 @@ def shown(request: Request) -> dict[str, Any]:
     return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
 
 
-def decisions(
-    questions: Mapping[str, Mapping[str, Any]], answer: Any, tool_name: str
-) -> dict[str, dict[str, Any]]:
-    """The decisions of an answer, by request.
-
-    Args:
-        questions: Questions by request.
-        answer: The answer of a person.
-        tool_name: The eval tool, which no call can be edited to.
-
-    Raises:
-        UnfitAnswer: The answer does not fit the questions.
-    """
-    given = answer.get("decisions") if isinstance(answer, Mapping) else None
-    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
-        raise UnfitAnswer(
-            'resume with {"decisions": […]}, one decision for each action request; '
-            f"got {answer!r:.200}"
-        )
-    if len(given) != len(questions):
-        raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
-    return {
-        key: _decided(question, decision, tool_name)
-        for (key, question), decision in zip(questions.items(), given, strict=True)
-    }
-
-
 def _graph_runtime(runtime: Any) -> Runtime[Any]:
     """The graph's runtime, from which the tool node made the tool's runtime."""
     return Runtime(
@@ -237,40 +209,6 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
         execution_info=runtime.execution_info,
         server_info=runtime.server_info,
     )
-
-
-def _decided(
-    question: Mapping[str, Any], decision: Mapping[str, Any], tool_name: str
-) -> dict[str, Any]:
-    """A decision as it is noted, or `UnfitAnswer`."""
-    action = question["payload"]["action_requests"][0]
-    allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
-    kind = decision.get("type")
-    name, message = action["name"], decision.get("message")
-    if kind not in allowed:
-        raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r}")
-    noted = {"type": kind, "digest": question["digest"], "shown": name}
-    if kind == "edit":
-        return {**noted, **_edited(name, decision.get("edited_action"), tool_name)}
-    if kind == "respond" and not isinstance(message, str):
-        raise UnfitAnswer(f'respond for {name} with a "message" of text')
-    return {**noted, "message": message}
-
-
-def _edited(shown: str, edited: Any, tool_name: str) -> dict[str, Any]:
-    """The call that a person requested in place of the shown one."""
-    action = edited if isinstance(edited, Mapping) else {}
-    name, args = action.get("name", shown), action.get("args")
-    if not isinstance(name, str) or not isinstance(args, Mapping):
-        raise UnfitAnswer(
-            f'edit {shown} with "edited_action": {{"name": …, "args": {{…}}}}; got {edited!r:.200}'
-        )
-    if name == tool_name:
-        raise UnfitAnswer(
-            f"{shown} cannot be edited to {name}, the tool that runs the code which calls it; "
-            "name another tool"
-        )
-    return {"name": name, "args": dict(args)}
 
 
 def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:

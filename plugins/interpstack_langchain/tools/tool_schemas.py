@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import BaseMessage
@@ -15,7 +15,7 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-__all__ = ["injected_fields", "input_schema", "output_schema", "visible_fields"]
+__all__ = ["injected_fields", "input_schema", "misfit", "output_schema", "visible_fields"]
 
 #: Errors for annotations that have no schema or use unknown names.
 _UNDESCRIBABLE = (
@@ -27,6 +27,17 @@ _UNDESCRIBABLE = (
     SyntaxError,
     TypeError,
 )
+
+#: Python's types for the values of a type of JSON Schema.
+_JSON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
 
 #: Schemas by function and response format: making one takes a millisecond, and tools are often
 #: handed to a new agent for each request.
@@ -45,6 +56,51 @@ def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     except _UNDESCRIBABLE:
         return {"type": "object", "properties": {name: {} for name in visible_fields(tool)}}
     return found
+
+
+def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
+    """Why a tool would refuse its arguments; empty if it would take them.
+
+    Of a tool whose input is described in JSON Schema alone, names and plain types are checked.
+    """
+    fields, injected = visible_fields(tool), injected_fields(tool)
+    forged = [name for name in args if name in injected]
+    if forged:
+        return f"it has no field {forged[0]!r}; its fields are: {', '.join(fields) or 'none'}"
+    if _takes_text(tool):
+        return "" if len(args) == 1 else f"it takes one text; got {len(args)} values"
+    schema: Any = tool.tool_call_schema
+    if isinstance(schema, dict):
+        return _misfit_in_json(schema, args)
+    try:
+        (getattr(schema, "model_validate", None) or schema.parse_obj)(dict(args))
+    except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
+        return "; ".join(_wrongs(error))
+    return ""
+
+
+def _wrongs(error: Exception) -> list[str]:
+    """The parts of a validation error, each with its field."""
+    told: Any = getattr(error, "errors", None)
+    if not callable(told):
+        return [str(error)]
+    return [f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}" for one in told()]
+
+
+def _misfit_in_json(schema: Mapping[str, Any], args: Mapping[Any, Any]) -> str:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in args:
+            return f"{name}: Field required"
+    for name, value in args.items():
+        about = properties.get(name)
+        if about is None and schema.get("additionalProperties") is False:
+            return f"it has no field {name!r}; its fields are: {', '.join(properties)}"
+        kind = about.get("type") if isinstance(about, Mapping) else None
+        kinds = _JSON_TYPES.get(kind) if isinstance(kind, str) else None
+        if kinds and type(value) not in kinds:
+            return f"{name}: Input should be of type {kind}; got {value!r:.100}"
+    return ""
 
 
 def output_schema(tool: BaseTool) -> Mapping[str, Any] | None:

@@ -210,28 +210,6 @@ async def test_a_decision_does_what_it_says(
     assert effects == done
 
 
-@both
-async def test_an_edit_to_wrong_arguments_is_an_error_in_the_guest(
-    chat: Any, effects: Effects
-) -> None:
-    conversation = chat({"pay": True})
-    await conversation.turn(CATCH)
-    text = told(await decide(conversation, edited("pay", {"to": "Bob", "euros": "many"})))
-    assert "euros: Input should be a valid integer" in text
-    assert not effects
-
-
-@both
-async def test_an_edit_to_an_unknown_tool_is_an_error_in_the_guest(
-    chat: Any, effects: Effects
-) -> None:
-    conversation = chat({"pay": True})
-    await conversation.turn(CATCH)
-    text = told(await decide(conversation, edited("pya", {})))
-    assert "a reviewer named the tool 'pya'; the agent has: ask, mail, pay" in text
-    assert not effects
-
-
 WRONG = [
     (None, "resume with"),
     ("yes", "resume with"),
@@ -248,6 +226,21 @@ WRONG = [
     ({"decisions": [edited("pay", [1])]}, "edited_action"),
     ({"decisions": [edited(7, {})]}, "edited_action"),
     ({"decisions": [edited("eval", {"code": "1"})]}, "pay cannot be edited to eval, the tool that"),
+    ({"decisions": [edited("pya", {})]}, "'pya', which is no tool; the agent has: ask, mail, pay"),
+    (
+        {"decisions": [edited("pay", {"to": "Bob", "euros": "many"})]},
+        "call of pay: euros: Input should be a valid integer",
+    ),
+    ({"decisions": [edited("mail", {})]}, "call of mail: to: Field required"),
+    (
+        {"decisions": [{**edited("pay", {}), "args": {}}]},
+        """edit pay takes "type" and "edited_action"; got 'args'""",
+    ),
+    (
+        {"decisions": [{"type": "edit", "edited_action": {"args": {}, "arguments": {}}}]},
+        """takes "name" and "args"; got 'arguments'""",
+    ),
+    ({"decisions": [{**APPROVE, "message": "yes"}]}, """takes "type"; got 'message'"""),
     ({"decisions": [{"type": "respond"}]}, 'a "message" of text'),
     ({"decisions": [{"type": "respond", "message": 7}]}, 'a "message" of text'),
 ]
@@ -272,6 +265,20 @@ async def test_a_wrong_decision_is_told_and_can_be_made_again(
     assert not effects
     assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["pay Ann 5"]
+
+
+@both
+@pytest.mark.parametrize(("message", "why"), [(5, "got 5"), ({"why": "no"}, "got {'why'")])
+async def test_a_rejection_takes_text_alone(
+    chat: Any, effects: Effects, message: Any, why: str
+) -> None:
+    conversation = chat({"pay": True})
+    await conversation.turn(CATCH)
+    with pytest.raises(ValueError, match=f'reject pay with a "message" of text.*{why}'):
+        await decide(conversation, {"type": "reject", "message": message})
+    result = await decide(conversation, {"type": "reject", "message": None})
+    assert told(result).startswith(f"<result>{REJECTED}; do not repeat it")
+    assert not effects
 
 
 @both

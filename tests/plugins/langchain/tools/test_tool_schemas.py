@@ -15,6 +15,7 @@ from interpstack_langchain.tools import tool_schemas
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
+    misfit,
     output_schema,
     visible_fields,
 )
@@ -120,3 +121,47 @@ def test_it_is_made_once_for_each_function_and_format(monkeypatch: pytest.Monkey
         assert output_schema(one) == {"of": "content"}
         assert output_schema(other) == {"of": "content_and_artifact"}
     assert made == ["content", "content_and_artifact"]
+
+
+_JSON = {
+    "type": "object",
+    "properties": {"to": {"type": "string"}, "euros": {"type": "integer"}, "note": {}},
+    "required": ["to"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "args", "why"),
+    [
+        (_JSON, {"to": "Ann", "euros": 5, "note": [1], "more": 1}, ""),
+        (_JSON, {"euros": 5}, "to: Field required"),
+        (_JSON, {"to": "Ann", "euros": True}, "euros: Input should be of type integer; got True"),
+        (_JSON, {"to": 1}, "to: Input should be of type string; got 1"),
+        (
+            {**_JSON, "additionalProperties": False},
+            {"to": "Ann", "more": 1},
+            "it has no field 'more'; its fields are: to, euros, note",
+        ),
+    ],
+)
+def test_arguments_are_checked_against_a_schema_in_json(schema: Any, args: Any, why: str) -> None:
+    made = StructuredTool(name="pay", description="Pay.", args_schema=schema, func=lambda: None)
+    assert misfit(made, args) == why
+
+
+def test_arguments_are_checked_against_the_fields_that_callers_pass() -> None:
+    @tool
+    def act(to: str, euros: int, call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Act."""
+        return to
+
+    assert misfit(act, {"to": "Ann", "euros": 5}) == ""
+    assert misfit(act, {"to": 1}) == "to: Input should be a valid string; euros: Field required"
+    forged = misfit(act, {"to": "Ann", "euros": 5, "call_id": "x"})
+    assert forged == "it has no field 'call_id'; its fields are: to, euros"
+
+
+def test_arguments_of_a_tool_of_the_old_kind_are_one_text() -> None:
+    old = Tool(name="look", description="Look.", func=str)
+    assert misfit(old, {"__arg1": "x"}) == ""
+    assert misfit(old, {}) == "it takes one text; got 0 values"

@@ -1,0 +1,139 @@
+"""Decisions of people about calls that wait for an approval, checked before they are used.
+
+A decision that does not fit is refused as a whole, and its question stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+from langchain_core.tools import BaseTool
+
+from interpstack_langchain.tools.approvals import UnfitAnswer
+from interpstack_langchain.tools.tool_schemas import misfit
+
+__all__ = ["Editable", "decisions"]
+
+#: Keys of a decision by its type; the first one is needed.
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "approve": (),
+    "edit": ("edited_action",),
+    "reject": ("message",),
+    "respond": ("message",),
+}
+#: Keys of an edited action. An interface may send the action request back, with its description.
+_ACTION_KEYS: Final = ("name", "args", "description")
+
+
+@attrs.frozen
+class Editable:
+    """Tools that a reviewer may name in an edit.
+
+    Attributes:
+        own: Tools that only code has, which an edit may keep, but not change to.
+        agent: Tools of the agent.
+        eval_name: Name of the eval tool, which no call can be edited to.
+    """
+
+    own: Iterable[BaseTool]
+    agent: Iterable[BaseTool]
+    eval_name: str
+
+    def refusal(self, shown: str, name: str, args: Mapping[Any, Any]) -> str:
+        """Why the call of the tool `shown` cannot be edited; empty if it can."""
+        tools = {tool.name: tool for tool in self.agent}
+        tools.pop(self.eval_name, None)
+        if name == self.eval_name:
+            return (
+                f"{shown} cannot be edited to {name}, the tool that runs the code which calls it; "
+                "name another tool"
+            )
+        kept = {tool.name: tool for tool in self.own}.get(shown) if name == shown else None
+        tool = kept or tools.get(name)
+        if tool is None:
+            if name == shown:  # the agent has lost it; the call says so
+                return ""
+            known = ", ".join(sorted(tools))
+            return f"{shown} cannot be edited to {name!r}, which is no tool; the agent has: {known}"
+        why = misfit(tool, args)
+        return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""
+
+
+def decisions(
+    questions: Mapping[str, Mapping[str, Any]], answer: Any, editable: Editable
+) -> dict[str, dict[str, Any]]:
+    """The decisions of an answer, by request.
+
+    Args:
+        questions: Questions by request.
+        answer: The answer of a person.
+        editable: Tools that a decision may name.
+
+    Raises:
+        UnfitAnswer: The answer does not fit the questions.
+    """
+    given = answer.get("decisions") if isinstance(answer, Mapping) else None
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
+        raise UnfitAnswer(
+            'resume with {"decisions": […]}, one decision for each action request; '
+            f"got {answer!r:.200}"
+        )
+    if len(given) != len(questions):
+        raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
+    return {
+        key: _decided(question, decision, editable)
+        for (key, question), decision in zip(questions.items(), given, strict=True)
+    }
+
+
+def _decided(
+    question: Mapping[str, Any], decision: Mapping[str, Any], editable: Editable
+) -> dict[str, Any]:
+    """A decision as it is noted, or `UnfitAnswer`."""
+    action = question["payload"]["action_requests"][0]
+    allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
+    kind, name = decision.get("type"), action["name"]
+    if kind not in allowed:
+        raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r:.200}")
+    keys = ("type", *_KEYS[str(kind)])
+    unknown = [key for key in decision if key not in keys]
+    if unknown:
+        raise UnfitAnswer(
+            f"the decision to {kind} {name} takes {_listed(keys)}; got {unknown[0]!r:.200}"
+        )
+    noted = {"type": kind, "digest": question["digest"], "shown": name}
+    if kind == "edit":
+        return {**noted, **_edited(name, decision.get("edited_action"), editable)}
+    message = decision.get("message")
+    if kind == "respond" and not isinstance(message, str):
+        raise UnfitAnswer(f'respond for {name} with a "message" of text; got {message!r:.200}')
+    if not isinstance(message, str | None):
+        raise UnfitAnswer(
+            f'reject {name} with a "message" of text, or without one; got {message!r:.200}'
+        )
+    return {**noted, "message": message}
+
+
+def _edited(shown: str, edited: Any, editable: Editable) -> dict[str, Any]:
+    """The call that a person requested in place of the shown one."""
+    action = edited if isinstance(edited, Mapping) else {}
+    name, args = action.get("name", shown), action.get("args")
+    if not isinstance(name, str) or not isinstance(args, Mapping):
+        raise UnfitAnswer(
+            f'edit {shown} with "edited_action": {{"name": …, "args": {{…}}}}; got {edited!r:.200}'
+        )
+    unknown = [key for key in action if key not in _ACTION_KEYS]
+    if unknown:
+        raise UnfitAnswer(
+            f'the "edited_action" of {shown} takes "name" and "args"; got {unknown[0]!r:.200}'
+        )
+    why = editable.refusal(shown, name, args)
+    if why:
+        raise UnfitAnswer(why)
+    return {"name": name, "args": dict(args)}
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    return " and ".join(f'"{key}"' for key in keys)
