@@ -30,7 +30,7 @@ UNTESTED = {
         "survey",
     },
     "interpstack_durable": {"held"},
-    "interpstack_javascript": {"lexis", "scan"},
+    "interpstack_javascript": {"scan"},
     "interpstack_langchain": {
         "backend_skills",
         "checkpoint_stores",
@@ -58,7 +58,6 @@ UNTESTED = {
         "export_values",
         "prompt",
         "realm",
-        "results",
         "sources",
         "state",
         "turns",
@@ -66,9 +65,7 @@ UNTESTED = {
         "workplaces",
     },
     "interpstack_process": {
-        "confine",
         "execution",
-        "launch",
         "pool",
         "realm",
         "residence",
@@ -89,7 +86,7 @@ UNTESTED = {
         "ticks",
     },
     "interpstack_testing": {"caller", "recorder", "scheduler"},
-    "interpstack_v8": {"context", "engine", "owner"},
+    "interpstack_v8": {"engine", "owner"},
 }
 #: Folders of tests of packages that are no libraries.
 _NAMED = {"interpstack": "runtime", "interpstack_core": "core"}
