@@ -42,7 +42,7 @@ class Editable:
     eval_name: str
 
     def refusal(self, shown: str, name: str, args: Mapping[Any, Any]) -> str:
-        """Why the call of the tool `shown` cannot be edited; empty if it can."""
+        """Reason to refuse an edit of a call of the tool `shown`; empty if the edit fits."""
         tools = {tool.name: tool for tool in self.agent}
         tools.pop(self.eval_name, None)
         if name == self.eval_name:

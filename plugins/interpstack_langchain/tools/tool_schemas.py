@@ -59,7 +59,7 @@ def input_schema(tool: BaseTool) -> Mapping[str, Any]:
 
 
 def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
-    """Why a tool would refuse its arguments; empty if it would take them.
+    """Reason for which a tool would refuse its arguments; empty if it would take them.
 
     Of a tool whose input is described in JSON Schema alone, names and plain types are checked.
     """
