@@ -72,7 +72,10 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
     loop = _shared.get()
     if threading.current_thread().name == _THREAD:
         coroutine.close()
-        raise RuntimeError("a synchronous eval inside an async bridge would wait for itself; await")
+        raise RuntimeError(
+            "a synchronous call inside an async bridge or hook would wait for itself; await the "
+            "asynchronous form, as in `await session.eval(…)`"
+        )
     context = contextvars.copy_context()
     with suppress(RuntimeError):  # no loop runs in this thread
         own = asyncio.get_running_loop()

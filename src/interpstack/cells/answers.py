@@ -1,28 +1,16 @@
-"""Return values of handlers, as JSON text of bounded size.
-
-A handler may return objects of its libraries. The guest gets plain data: dates as ISO 8601 text
-that a parameter of the same type accepts, records as their fields by name.
-"""
+"""Return values of handlers, as JSON text of bounded size."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 from collections.abc import Callable
-from datetime import date, time, timedelta
-from decimal import Decimal
-from enum import Enum
 from functools import partial
-from pathlib import PurePath
-from typing import Any, Final, cast
-from uuid import UUID
-
-import attrs
+from typing import Any, Final
 
 from interpstack_core.threads import call_blocking, outlasted
 from interpstack_core.wire.encoding import TooLarge, encode
-from interpstack_core.wire.values import UNDEFINED, ErrorValue, MapValue, SetValue
+from interpstack_core.wire.plain import simplified
 
 __all__ = ["answer_text"]
 
@@ -31,8 +19,6 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 _AT_ONCE_CHARS: Final = 2**17
 #: Items of a list that are made into text at once, of a longer answer.
 _PIECE_ITEMS: Final = 1000
-#: Records that have a form of their own on the wire.
-_OWN_FORM: Final = (ErrorValue, MapValue, SetValue)
 
 
 async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lambda: 0.0) -> str:
@@ -65,7 +51,7 @@ async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lam
 
 
 def _encoded(value: Any, most: int) -> str:
-    wire = _encode_answer(value, most)
+    wire = encode(value, most, simplified)
     text = _to_json(wire) if most <= _AT_ONCE_CHARS else _in_pieces(wire)
     if len(text) > most:
         raise TooLarge(most)
@@ -81,64 +67,3 @@ def _in_pieces(wire: Any) -> str:
         starts = range(0, len(wire), _PIECE_ITEMS)
         return "[" + ",".join(_to_json(wire[at : at + _PIECE_ITEMS])[1:-1] for at in starts) + "]"
     return _to_json(wire)
-
-
-def _encode_answer(value: Any, most: int) -> Any:
-    """The wire tree of a handler's return value.
-
-    Args:
-        value: A value for `encode`, or dates, times and durations, `UUID`, `Decimal`, paths,
-            dataclasses, attrs classes, and models with a method `model_dump`.
-        most: As for `encode`.
-
-    Raises:
-        TooLarge: It has more than `most` characters.
-        UnsupportedValue: It, or something in it, has no form in the guest.
-    """
-    return encode(value, most, _simplified)
-
-
-def _simplified(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value if value is UNDEFINED else value.value
-    text = _text_of(value)
-    if text is not None:
-        return text
-    if isinstance(value, (type, *_OWN_FORM)):
-        return value
-    dump = getattr(type(value), "model_dump", None)  # pydantic's, and that of its like
-    if callable(dump):
-        return cast("Callable[[Any], Any]", dump)(value)
-    fields = _fields_of(value)
-    return value if fields is None else fields
-
-
-def _text_of(value: Any) -> str | None:
-    """Text for a scalar that JSON lacks, as pydantic writes it; `None` for any other value.
-
-    A date with a time keeps its zone, or has none as before.
-    """
-    if isinstance(value, (date, time)):  # a datetime is a date
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return _duration(value)
-    if isinstance(value, (UUID, Decimal, PurePath)):
-        return str(value)
-    return None
-
-
-def _fields_of(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass or an attrs object; `None` for anything else."""
-    if isinstance(value, type):
-        return None
-    if attrs.has(type(value)):
-        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
-
-
-def _duration(value: timedelta) -> str:
-    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
-    fraction = f".{value.microseconds:06}".rstrip("0").rstrip(".")
-    return f"{sign}P{value.days}DT{value.seconds}{fraction}S"

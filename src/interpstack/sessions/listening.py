@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from inspect import iscoroutinefunction
 
 import attrs
 
@@ -43,10 +44,14 @@ class Listener:
         """The listener of `Session.eval(on_console=tell)`.
 
         Raises:
-            ConfigurationError: It is no function.
+            ConfigurationError: It is no function, or nobody would await its result.
         """
         if tell is not None and not callable(tell):
             raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
+        if iscoroutinefunction(tell) or iscoroutinefunction(type(tell).__call__):
+            raise ConfigurationError(
+                f"on_console takes no async function; got {shown(tell)}"
+            )
         return None if tell is None else cls(tell, room)
 
     def begin(self) -> None:

@@ -72,13 +72,15 @@ class SessionPool:
                 del self._used[key]
             surplus = max(0, len(self._used) - self._max_live)
             idle = [s for s in self._used.values() if not s.in_use][:surplus]
+            for session in idle:  # counted out, before somebody else counts
+                del self._used[session.key]
         for session in idle:
             # What is wrong with it, its own next cell tells; it need not concern this one.
             with suppress(EngineFailure):
                 await session.hibernate()
             with self._lock:
-                if not session.live:
-                    self._used.pop(session.key, None)
+                if session.live and self._sessions.get(session.key) is session:
+                    self._used.setdefault(session.key, session)
 
     async def aclose(self) -> None:
         """Close all sessions, each after the cells that wait in it.

@@ -15,10 +15,18 @@ from interpstack_core.threads import start_anew_after_fork
 
 __all__ = ["SessionQueue"]
 
-#: Queues of the sessions whose cells the current code runs in; bridge handlers inherit it.
-_running: ContextVar[tuple[SessionQueue, ...]] = ContextVar("interpstack_running", default=())
+#: Uses of sessions that the current code was begun in; bridge handlers inherit it.
+_uses: ContextVar[tuple[_Use, ...]] = ContextVar("interpstack_uses", default=())
 #: Which of them wait for which.
 _waits = WaitGraph()
+
+
+@attrs.define(eq=False)
+class _Use:
+    """One use of a session; code that it has begun may go on after its end."""
+
+    queue: SessionQueue
+    over: bool = False
 
 
 @attrs.define(eq=False)
@@ -60,12 +68,14 @@ class SessionQueue:
     @contextmanager
     def running(self) -> Iterator[None]:
         """A cell runs, whose handlers must not wait for this session."""
-        token = _running.set((*_running.get(), self))
+        use = _Use(self)
+        token = _uses.set((*_uses.get(), use))
         try:
             yield
         finally:
+            use.over = True
             with suppress(ValueError):  # thrown away with its event loop, and so elsewhere
-                _running.reset(token)
+                _uses.reset(token)
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
@@ -102,7 +112,7 @@ class SessionQueue:
         self.closed = True
 
     def _slot(self) -> AbstractAsyncContextManager[None]:
-        running = _running.get()
+        running = [use.queue for use in _uses.get() if not use.over]
         if self in running:
             raise ConfigurationError(
                 f"session {self.key!r} is asked for something by a bridge of its own running "

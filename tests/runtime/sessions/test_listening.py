@@ -141,3 +141,15 @@ async def test_who_listens_is_a_function_and_what_is_rendered_an_outcome() -> No
             await session.eval("1", on_console=5)
         with pytest.raises(ConfigurationError, match="render takes an Outcome; got '1'"):
             session.render("1")
+
+
+async def test_an_async_listener_is_refused_as_nobody_would_await_it() -> None:
+    async def tell(part: str) -> None: ...
+
+    class Teller:
+        async def __call__(self, part: str) -> None: ...
+
+    async with InterpreterStack(FakeEngine()) as stack, stack.session() as session:
+        for one in (tell, Teller()):
+            with pytest.raises(ConfigurationError, match="no async function; got <"):
+                await session.eval("1", on_console=one)  # type: ignore[arg-type]

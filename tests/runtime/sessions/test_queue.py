@@ -1,4 +1,4 @@
-"""Tests of interpstack.session_queue."""
+"""Tests of interpstack.sessions.queue."""
 
 from __future__ import annotations
 
@@ -99,3 +99,18 @@ def test_the_realm_of_a_user_whose_loop_was_closed_is_let_go_of() -> None:
             assert queue.lost_count == 1
 
     asyncio.run(use())
+
+
+async def test_code_that_a_cell_began_may_use_its_session_after_the_cell() -> None:
+    queue, over = Watched(), asyncio.Event()
+
+    async def later() -> str:
+        await over.wait()
+        async with queue.held():
+            return "used"
+
+    async with queue.held():
+        with queue.running():
+            task = asyncio.ensure_future(later())
+    over.set()
+    assert await asyncio.wait_for(task, 10) == "used"

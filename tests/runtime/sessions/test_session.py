@@ -201,6 +201,22 @@ async def test_the_sessions_idle_longest_hibernate_and_keep_their_state(
     assert [stack.session(f"k{n}").live for n in range(4)] == [True, False, False, True]
 
 
+async def test_sessions_that_end_together_hibernate_no_more_than_the_surplus(
+    make_stack: Make, imaging_engine: Any
+) -> None:
+    stack = make_stack(engine=imaging_engine, max_live_sessions=2)
+    sessions = [stack.session(str(number)) for number in range(6)]
+
+    async def use(session: Session) -> None:
+        async with session:
+            await session.eval("x = 1")
+
+    await asyncio.gather(*map(use, sessions))
+    assert sum(session.live for session in sessions) == 2
+    await asyncio.gather(*map(use, sessions))
+    assert sum(session.live for session in sessions) == 2
+
+
 async def test_sessions_in_use_do_not_hibernate(make_stack: Make, imaging_engine: Any) -> None:
     stack = make_stack(engine=imaging_engine, max_live_sessions=1)
     async with stack.session("a") as held:

@@ -1,0 +1,75 @@
+"""Plain data for objects of Python's libraries, which handlers may return.
+
+A parameter of the same type accepts the text that a scalar becomes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, Final, cast
+from uuid import UUID
+
+import attrs
+
+from interpstack_core.wire.values import UNDEFINED, ErrorValue, MapValue, SetValue
+
+__all__ = ["simplified"]
+
+#: Records that have a form of their own on the wire.
+_OWN_FORM: Final = (ErrorValue, MapValue, SetValue)
+
+
+def simplified(value: Any) -> Any:
+    """Plain data for an object that `encode` does not know, or the object itself.
+
+    Dates, times and durations become ISO 8601 text; `UUID`, `Decimal` and paths text; enums their
+    values; dataclasses, attrs classes and models with a method `model_dump` mappings.
+    """
+    if isinstance(value, Enum):
+        return value if value is UNDEFINED else value.value
+    text = _text_of(value)
+    if text is not None:
+        return text
+    if isinstance(value, (type, *_OWN_FORM)):
+        return value
+    dump = getattr(type(value), "model_dump", None)  # pydantic's, and that of its like
+    if callable(dump):
+        return cast("Callable[[Any], Any]", dump)(value)
+    fields = _fields_of(value)
+    return value if fields is None else fields
+
+
+def _text_of(value: Any) -> str | None:
+    """Text for a scalar that JSON lacks, as pydantic writes it; `None` for any other value.
+
+    A date with a time keeps its zone, or has none as before.
+    """
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, (UUID, Decimal, PurePath)):
+        return str(value)
+    return None
+
+
+def _fields_of(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass or an attrs object; `None` for anything else."""
+    if isinstance(value, type):
+        return None
+    if attrs.has(type(value)):
+        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def _duration(value: timedelta) -> str:
+    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
+    fraction = f".{value.microseconds:06}".rstrip("0").rstrip(".")
+    return f"{sign}P{value.days}DT{value.seconds}{fraction}S"
