@@ -49,9 +49,7 @@ class Listener:
         if tell is not None and not callable(tell):
             raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
         if iscoroutinefunction(tell) or iscoroutinefunction(type(tell).__call__):
-            raise ConfigurationError(
-                f"on_console takes no async function; got {shown(tell)}"
-            )
+            raise ConfigurationError(f"on_console takes no async function; got {shown(tell)}")
         return None if tell is None else cls(tell, room)
 
     def begin(self) -> None:
