@@ -96,7 +96,7 @@ class Account:
 
     Args:
         budget: The limits on the total amounts.
-        parent: Where the same is drawn as well.
+        parent: The account on which every amount is drawn as well.
         name: Whose it is, for messages.
 
     Raises:

@@ -22,7 +22,7 @@ class SubagentStartEvent(TypedDict):
     Attributes:
         type: Always `subagent`.
         phase: Always `start`.
-        id: Of this dispatch; its other events have the same. An eval that is run again after a
+        id: The id of the dispatch, the same in all of its events. An eval that is run again after a
             pause may tell of the start again, under this id.
         eval_id: The model's id of the eval.
         subagent_type: The kind of subagent.
@@ -45,7 +45,7 @@ class SubagentCompleteEvent(TypedDict):
     Attributes:
         type: Always `subagent`.
         phase: Always `complete`.
-        id: Of the dispatch.
+        id: The id of the dispatch.
         eval_id: The model's id of the eval.
         duration_ms: Milliseconds from its start to its answer.
     """
@@ -63,7 +63,7 @@ class SubagentErrorEvent(TypedDict):
     Attributes:
         type: Always `subagent`.
         phase: Always `error`.
-        id: Of the dispatch.
+        id: The id of the dispatch.
         eval_id: The model's id of the eval.
         duration_ms: Milliseconds from its start to its failure.
         error: The message of its exception, cut to 500 characters.

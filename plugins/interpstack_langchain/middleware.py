@@ -65,7 +65,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         interrupt_on: Calls from code that need an approval, by name of the tool, `task` for
             subagents: `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
-        skills_backend: Where `import("@/skills/…")` finds skills.
+        skills_backend: The backend in which `import("@/skills/…")` finds skills.
         budget: Limits on the total use of all evals of a turn, with the subagents they dispatch.
         cost_of: Returns the cost of a model's message, for `Budget.cost`; by default, the `cost` in
             the message's `response_metadata`.

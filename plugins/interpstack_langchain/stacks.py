@@ -139,7 +139,7 @@ class StackArguments:
 
         Args:
             stack: The ready stack.
-            options: Of the middleware's other arguments.
+            options: The middleware's other arguments.
             skills: Whether the middleware has a backend for skills.
             budget: Whether the middleware has a budget.
 

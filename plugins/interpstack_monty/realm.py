@@ -37,7 +37,7 @@ class MontyRealm(Realm):
 
     Args:
         state: The state. A process is taken only while a cell runs.
-        suspended: What is known of the cell that was running when an image was taken.
+        suspended: The state of the cell that was running when an image was taken.
         snapshot: Monty's dump of that cell.
     """
 

@@ -40,7 +40,7 @@ class ProcessExecution(Execution):
     """The run of one cell.
 
     Args:
-        residence: Where it runs.
+        residence: The place where the cell runs.
         cell: The cell to run; `None` for the cell that was running when `suspended` was taken.
         suspended: The image that the realm was opened with.
         before: The state from before the suspended cell.

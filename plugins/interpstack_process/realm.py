@@ -30,7 +30,7 @@ class ProcessRealm(Realm):
     """A realm in a worker process, opened in another one when that has died.
 
     Args:
-        residence: Where the realm lives.
+        residence: The place of the realm, in a worker process.
     """
 
     def __init__(self, residence: Residence) -> None:

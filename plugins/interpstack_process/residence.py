@@ -41,7 +41,7 @@ class Residence:
 
     Args:
         engine: The engine, referenced so that it outlives its realms.
-        pool: Where workers come from.
+        pool: The pool of worker processes.
         limits: Limits of each cell.
         bridges: Bridges that are offered first.
         saved: The state that the realm starts from.

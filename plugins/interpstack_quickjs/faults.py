@@ -56,7 +56,7 @@ def find_fault(guest: Guest, source: str, error: int) -> int | None:
     """The index of the token at which the guest's parser failed; `None` if unknown.
 
     Args:
-        guest: Its clock runs; the search takes a part of the time.
+        guest: The guest, whose clock runs: the search uses a part of its time.
         source: The source with the syntax error.
         error: Handle of the exception.
     """
@@ -71,7 +71,7 @@ def find_module_fault(guest: Guest, source: str, message: str, line: int) -> int
     """The same for a module that the guest could not import.
 
     Args:
-        guest: Its clock runs; the search takes a part of the time.
+        guest: The guest, whose clock runs: the search uses a part of its time.
         source: JavaScript of the module.
         message: The error's message, as the guest says.
         line: The line that the guest names.
@@ -109,7 +109,7 @@ class _Search:
         """By halves: the first token with which the source fails as it does in whole.
 
         Args:
-            line: Where it is likely to be.
+            line: The line where the fault is likely to be.
         """
         good, bad = 0, len(self.source.rstrip())
         if self._said(bad) == self._clean:  # it fails at its end, or as a whole

@@ -46,7 +46,7 @@ class Workspace:
     """A block of guest memory for passing data in and out without allocating.
 
     Attributes:
-        address: Of 64 bytes for handles, then room for text.
+        address: The address of 64 bytes for handles, followed by room for text.
         undefined: A handle of `undefined`.
     """
 
@@ -61,7 +61,7 @@ class Heap:
     Attributes:
         memory: The linear memory; the bytes below the stack pointer are meaningless.
         stack_pointer: The guest's own stack pointer.
-        workspace: Where in the memory the host passes data.
+        workspace: The part of the memory in which the host passes data.
         size: Size of the memory in bytes; larger than `memory` if `differences` extend beyond it.
         differences: Address and content of the parts that differ from `memory`.
     """
@@ -136,7 +136,7 @@ class Guest(Machine):
         """Copy the memory, but for what lies below the stack pointer, to an address of the host.
 
         Args:
-            address: Where in this process there is room for it.
+            address: An address of this process with room for the copy.
             size: Bytes of the memory, with the stack.
 
         Returns:

@@ -31,7 +31,7 @@ class Script:
 
     Attributes:
         source: A classic script.
-        awaits: Its value is a promise of the cell's value, in a box.
+        awaits: Whether the value is a promise of the cell's value, in a box.
     """
 
     source: str

@@ -56,7 +56,7 @@ class SetupScript:
     """JavaScript that sets a context up.
 
     Attributes:
-        name: Of the source it comes from, for stack traces and failures.
+        name: The name of the original source, for stack traces and failures.
         text: A classic script whose value is `undefined`.
     """
 

@@ -138,7 +138,7 @@ class Answer:
     """The answer of a command, after the guest's jobs have run.
 
     Attributes:
-        text: Of the kernel.
+        text: The text of the kernel.
         heap: Bytes in use in the heap.
         buffers: Bytes in use outside of it, by array buffers.
     """
@@ -200,7 +200,7 @@ class Isolate:
         """Pass a command through the guest's door; see `host.js`.
 
         Args:
-            kind: Of command.
+            kind: The kind of command.
             args: Plain JSON values.
             seconds: How long guest code may compute; `None` for no limit.
 

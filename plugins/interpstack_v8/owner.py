@@ -114,7 +114,7 @@ def refuse_forked(pid: int) -> None:
     """Raise `EngineFailure` in the child of a fork.
 
     Args:
-        pid: Of the process in which V8 was started.
+        pid: The id of the process in which V8 was started.
 
     Raises:
         EngineFailure: This is another one.

@@ -48,7 +48,7 @@ class V8Realm(Realm):
 
     Args:
         limits: Limits of a cell.
-        bridges: What is offered.
+        bridges: The bridges on offer.
         give_up_seconds: As of the engine.
     """
 

@@ -42,8 +42,8 @@ def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) ->
     """A cell's source as an engine is to run it.
 
     Args:
-        source: Of the cell.
-        language: Of the source.
+        source: The source of the cell.
+        language: The language of the source.
         clock: The cell's clock, since preparation counts as computing.
 
     Raises:

@@ -26,9 +26,9 @@ def faulty(cell: Cell, prepared: str, offset: int, name: str, message: str) -> G
     Args:
         cell: As the user wrote it.
         prepared: The source for the engine.
-        offset: Where that is at fault.
-        name: Of the error.
-        message: Of the error.
+        offset: The offset of the fault.
+        name: The name of the error.
+        message: The message of the error.
     """
     place = place_at(cell.source, original_offset(cell.source, prepared, offset))
     stack = f"    at {cell.name}:{place.line}:{place.column}"

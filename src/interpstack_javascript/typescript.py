@@ -33,7 +33,7 @@ def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None
 
     Args:
         source: TypeScript.
-        name: Of its file, for messages.
+        name: The name of the file, for messages.
         seconds: How long it may take on an idle machine; 5 at most.
 
     Raises:

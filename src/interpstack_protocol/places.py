@@ -24,7 +24,7 @@ def place_at(source: str, offset: int) -> Place:
     """The `Place` of a character in a cell's source.
 
     Args:
-        source: Of the cell, as the user wrote it.
+        source: The source of the cell, as the user wrote it.
         offset: Index of the character; the length of the source for its end.
     """
     offset = min(max(offset, 0), len(source))

@@ -60,9 +60,9 @@ class EngineReport:
     """One engine, area by area.
 
     Attributes:
-        engine: Its name.
+        engine: The name of the engine.
         language: The guest language.
-        isolation: Its isolation class.
+        isolation: The isolation class of the engine.
         seconds: How long the tests took.
         broken: Why the tests did not come to an end; empty if they did.
         areas: All areas.

@@ -23,7 +23,7 @@ class Extra:
     """One extra of a distribution.
 
     Attributes:
-        name: Its name, without the distribution's.
+        name: The name of the extra, without the distribution's.
         installed: Versions of the packages that are installed, by package.
         missing: Packages that are not installed, sorted.
     """
@@ -48,7 +48,7 @@ def extra_for(entry: EntryPoint, error: BaseException | None) -> str:
     """Name the extra that brings the package whose import failed; empty if none does.
 
     Args:
-        entry: Where the import began; its distribution is searched.
+        entry: The entry point whose import failed; its distribution is searched.
         error: The exception of the import.
     """
     if not isinstance(error, ModuleNotFoundError) or entry.dist is None:

@@ -46,10 +46,10 @@ class Failed:
     """A plugin that does not load, and why.
 
     Attributes:
-        name: Of the plugin.
+        name: The name of the plugin.
         distribution: The distribution that contains the plugin; empty if unknown.
         reason: The exception of its import.
-        extra: Of its distribution, which brings the package it lacks; empty if it is broken.
+        extra: The extra with the missing package; empty if the plugin is broken.
     """
 
     name: str

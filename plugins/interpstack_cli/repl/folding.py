@@ -38,7 +38,7 @@ class _Group:
     """The items between two brackets.
 
     Attributes:
-        place: Of the first one, among the tokens.
+        place: The position of the first one among the tokens.
         size: Characters, brackets included; at first the negative place in the text.
         plain: There are no brackets in it.
     """

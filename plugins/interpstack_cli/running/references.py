@@ -23,7 +23,7 @@ def import_named(given: str, module_name: str) -> ModuleType:
 
     Args:
         given: The option and its value, for error messages.
-        module_name: Of the module.
+        module_name: The name of the module.
 
     Raises:
         ConfigurationError: It cannot be imported.
@@ -51,7 +51,7 @@ def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> 
 
     Args:
         given: The option and its value, for error messages.
-        module: Where it is looked for.
+        module: The module to search.
         attribute: The name.
         offer: The advice to give if the object is missing.
 

@@ -25,9 +25,9 @@ def read_file(
 
     Args:
         name: The file's.
-        stack: Its engine's languages are tried first.
+        stack: The stack, whose engine's languages are tried first.
         language: The name of the language, or `None`.
-        otherwise: What to do where there is no such file, for the message.
+        otherwise: Advice for the message, if the file does not exist.
 
     Raises:
         ConfigurationError: It cannot be read, is not UTF-8 text, empty, too large, or in a

@@ -77,7 +77,7 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
     Args:
         folder: Whose files it may read.
         model: Writes the code.
-        console: Where progress, answer and summary go.
+        console: Prints progress, answer and summary.
     """
     tally = Tally()
     tools = folder_tools(folder, tally)

@@ -36,7 +36,7 @@ class Tally:
         inner_calls: Tool calls its code made.
         chars_read: Characters that these calls returned to code.
         chars_seen: Characters of results the model got to read.
-        answer: Its last message.
+        answer: The last message of the agent.
         left_out: Files that were not counted.
     """
 

@@ -43,7 +43,8 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
 
     Args:
         key: The eval's.
-        writes: Of the checkpoint that the eval's step started from: tasks, channels, values.
+        writes: The writes of the checkpoint from which the eval's step started: tasks, channels,
+            values.
     """
     found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
     entries: list[Mapping[str, Any]] = []

@@ -53,7 +53,7 @@ class PausedRuns:
         store: The graph's.
         key: Identifies the eval.
         call: Calls the store.
-        sweep: Of the middleware.
+        sweep: The sweep of the middleware.
     """
 
     store: BaseStore
@@ -120,7 +120,7 @@ class PausedRun:
     Attributes:
         runs: Keep it.
         eval_key: Identifies the eval.
-        signing_key: Of the middleware, if it has one.
+        signing_key: The signing key of the middleware, if it has one.
     """
 
     runs: PausedRuns

@@ -41,7 +41,7 @@ class Spending:
     """The accounts of one middleware.
 
     Attributes:
-        budget: Of each turn.
+        budget: The budget of each turn.
         cost_of: The cost of a message, where models do not report it.
     """
 
@@ -121,7 +121,7 @@ class Reports(BaseCallbackHandler):
     """A callback handler that draws the usage of models on the account of the code that calls them.
 
     Args:
-        account: Where a model is called outside all of them.
+        account: The account of a model that is called outside all of them.
         cost_of: The cost of a message, where models do not report it.
         stops: The account without whose tokens and cost no model is called; `None` for none.
     """

@@ -38,7 +38,7 @@ def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
     """The model's last message, and its unanswered tool calls.
 
     Args:
-        state: Of the graph.
+        state: The state of the graph.
 
     Returns:
         The message's id, and the calls in order; nothing where there is no such message.

@@ -56,7 +56,7 @@ class EvalCall:
         progress: Events for the graph's custom stream, if it can have listeners.
         raised: Exceptions of tools, in order.
         inside: The call of another eval's code that this eval is, if it is one.
-        outer: That other eval.
+        outer: The other eval.
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
     """
 

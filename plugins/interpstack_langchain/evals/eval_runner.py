@@ -60,8 +60,8 @@ class Evals:
     """The evals of one middleware.
 
     Attributes:
-        options: Of the middleware.
-        stack: Where sessions come from.
+        options: The options of the middleware.
+        stack: The stack that makes the sessions.
         mode: How long variables live.
         sessions: Sessions of the conversations.
         offered: Tools that the model of each conversation was offered last.

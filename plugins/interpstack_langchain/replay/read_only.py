@@ -49,7 +49,7 @@ class ReadOnlyStore:
 
     Attributes:
         key: Identifies the eval.
-        entries: Its recorded entries.
+        entries: The recorded entries of the eval.
     """
 
     key: str
@@ -92,8 +92,8 @@ class Rerun:
     """One run of a recorded eval.
 
     Attributes:
-        store: Its journal's entries.
-        began: Its clock, if none is recorded; in seconds since 1970.
+        store: The entries of the eval's journal.
+        began: The clock of the eval in seconds since 1970, if none is recorded.
         bridges: Names to be offered to the code, and whether it finds them in a list of names.
         waiting: Unanswered requests of the code.
         over: Set when the whole record was replayed.

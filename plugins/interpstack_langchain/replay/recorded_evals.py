@@ -32,13 +32,13 @@ class RecordedEval:
     """One eval of a thread.
 
     Attributes:
-        number: Its place among the thread's evals, from 1.
+        number: The position of the eval in its thread, from 1.
         key: Identifies it; see `eval_key`.
-        namespace: Of the graph that ran it, empty for the outermost.
+        namespace: The namespace of the graph that ran the eval; empty for the outermost.
         call_id: The model's id for it; with a number where two calls of a message have one id.
         began: When its step's checkpoint was made, as ISO 8601.
         code: The source of the eval.
-        entries: Its journal.
+        entries: The journal of the eval.
         answer: The answer to the model, or `None` if the eval had not ended.
         earlier: Ids of the message's evals before it.
         blocked: Whether the eval did not run, because an earlier one had not ended.

@@ -51,8 +51,8 @@ class Replay:
 
     Attributes:
         status: `ended`, `paused`, `in flight`, `failed`, `diverged` or `not begun`.
-        engine: That ran it.
-        language: Of its code.
+        engine: The engine that ran the eval.
+        language: The language of the code.
         text: The answer for the model, the requests that the code waits for, or the point of
             divergence.
         notes: Further notices for the reader.
@@ -101,7 +101,7 @@ class Replayer:
 
         Args:
             found: The eval to run.
-            timeline: Its recorded timeline.
+            timeline: The recorded timeline of the eval.
             before: Records of the state it started from.
             after: Records it wrote itself.
             bridges: Names to offer to its code.

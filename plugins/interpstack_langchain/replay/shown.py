@@ -38,7 +38,7 @@ class Shown:
 
     Attributes:
         found: The recorded eval.
-        timeline: Its calls.
+        timeline: The calls of the eval.
         replay: How it ended.
         chars: Characters shown of each input and answer.
     """

@@ -57,7 +57,7 @@ class Pause:
     """A pause of the eval.
 
     Attributes:
-        number: Of the eval's pauses.
+        number: The number of the eval's pauses.
         at: Seconds from the eval's begin.
         waits_for: The questions of the pause.
         resumed: Whether it was answered.

@@ -28,7 +28,7 @@ class Channels:
     values that are written pass `named`.
 
     Attributes:
-        suffix: Of the channels' names; empty for the tool name `eval`.
+        suffix: The suffix of the channels' names; empty for the tool name `eval`.
     """
 
     suffix: str

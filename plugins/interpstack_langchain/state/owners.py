@@ -16,7 +16,7 @@ def owner_of(state: Mapping[str, Any], graph: str | None = None) -> str:
     """Identifies a conversation: its thread, and the subgraph in it.
 
     Args:
-        state: Of the graph.
+        state: The state of the graph.
         graph: The graph, if it is not the one that runs now.
     """
     thread = _configurable().get("thread_id")

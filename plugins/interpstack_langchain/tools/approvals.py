@@ -117,7 +117,7 @@ class Approvals:
         Args:
             call: As the model would have made it.
             running: The eval that makes it.
-            journal: Of the eval.
+            journal: The journal of the eval.
 
         Raises:
             ApprovalNeeded: It needs an approval.
@@ -157,7 +157,7 @@ def decided(call: ToolCall, journal: Journal | None, request_id: int) -> ToolCal
 
     Args:
         call: As the model would have made it.
-        journal: Of the eval.
+        journal: The journal of the eval.
         request_id: The guest's id of the call.
 
     Returns:

@@ -21,9 +21,9 @@ def run_blocking(tool: BaseTool, cls: type[BaseTool], args: Any, kwargs: Mapping
 
     Args:
         tool: The tool.
-        cls: Its class; its methods are called.
+        cls: The tool's class, whose methods are called.
         args: Positional arguments of `_run`.
-        kwargs: Its keyword arguments.
+        kwargs: The tool's keyword arguments.
     """
     if isinstance(tool, (StructuredTool, Tool)):
         alone = tool.func is None and tool.coroutine is not None

@@ -93,7 +93,7 @@ async def run_tool(
     Args:
         tool: Made by `native_tool`.
         given: The input of the call.
-        context: Of the guest's request.
+        context: The context of the guest's request.
         configurable: Added to the call's runnable configuration.
 
     Returns:

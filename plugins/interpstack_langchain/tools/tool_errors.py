@@ -23,7 +23,7 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
     """The exception of a tool that ended an eval, if one did.
 
     Args:
-        outcome: Of the eval.
+        outcome: The outcome of the eval.
         raised: Exceptions of tools in this run of the eval, in order.
     """
     error = outcome.error

@@ -77,7 +77,7 @@ def exception_for(error: GuestError, named: NamedErrors | None = None) -> Except
 
     Args:
         error: The error.
-        named: Where to note an error whose name no exception of Python has.
+        named: Collects the errors whose names no exception of Python has.
     """
     message = _text(error.message)
     if error.name in _KNOWN:

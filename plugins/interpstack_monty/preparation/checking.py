@@ -66,7 +66,7 @@ def check(state: RealmState, source: str, cell: str) -> GuestError | None:
     Args:
         state: Offers the bridges, and knows the globals.
         source: The cell.
-        cell: Its name, for the message.
+        cell: The name of the cell, for the message.
     """
     declared = [bridge for bridge in reachable(state.bridges) if bridge.declaration]
     if not any(bridge.name.partition(".")[0] in source for bridge in declared):

@@ -65,7 +65,7 @@ class Found:
 
     Attributes:
         value: Start and end of the expression that the source ends with, if it does.
-        returns: Where the first `return` outside a function is, if there is one.
+        returns: The position of the first `return` outside a function, if there is one.
     """
 
     value: tuple[int, int] | None

@@ -27,7 +27,7 @@ class Turns:
     """Answers a cell's suspensions, as far as the host has answered its requests.
 
     Attributes:
-        emitted: What the cell has emitted.
+        emitted: The messages and output that the cell has emitted.
         clock: The cell's clock.
         at: The suspension where the cell stands; `None` before its begin, and while it is parked.
         named: Errors that requests of the cell were answered with.

@@ -42,7 +42,7 @@ class WorkerDied(Exception):
     """A worker process has ended; the message says how.
 
     Attributes:
-        unread: It was gone before it had read the command.
+        unread: Whether the worker died before it had read the command.
     """
 
     def __init__(self, reason: str, *, unread: bool) -> None:

@@ -47,7 +47,7 @@ class BoundHeaps:
 
         Args:
             base: The heap that the guest began with.
-            digest: Of what the guest was told.
+            digest: The digest of what the guest was told.
             make: Makes the heap, as what differs from the base heap.
         """
         key = base.id, digest

@@ -67,7 +67,7 @@ class Ear:
 
     Args:
         hear: Takes each new part.
-        address: Of the output.
+        address: The address of the output.
     """
 
     _hear: Callable[[str], None]

@@ -25,7 +25,7 @@ class StaticImport:
     """`import a, {b as c} from "x"`.
 
     Attributes:
-        start: Of the statement in the source.
+        start: The start of the statement in the source.
         end: Behind it and its semicolon.
         module: The module, as a string literal.
         whole: Name for all of the module; empty if there is none.

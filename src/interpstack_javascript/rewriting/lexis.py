@@ -153,8 +153,8 @@ def is_part(source: str, start: int, since: int) -> bool:
 
     Args:
         source: JavaScript.
-        start: Of the word.
-        since: Where there is nothing but code from.
+        start: The start of the word.
+        since: The start of a stretch that holds nothing but code.
     """
     before = source[start - 1 : start] if start else ""
     if before.isalnum() or before in ("_", "$", "#"):
@@ -183,7 +183,7 @@ def before_label(source: str, start: int, since: int, last: str) -> tuple[str, b
     Args:
         source: JavaScript.
         start: Behind the colon and white space.
-        since: Where there is nothing but code from.
+        since: The start of a stretch that holds nothing but code.
         last: The kind of the token before that.
     """
     text = _near(source, start, since)

@@ -77,7 +77,7 @@ class Found:
         keywords: Start and end of each `let` and `const` that declares at the top level.
         classes: Start, end and name of each class declared there.
         imports: Import statements.
-        calls: Where `import` is called like a function, anywhere.
+        calls: The positions at which `import` is called like a function.
     """
 
     keywords: list[tuple[int, int]] = attrs.Factory(list)

@@ -50,7 +50,7 @@ class BridgeUse:
     """An example of the use of one bridge.
 
     Attributes:
-        name: Its dotted name.
+        name: The dotted name of the bridge.
         input: The guest's input; any value that can cross.
         answer: The expected answer; not compared if omitted.
         wrong: Inputs that must be refused with a `TypeError`.

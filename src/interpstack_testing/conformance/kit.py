@@ -79,7 +79,7 @@ class EngineKit(abc.ABC):
         make a right checksum, too.
 
         Args:
-            data: Of an image.
+            data: The data of an image.
             change: Returns the replacement of some bytes.
         """
         return change(data)

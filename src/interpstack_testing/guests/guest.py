@@ -110,7 +110,7 @@ class Guest:
         syntax_error: Text that is no program.
         print: Prints `heard 7`, once.
         print_much: Prints 20,000 characters or more in several lines, and shows `printed`.
-        long_text: Its value is a text of 20,000 characters or more, all `x`.
+        long_text: An expression for a text of 20,000 characters or more, all `x`.
         request: Awaits `kit.echo` with 42; shows the answer.
         exchange: Passes `exchanged` to `kit.echo`, and the answer of that to `kit.echo` again.
         exchanged: The input of `exchange`, as the host sees it.
