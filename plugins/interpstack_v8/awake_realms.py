@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from interpstack_v8.realm import V8Realm
+from typing import Final, Protocol
 
 __all__ = ["MAX_AWAKE", "awake_realms"]
 
@@ -19,15 +16,22 @@ __all__ = ["MAX_AWAKE", "awake_realms"]
 MAX_AWAKE: Final = 64
 
 
+class CanRest(Protocol):
+    """A realm that gives its heap back until it is used again."""
+
+    def rest(self) -> None:
+        """Store the values, and give heap and thread back; not while a cell runs."""
+
+
 class AwakeRealms:
     """The realms that are awake, the one used longest ago first."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
-        self._awake: OrderedDict[int, V8Realm] = OrderedDict()
+        self._awake: OrderedDict[int, CanRest] = OrderedDict()
         self._lock = threading.Lock()
 
-    def used(self, realm: V8Realm) -> None:
+    def used(self, realm: CanRest) -> None:
         """Note that a realm is awake and in use, and put others to rest for it."""
         with self._lock:
             self._awake[id(realm)] = realm
@@ -38,7 +42,7 @@ class AwakeRealms:
             if other is not realm:
                 other.rest()
 
-    def left(self, realm: V8Realm) -> None:
+    def left(self, realm: CanRest) -> None:
         """Note that a realm no longer has a heap."""
         with self._lock:
             self._awake.pop(id(realm), None)

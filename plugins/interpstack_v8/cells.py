@@ -11,7 +11,7 @@ import attrs
 
 from interpstack_javascript import cells
 from interpstack_v8.context import LOCKED
-from interpstack_v8.isolate import OutOfTime
+from interpstack_v8.isolates.failures import OutOfTime
 from interpstack_v8.parsers import wrap_awaiting
 
 __all__ = ["CellClock", "Script", "prepare"]

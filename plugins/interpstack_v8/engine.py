@@ -17,7 +17,7 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack_v8.isolate import abandoned
+from interpstack_v8.isolates.abandoned import abandoned
 from interpstack_v8.realm import V8Realm
 
 __all__ = ["V8Engine"]

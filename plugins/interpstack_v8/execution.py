@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
@@ -18,20 +18,14 @@ from interpstack import (
 from interpstack_javascript.cells import TypeScriptError, load
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
+from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
-from interpstack_v8.isolate import (
-    Answer,
-    Isolate,
-    IsolateGone,
-    IsolateLost,
-    OutOfHeap,
-    OutOfTime,
-)
-
-if TYPE_CHECKING:
-    from interpstack_v8.realm import V8Realm
+from interpstack_v8.heap import RealmHeap
+from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolates.host_functions import Answer
+from interpstack_v8.isolates.isolate import Isolate
 
 __all__ = ["V8Execution"]
 
@@ -51,18 +45,24 @@ _LEFT_BYTES: Final = 16 * 2**20
 
 
 class V8Execution(KernelExecution):
-    """The run of one cell."""
+    """The run of one cell.
 
-    def __init__(self, realm: V8Realm, cell: Cell) -> None:
-        super().__init__(cell, realm.modules, SCRIPT)
-        self._realm = realm
+    Args:
+        heap: Holds the variables of the realm.
+        modules: Sources that the guest may import; answers add to them.
+        cell: The cell to run.
+    """
+
+    def __init__(self, heap: RealmHeap, modules: ModuleTable, cell: Cell) -> None:
+        super().__init__(cell, modules, SCRIPT)
+        self._heap = heap
         self._isolate: Isolate | None = None
         self._source = ""
         self._interrupted = self._polling = False
         self._gone = False  # its heap was abandoned, and all of its effects are undone
         self._completed = False
         self._hear: Callable[[str], None] | None = None
-        self._room = realm.limits.console_chars  # for delivered output
+        self._room = heap.limits.console_chars  # for delivered output
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -84,22 +84,22 @@ class V8Execution(KernelExecution):
             prepared, cpu_seconds = clock.spent, clock.left()
         else:
             command = self._resume(now * 1000)
-        isolate = self._isolate or self._take(self._realm.isolate)
+        isolate = self._isolate or self._take(self._heap.isolate)
         if self._interrupted:  # while the source was made ready
             return Progress(exhausted=True)
         progress = self._entered(isolate, command, cpu_seconds, begins)
         if self._gone:
             return progress  # no caller reads it; the next cell reports the loss
         spent = progress.cpu_seconds + prepared
-        return attrs.evolve(progress, notices=self._realm.take_notices(), cpu_seconds=spent)
+        return attrs.evolve(progress, notices=self._heap.take_notices(), cpu_seconds=spent)
 
     def abort(self, reason: str) -> Progress:
         isolate = self._isolate
         if isolate is None or self._gone:
-            self._realm.never_ran()
+            self._heap.never_ran()
             return Progress()  # it never began, or has nothing left to end
         progress = Progress()
-        self._realm.changes()
+        self._heap.changes()
         try:
             told = isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS)
             progress = self._progress(told.text)
@@ -108,13 +108,13 @@ class V8Execution(KernelExecution):
             elif self._importing:
                 why = "it left a module half loaded"
             else:
-                self._realm.ended(isolate)
+                self._heap.ended(isolate)
                 return progress
         except OutOfTime:
             why = "it left endless work behind"
         except (IsolateLost, EngineFailure) as error:
             why = str(error)
-        self._realm.reopen()
+        self._heap.reopen()
         failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
         return attrs.evolve(progress, failure=failure, state="undone")
 
@@ -176,41 +176,40 @@ class V8Execution(KernelExecution):
             raise OutOfHeap("more than the limit is in use")
         self._completed = self._completed or progress.completion is not None
         if self._completed:
-            self._realm.ended(isolate)
+            self._heap.ended(isolate)
         return attrs.evolve(progress, cpu_seconds=spent)
 
     def _leave(self) -> Progress:
         """The end of a poll that was cancelled while V8 computed; the next cell reports it."""
         self._gone = True
-        self._realm.forsake(f"A cancelled cell did not stop: {UNDONE}.")
+        self._heap.forsake(f"A cancelled cell did not stop: {UNDONE}.")
         return Progress(exhausted=True)
 
     def _take(self, isolate: Isolate) -> Isolate:
         """Run the cell in this heap."""
-        isolate.recorded.clear()
-        isolate.on_record = None if self._hear is None else self._heard
+        isolate.begin_output(None if self._hear is None else self._heard)
         self._isolate = isolate
         return isolate
 
     def _was_left(self, error: IsolateLost) -> bool:
         """Whether earlier cells, or the export of values, caused the loss of the heap."""
-        limit = self._realm.limits.memory_bytes
-        full = limit is not None and self._realm.left_bytes > limit
+        limit = self._heap.limits.memory_bytes
+        full = limit is not None and self._heap.left_bytes > limit
         return isinstance(error, IsolateGone) or (isinstance(error, OutOfHeap) and full)
 
     def _begin_again(self, command: list[Any], cpu_seconds: float | None) -> Progress:
         """Run the cell again in a new heap, before any effect of the first run was visible."""
-        isolate = self._take(self._realm.replace())
+        isolate = self._take(self._heap.replace())
         try:
             return self._run(isolate, command, cpu_seconds)
         except (IsolateLost, EngineFailure) as error:
             return self._lost(isolate, error)
 
     def _resume(self, now_ms: float) -> list[Any]:
-        self._realm.changes()
+        self._heap.changes()
         command: list[Any] = ["resume", self._resume_command(now_ms)]
         if self._hear is not None and self._isolate is not None:
-            self._isolate.recorded.clear()  # delivered
+            self._isolate.begin_output(self._heard)  # the earlier lines are delivered
             command.append(True)
         return command
 
@@ -249,7 +248,7 @@ class V8Execution(KernelExecution):
         return self._importing and progress.completion is None and not progress.requests
 
     def _is_overfull(self, told: Answer, garbage: int = _GARBAGE_BYTES) -> bool:
-        limit = self._realm.limits.memory_bytes
+        limit = self._heap.limits.memory_bytes
         most = max(told.heap, told.buffers)
         return limit is not None and most > limit + garbage
 
@@ -257,9 +256,9 @@ class V8Execution(KernelExecution):
         """Deliver the guest's output so far, then continue in a new heap."""
         output = "\n".join(isolate.recorded)
         calls = [Call("console", {"text": output, "omitted": 0})] if output else []
-        self._realm.reopen()
+        self._heap.reopen()
         if isinstance(error, OutOfHeap):
-            limit = (self._realm.limits.memory_bytes or 0) // 2**20
+            limit = (self._heap.limits.memory_bytes or 0) // 2**20
             failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
         elif isinstance(error, EngineFailure):
             failure = GuestError("EngineFailure", f"{error}; {UNDONE}")

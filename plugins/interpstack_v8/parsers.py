@@ -17,7 +17,8 @@ import attrs
 
 from interpstack_javascript import awaiting_source
 from interpstack_v8.context import DOOR, LOCKED, SetupScript, setup_script
-from interpstack_v8.isolate import Isolate, IsolateLost
+from interpstack_v8.isolates.failures import IsolateLost
+from interpstack_v8.isolates.isolate import Isolate
 
 __all__ = ["Wrapped", "wrap_awaiting"]
 

@@ -18,7 +18,6 @@ _OWN = frozenset({"self", "cls"})
 _KNOWN: dict[str, int] = {
     "interpstack": 3,
     "interpstack_durable": 1,
-    "interpstack_v8": 1,
 }
 
 #: Attributes that have no method, of objects that are not of this project: their documentation says

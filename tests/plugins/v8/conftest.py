@@ -11,7 +11,7 @@ from interpstack import Bridge, InterpreterStack, Limits, Session
 
 pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
 
-from interpstack_v8.owner import owner
+from interpstack_v8.isolates.owner import owner
 
 
 @pytest.fixture(autouse=True, scope="session")

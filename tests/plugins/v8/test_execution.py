@@ -13,7 +13,8 @@ pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
 import jsrun
 
 from interpstack import BridgeSet, Cell, EngineFailure, Limits, Progress, Realm, Session
-from interpstack_v8.isolate import Isolate, IsolateGone, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolates.isolate import Isolate
 from interpstack_v8.realm import V8Realm
 
 
@@ -38,7 +39,7 @@ def _fail(patch: pytest.MonkeyPatch, isolate: Isolate, kind: str, end: Any) -> N
 
 def _isolate(realm: Realm) -> Isolate:
     assert isinstance(realm, V8Realm)
-    return realm.isolate
+    return realm.heap.isolate
 
 
 async def _realm_of(session: Session) -> V8Realm:
@@ -86,7 +87,7 @@ async def test_whatever_a_command_ends_with_is_an_outcome(
     message: str,
 ) -> None:
     assert (await session.eval("var keep = 41; const twice = (n) => 2 * n")).ok
-    _fail(monkeypatch, (await _realm_of(session)).isolate, kind, end)
+    _fail(monkeypatch, (await _realm_of(session)).heap.isolate, kind, end)
     outcome = await session.eval("keep = 5; await host.echo(1)")
     assert outcome.error is not None
     assert (outcome.error.name, message in outcome.error.message) == (name, True), outcome.error
@@ -116,7 +117,7 @@ def test_a_lost_heap_under_a_bind_is_replaced(
             return enter(self, kind, *args, seconds=seconds)
 
         monkeypatch.setattr(Isolate, "enter", fails)
-        realm._offered = ""  # type: ignore[attr-defined]
+        realm.heap._fresh._offered = ""  # type: ignore[attr-defined]
         realm.bind(BridgeSet())
         assert _isolate(realm) is not old
         progress = _poll(realm, "keep + 1")

@@ -74,7 +74,7 @@ async def test_a_guest_cannot_change_how_cells_are_read() -> None:
 
 def test_a_clock_adds_what_v8_computed() -> None:
     from interpstack_v8.cells import CellClock
-    from interpstack_v8.isolate import OutOfTime
+    from interpstack_v8.isolates.failures import OutOfTime
 
     clock = CellClock(10.0, lambda: False)
     assert isinstance(clock, Clock)

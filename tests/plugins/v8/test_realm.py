@@ -77,7 +77,7 @@ def test_capabilities_are_what_v8_can() -> None:
 
 def test_an_idle_realm_computes_nothing(realm: Realm) -> None:
     assert _run(realm, "1 + 1") == "2"
-    clock = realm.isolate  # type: ignore[attr-defined]
+    clock = realm.heap.isolate  # type: ignore[attr-defined]
     time.sleep(0.1)  # the thread parks
     before = clock.cpu_seconds
     time.sleep(0.3)
@@ -90,11 +90,11 @@ def test_an_idle_realm_computes_nothing(realm: Realm) -> None:
 def test_a_thread_has_its_clock_before_its_first_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first command that came before the thread parked was once charged less than nothing."""
     from interpstack_v8.engine import V8Engine
-    from interpstack_v8.isolate import Isolate
+    from interpstack_v8.isolates.isolate import Isolate
 
     monkeypatch.setattr(Isolate, "_rest", lambda self: None)
     realm = V8Engine().open(Limits(), BridgeSet())
-    assert realm.isolate.cpu_seconds <= time.process_time()  # no clock of the whole machine
+    assert realm.heap.isolate.cpu_seconds <= time.process_time()  # no clock of the whole machine
     realm.close()
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from interpstack import Cell, HostOffer, InterpreterStack, Limits, Session
-from interpstack_v8 import isolate
-from interpstack_v8.isolate import abandoned
+from interpstack_v8.isolates import abandoned as abandonment
+from interpstack_v8.isolates.abandoned import abandoned
 
 #: Seconds that a cell may compute: its thread goes on as long, and takes them from other tests.
 _COMPUTES = 5.0
@@ -37,11 +37,11 @@ def limits() -> Limits:
 @pytest.fixture(autouse=True)
 def _alone() -> Iterator[None]:
     """Threads of one test do not count in the next."""
-    before = set(isolate._abandoned)
-    isolate._abandoned.clear()
+    before = set(abandonment._abandoned)
+    abandonment._abandoned.clear()
     yield
-    isolate._abandoned |= before
-    isolate._abandoned -= {one for one in before if one._closing is not None}  # ended meanwhile
+    abandonment._abandoned |= before
+    abandonment._abandoned -= {one for one in before if one._closing is not None}  # ended meanwhile
 
 
 async def _cancel(session: Session, source: str, wait: float = 0.3) -> float:
@@ -105,7 +105,7 @@ def test_a_thread_that_was_left_ends_with_its_time() -> None:
 
 
 def test_no_more_threads_are_left_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolate, "MAX_ABANDONED", 0)
+    monkeypatch.setattr("interpstack_v8.isolates.isolate.MAX_ABANDONED", 0)
     with InterpreterStack("v8") as stack:
         realm = stack.engine.open(stack.limits, stack.bridge_set(HostOffer()))
         execution = realm.start(Cell(source="for (;;) {}", seed=1))

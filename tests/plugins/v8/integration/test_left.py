@@ -48,11 +48,11 @@ def test_an_export_that_was_stopped_may_have_left_anything(monkeypatch: pytest.M
 
     realm = V8Engine().open(Limits(memory_bytes=16 * 2**20), BridgeSet())
     try:
-        monkeypatch.setattr("interpstack_v8.realm._EXPORT_SECONDS", 0.001)
+        monkeypatch.setattr("interpstack_v8.heap._EXPORT_SECONDS", 0.001)
         source = "globalThis.p = new Proxy({}, {ownKeys() { for (;;); }}); 1"
         assert realm.start(Cell(source=source)).poll(0.0, 5.0).completion is not None
         realm.start(Cell(source="1"))
-        assert realm.left_bytes > 2**60
+        assert realm.heap.left_bytes > 2**60
     finally:
         realm.close()
 
@@ -70,7 +70,8 @@ async def test_a_heap_lost_between_cells_runs_the_next_cell_once(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Requests of the run that nobody saw are not made."""
-    from interpstack_v8.isolate import Isolate, IsolateGone
+    from interpstack_v8.isolates.failures import IsolateGone
+    from interpstack_v8.isolates.isolate import Isolate
 
     assert (await session.eval("var keep = 41")).ok
     send, left = Isolate.send, ["begin"]
@@ -90,12 +91,12 @@ async def test_a_heap_lost_between_cells_runs_the_next_cell_once(
 
 
 def test_values_that_do_not_fit_a_new_heap_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from interpstack_v8.realm import V8Realm
+    from interpstack_v8.fresh_isolates import FreshIsolates
 
     limits = Limits(memory_bytes=16 * 2**20)
     with InterpreterStack(engine="v8", limits=limits) as stack, stack.session() as session:
         assert session.eval_sync("var keep = 41").ok
-        monkeypatch.setattr(V8Realm, "_fill", lambda self, isolate: False)
+        monkeypatch.setattr(FreshIsolates, "fill", lambda self, isolate, values: False)
         source = "globalThis.a = []; for (;;) a.push(new Uint8Array(1e5).fill(1))"
         outcome = session.eval_sync(source)
         assert outcome.error is not None

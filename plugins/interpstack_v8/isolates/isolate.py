@@ -1,7 +1,7 @@
 """One V8 isolate, driven through jsrun.
 
-Only this module depends on the behaviour of jsrun. `tests/plugins/v8/test_isolate.py` shows what
-breaks if that behaviour changes:
+Only this module depends on the behaviour of jsrun. `tests/plugins/v8/isolates/test_isolate.py`
+shows what breaks if that behaviour changes:
 
 * `eval_async` with a timeout stops guest code wherever it runs, promise jobs included, and the
   isolate goes on afterwards. Nothing else does: `eval` stops no promise jobs, a called function
@@ -21,25 +21,30 @@ breaks if that behaviour changes:
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
-import queue
 import secrets
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import Any, Final
 
-import attrs
 import jsrun
 
 from interpstack import EngineFailure
 from interpstack_v8.context import DOOR, SetupScript
-from interpstack_v8.owner import owner
+from interpstack_v8.isolates.abandoned import MAX_ABANDONED, abandon, abandoned, has_stopped
+from interpstack_v8.isolates.failures import (
+    IsolateGone,
+    IsolateLost,
+    OutOfTime,
+    RejectionsOverflowed,
+    failure_of,
+)
+from interpstack_v8.isolates.host_functions import Answer, HostFunctions
+from interpstack_v8.isolates.owner import owner
+from interpstack_v8.isolates.stretch import on_the_clock
 
-__all__ = ["Answer", "Isolate", "IsolateGone", "IsolateLost", "OutOfHeap", "OutOfTime"]
+__all__ = ["Isolate"]
 
 #: Globals that no guest may have: jsrun's own, and what reads clocks or makes memory and waits
 #: beyond the limits.
@@ -64,88 +69,8 @@ _HEAP_ROOM: Final = 448 * 2**20
 _BUFFER_ROOM: Final = 128 * 2**20
 #: Characters that may cross at once.
 _MAX_TEXT: Final = 256 * 2**20
-#: What jsrun says of code that it stopped.
-_STOPPED: Final = ("timed out", "Failed to get property")
-#: deno_core passes every promise that was rejected meanwhile to one call, as its arguments.
-_OVERFLOW: Final = "Maximum call stack size exceeded"
-
-#: How much longer than its computing time a guest may take on a busy machine.
-_MAX_STRETCH: Final = 8.0
-#: A deadline that has passed before V8 looks at the code would break the isolate.
-_LEAST_SECONDS: Final = 0.01
-
-
-def _on_the_clock(seconds: float) -> float:
-    """The expected duration of a computation, by the load of the machine.
-
-    jsrun stops code by the clock alone.
-    """
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    stretch = min(max(1.0, load / (os.cpu_count() or 1)), _MAX_STRETCH)
-    return max(seconds * stretch, _LEAST_SECONDS)
-
-
 #: Seconds that a command may continue after its answer is no longer needed.
 _LEAVE_SECONDS: Final = 0.25
-#: Abandoned isolates that may compute; beyond this number, a cancellation waits for the time limit.
-MAX_ABANDONED: Final = 8
-_abandoned: set[Isolate] = set()
-
-
-def abandoned() -> int:
-    """The number of abandoned isolates of this process that still compute."""
-    return len(_abandoned)
-
-
-class OutOfTime(Exception):
-    """The guest was stopped because its time was up; the isolate is sound."""
-
-
-class IsolateLost(Exception):
-    """Raised when the isolate and its contents are lost; the message names the reason."""
-
-
-class IsolateGone(IsolateLost):
-    """Raised when the isolate was lost before the command began, because of an earlier command."""
-
-
-class OutOfHeap(IsolateLost):
-    """The guest wanted more memory than V8 may have."""
-
-
-class _RejectionsOverflowed(EngineFailure):
-    """A module rejected too many promises for one call; the guest is sound, and they are gone."""
-
-
-def _failure(error: Exception, late: bool) -> Exception:
-    """The exception for a failed command, made from the exception of jsrun."""
-    told = str(error)
-    if isinstance(error, jsrun.RuntimeTerminated):
-        return OutOfHeap(told)
-    # Code that is stopped inside a module says so in its own way.
-    if late or (isinstance(error, RuntimeError) and any(one in told for one in _STOPPED)):
-        return OutOfTime()
-    if isinstance(error, jsrun.JavaScriptError):
-        if "execution terminated" in told:
-            return IsolateGone("it was stopped while it was idle")
-        if _OVERFLOW in told:
-            return _RejectionsOverflowed(told)
-    return EngineFailure(f"the guest could not be entered: {told or repr(error)}")
-
-
-@attrs.frozen
-class Answer:
-    """The answer of a command, after the guest's jobs have run.
-
-    Attributes:
-        text: The text of the kernel.
-        heap: Bytes in use in the heap.
-        buffers: Bytes in use outside of it, by array buffers.
-    """
-
-    text: str
-    heap: int = attrs.field(converter=int)
-    buffers: int = attrs.field(converter=int)
 
 
 class Isolate:
@@ -170,27 +95,30 @@ class Isolate:
     ) -> None:
         self._owner = owner()
         self._give_up_seconds = give_up_seconds
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._clock: int | None = None
         self._token = secrets.token_hex(16)
         self._runtime: jsrun.Runtime | None = None
         self._parked: asyncio.Future[Any] | None = None
         self._turn = asyncio.Lock()  # commands run one by one
-        self._answer: Future[Answer] = Future()  # of the running command
         self._left: asyncio.Future[None] | None = None  # set when the running isolate is abandoned
         self._lost: IsolateLost | None = None
         self._hung = False
         self._closing: asyncio.Future[None] | None = None  # of an abandoned isolate
-        #: Console output of the running cell, line by line.
-        self.recorded: list[str] = []
-        #: Takes each line when it is recorded, in the isolate's thread.
-        self.on_record: Callable[[str], None] | None = None
+        self._host = HostFunctions()
         self._owner.call(self._open(setup, memory_bytes, resolve, load))
 
     @property
     def cpu_seconds(self) -> float:
         """Time its thread has computed; where the system does not tell, time that has passed."""
-        return time.monotonic() if self._clock is None else time.clock_gettime(self._clock)
+        return self._host.cpu_seconds
+
+    @property
+    def recorded(self) -> Sequence[str]:
+        """Console output of the running cell, line by line, as far as the host has it."""
+        return self._host.recorded
+
+    def begin_output(self, hear: Callable[[str], None] | None) -> None:
+        """Drop the output of earlier cells; see `HostFunctions.begin_output`."""
+        self._host.begin_output(hear)
 
     def enter(self, kind: str, *args: Any, seconds: float | None) -> Answer:
         """Pass a command through the guest's door, and wait for its answer; see `send`."""
@@ -259,13 +187,8 @@ class Isolate:
         for script in setup:
             await self._set_up(script)
         buffers = 2**53 if memory_bytes is None else memory_bytes + _BUFFER_ROOM
-        ops: dict[str, Callable[..., Any]] = {
-            "meet": self._meet,
-            "park": self._park,
-            "record": self._record,
-            "tell": self._tell,
-        }
-        numbers = {name: self._runtime.register_op(name, op) for name, op in ops.items()}
+        ops = self._host.by_name().items()
+        numbers = {name: self._runtime.register_op(name, op) for name, op in ops}
         text = ",".join(json.dumps(value) for value in (self._token, buffers, numbers, _LEFTOVERS))
         await self._set_up(SetupScript("interpstack:door", f"{DOOR}({text})"))
         self._rest()
@@ -279,29 +202,6 @@ class Isolate:
             await self._close()
             raise EngineFailure(f"the guest source {script.name} failed: {error}") from error
 
-    def _meet(self) -> None:
-        """Find the clock of the isolate's thread, which calls this before its first command.
-
-        A command that began on another clock would be charged the difference of the two.
-        """
-        if hasattr(time, "pthread_getcpuclockid"):
-            self._clock = time.pthread_getcpuclockid(threading.get_ident())
-
-    def _park(self) -> None:
-        """Called in the isolate's thread, which has nothing to do."""
-        self._bell.get()
-
-    def _record(self, line: str) -> None:
-        """Called in the isolate's thread, with a line of console output."""
-        self.recorded.append(line)
-        if self.on_record is not None:
-            self.on_record(line)
-
-    def _tell(self, text: str, heap: float, buffers: float) -> None:
-        """Called in the isolate's thread, with the answer of a command that took long."""
-        with contextlib.suppress(InvalidStateError):  # no caller waits for an abandoned isolate
-            self._answer.set_result(Answer(text, heap, buffers))
-
     async def _enter(
         self, script: str, seconds: float | None, answer: Future[Answer], repeats: bool
     ) -> None:
@@ -309,7 +209,7 @@ class Isolate:
             async with self._turn:
                 try:
                     given = await self._run(script, seconds, answer)
-                except _RejectionsOverflowed:
+                except RejectionsOverflowed:
                     if not repeats or answer.done():
                         raise
                     given = await self._run(self._command("look"), seconds, answer)
@@ -333,12 +233,12 @@ class Isolate:
         """Run a command, and return its answer, or `None` if the answer was delivered already."""
         if self._runtime is None or self._hung:
             raise IsolateGone(str(self._lost or "it was closed"))
-        self._answer = answer
-        timeout = None if seconds is None else _on_the_clock(seconds)
+        self._host.answer_to(answer)
+        timeout = None if seconds is None else on_the_clock(seconds)
         begun = time.monotonic()
         command = self._begin(script, timeout)
         if self._parked is not None:
-            self._bell.put(None)
+            self._host.wake()
         grace = self._give_up_seconds
         patience = None if timeout is None or grace is None else timeout + grace
         left = self._left = asyncio.get_running_loop().create_future()
@@ -355,7 +255,7 @@ class Isolate:
             return command.result()["answer"]
         except Exception as error:  # noqa: BLE001 - jsrun names no classes for all that can fail
             late = timeout is not None and time.monotonic() - begun >= timeout
-            failure = _failure(error, late)
+            failure = failure_of(error, late)
         if isinstance(failure, IsolateLost):
             await self._close()
         raise failure
@@ -376,7 +276,7 @@ class Isolate:
         await asyncio.sleep(_LEAVE_SECONDS)
         while waits():
             left = self._left
-            if left is not None and not left.done() and len(_abandoned) < MAX_ABANDONED:
+            if left is not None and not left.done() and abandoned() < MAX_ABANDONED:
                 left.set_result(None)
                 return
             await asyncio.sleep(_LEAVE_SECONDS)
@@ -384,12 +284,12 @@ class Isolate:
     def _give_up(self, command: asyncio.Future[Any]) -> None:
         """Leave a thread that does not stop to itself; it is closed when it does."""
         self._hung = True
-        _abandoned.add(self)
+        abandon(self)
 
         def close(done: asyncio.Future[Any]) -> None:
             _ = done.cancelled() or done.exception()
             self._hung = False
-            _abandoned.discard(self)
+            has_stopped(self)
             self._closing = asyncio.ensure_future(self._close_in_turn())
 
         command.add_done_callback(close)
@@ -403,7 +303,7 @@ class Isolate:
             return
         self._owner.release(self._close_in_turn)
         if self._parked is not None:
-            self._bell.put(None)
+            self._host.wake()
             # Closing holds Python's lock, which the thread needs to leave the host function.
             await asyncio.wait({self._parked})
         if self._runtime is not None:

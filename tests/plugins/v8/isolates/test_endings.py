@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_v8 import endings
+from interpstack_v8.isolates import endings
 
 #: Functions that were registered first run last: after the isolates were closed.
 _LISTED = """
 import atexit, threading
 from interpstack import InterpreterStack
-from interpstack_v8.endings import isolate_threads
+from interpstack_v8.isolates.endings import isolate_threads
 
 def tell():
     print(isolate_threads(), "interpstack-v8" in [one.name for one in threading.enumerate()])
@@ -48,7 +48,7 @@ atexit.register(ends.set)
 _NEVER_CLOSED = """
 import asyncio
 from interpstack import InterpreterStack
-from interpstack_v8 import owner
+from interpstack_v8.isolates import owner
 
 owner._CLOSING_SECONDS = 0.2
 owner.owner().adopt(lambda: asyncio.sleep(3600))

@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from interpstack import EngineFailure
-from interpstack_v8.endings import DeliveryLoop, wait_until_left
-from interpstack_v8.platform import ready_platform
+from interpstack_v8.isolates.endings import DeliveryLoop, wait_until_left
+from interpstack_v8.isolates.platform import ready_platform
 
 __all__ = ["Owner", "owner", "refuse_forked"]
 

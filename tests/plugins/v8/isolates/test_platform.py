@@ -1,4 +1,4 @@
-"""Tests of interpstack_v8.platform."""
+"""Tests of interpstack_v8.isolates.platform."""
 
 from __future__ import annotations
 

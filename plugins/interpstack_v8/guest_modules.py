@@ -1,0 +1,55 @@
+"""What an isolate asks the host for while it loads modules, in the isolate's thread."""
+
+from __future__ import annotations
+
+from interpstack_javascript import KERNEL_NAME
+from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.context import kernel_module, module_name, module_url
+
+__all__ = ["GuestModules"]
+
+
+class GuestModules:
+    """Resolves and loads the modules of one realm; the kernel only while a context is set up.
+
+    Args:
+        table: Sources that the guest may import.
+    """
+
+    def __init__(self, table: ModuleTable) -> None:
+        self._table = table
+        self._sets_up = False
+
+    def begin_set_up(self) -> None:
+        """Note that the kernel may be imported from now on."""
+        self._sets_up = True
+
+    def end_set_up(self) -> None:
+        """Note that the guest's own code runs from now on."""
+        self._sets_up = False
+
+    def resolve(self, specifier: str, importer: str) -> str:
+        """The URL of a module as another one imports it.
+
+        Raises:
+            ImportError: There is none.
+        """
+        if self._sets_up and module_name(specifier) == KERNEL_NAME:
+            return specifier
+        base = module_name(importer)
+        name = self._table.resolve(base, specifier)
+        if name is None:
+            raise ImportError(f"Error resolving module '{specifier}' from '{base}'")
+        return module_url(name)
+
+    def load(self, url: str) -> str:
+        """The JavaScript of a module that was resolved.
+
+        Raises:
+            ImportError: There is none.
+        """
+        name = module_name(url)
+        source = kernel_module() if name == KERNEL_NAME else self._table.load(name)
+        if source is None:
+            raise ImportError(f"Error loading module '{name}'")
+        return source

@@ -1,0 +1,261 @@
+"""The heap of a realm: awake or asleep, lost and replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any, Final
+
+from interpstack import BridgeSet, EngineFailure, Limits
+from interpstack_javascript.exchange import read_answer
+from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.awake_realms import awake_realms
+from interpstack_v8.fresh_isolates import KERNEL_SECONDS, FreshIsolates
+from interpstack_v8.isolates.failures import IsolateLost, OutOfTime
+from interpstack_v8.isolates.host_functions import Answer
+from interpstack_v8.isolates.isolate import Isolate
+from interpstack_v8.isolates.owner import refuse_forked
+
+__all__ = ["RealmHeap"]
+
+#: Seconds that getters of the guest may take while its values are exported.
+_EXPORT_SECONDS: Final = 0.5
+#: Bytes that an export which failed may have left: as many as can be.
+_UNKNOWN: Final = 2**62
+
+
+class RealmHeap:
+    """The variables of a realm: in an isolate while it is awake, and as portable values.
+
+    `saved` outlives the isolate: the portable values from before the last cell.
+
+    Args:
+        limits: Limits of a cell.
+        bridges: The bridges on offer.
+        modules: Sources that the guest may import.
+        give_up_seconds: As of the engine.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        bridges: BridgeSet,
+        modules: ModuleTable,
+        give_up_seconds: float | None,
+    ) -> None:
+        self.limits = limits
+        self.saved: Mapping[str, Any] = {}
+        self.running = False
+        self._fresh = FreshIsolates(limits, bridges, modules, give_up_seconds)
+        self._pid = os.getpid()
+        self._lock = threading.Lock()  # against being put to sleep from another thread
+        self._isolate: Isolate | None = None
+        self._saved_is_new = True
+        self._began_current = True  # the running cell began with the values that are saved
+        self._export: Future[Answer] | None = None  # on its way, of the last cell's end
+        self._notices: list[str] = []
+        #: Bytes in the heap or in buffers, garbage included, after the last export of values.
+        self.left_bytes = 0
+        self._closed = False
+        self._awake()
+
+    # -- cells and values ------------------------------------------------------------------
+
+    def bind(self, bridges: BridgeSet) -> None:
+        """Offer other bridges from now on."""
+        refuse_forked(self._pid)
+        self._fresh.bind(bridges)
+        with self._lock:
+            if self._isolate is None:
+                return
+            try:
+                self._fresh.offer(self._isolate)
+            except (OutOfTime, IsolateLost):
+                self._lose(self._saved_is_new)
+                self._awake()
+
+    def begin(self) -> None:
+        """Note that a cell begins, and save the values from before it."""
+        refuse_forked(self._pid)
+        with self._lock:
+            self.running = True
+        self.save()
+        self._began_current = self._saved_is_new
+        self._saved_is_new = False
+
+    def fresh_values(self) -> Mapping[str, Any]:
+        """The values as they are now.
+
+        Raises:
+            EngineFailure: They could not be exported.
+        """
+        self._saved_is_new = False
+        self.save()
+        if not self._saved_is_new:
+            raise EngineFailure("the guest's values could not be exported in time")
+        return self.saved
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        """Define variables by their portable values."""
+        self._saved_is_new = False
+        self.changes()
+        self.say("load", dict(values))
+
+    def close(self) -> None:
+        """Give everything back, for good."""
+        if self._pid != os.getpid():
+            return  # all that it has is in the parent of this process
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def changes(self) -> None:
+        """The guest is about to be entered: an export from before is not its state any more."""
+        self._export = None
+
+    def ended(self, isolate: Isolate) -> None:
+        """Note the end of a cell; its values are exported in the background."""
+        with self._lock:
+            self._export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
+            self.running = False
+
+    # -- isolates come and go --------------------------------------------------------------
+
+    @property
+    def isolate(self) -> Isolate:
+        """The live heap; woken if the realm slept."""
+        refuse_forked(self._pid)
+        with self._lock:
+            return self._awake()
+
+    def never_ran(self) -> None:
+        """Note that a cell has ended whose heap is gone, or that never began."""
+        self.running = False
+
+    def replace(self) -> Isolate:
+        """A new heap for the running cell, as the old one is lost, or full by earlier cells."""
+        with self._lock:
+            self._lose(self._began_current)
+            return self._awake()
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Notices about heaps that were lost between cells."""
+        notices, self._notices = self._notices, []
+        return tuple(notices)
+
+    def reopen(self) -> None:
+        """Continue in a new heap, with the portable values from before the last cell."""
+        with self._lock:
+            self.running = False
+            self._drop()
+            self._awake()
+
+    def forsake(self, notice: str) -> None:
+        """Leave the heap behind; the next cell finds the values from before the last one.
+
+        Args:
+            notice: The notice for the reader of the next cell.
+        """
+        with self._lock:
+            self.running = False
+            self._drop()
+            self._saved_is_new = True
+            self._notices.append(notice)
+
+    def rest(self) -> None:
+        """Give heap and thread back until the realm is used again; functions are lost."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self.running or self._isolate is None:
+                return
+            self._save(self._isolate)
+            self._drop()
+        finally:
+            self._lock.release()
+
+    def save(self) -> None:
+        """Export the values, unless they were exported since the last cell.
+
+        If the export fails, because the guest's own code takes too long or the values are too
+        large, the earlier values stay.
+        """
+        refuse_forked(self._pid)
+        with self._lock:
+            if not self._saved_is_new:
+                self._save(self._awake())
+
+    def _save(self, isolate: Isolate) -> None:
+        export, self._export = self._export, None
+        if export is None:
+            export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
+        try:
+            answer = export.result()
+            saved = read_answer(answer.text)
+        except (OutOfTime, EngineFailure):
+            self.left_bytes = _UNKNOWN
+            return
+        except IsolateLost:
+            self._lose(saved=False)
+            return
+        self.saved, self._saved_is_new = saved, True
+        self.left_bytes = max(answer.heap, answer.buffers)
+
+    def _lose(self, saved: bool) -> None:
+        """Give a heap up that is of no use any more.
+
+        Args:
+            saved: Whether the values are from after the last cell.
+        """
+        self._drop()
+        self.left_bytes = 0
+        became = (
+            "variables were restored from their values"
+            if saved
+            else "what that cell did to variables is undone"
+        )
+        self._notices.append(
+            f"The guest's memory was full after the last cell: {became}; functions and classes "
+            "are lost."
+        )
+
+    def _awake(self) -> Isolate:
+        if self._closed:
+            raise EngineFailure("the realm was closed")
+        isolate = self._isolate
+        if isolate is None:
+            isolate = self._fresh.open()
+            if self.saved and not self._fresh.fill(isolate, self.saved):
+                isolate.close()
+                self.saved = {}
+                self._notices.append("The guest's heap was lost, and all variables with it.")
+                return self._awake()
+            self._isolate = isolate
+            self._saved_is_new = True
+        awake_realms.used(self)
+        return isolate
+
+    def _drop(self) -> None:
+        isolate, self._isolate, self._export = self._isolate, None, None
+        awake_realms.left(self)
+        if isolate is not None:
+            isolate.close()
+
+    def say(self, *command: Any, seconds: float = KERNEL_SECONDS) -> str:
+        """Run a command of the kernel outside a cell.
+
+        Raises:
+            EngineFailure: The export failed; effects of the last cell are undone if the heap was
+                lost.
+        """
+        text = json.dumps(command, separators=(",", ":"))
+        try:
+            return self.isolate.enter("say", text, seconds=seconds).text
+        except OutOfTime as error:
+            raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
+        except IsolateLost as error:
+            self.reopen()
+            raise EngineFailure(f"the guest was lost while it did {command[0]!r}") from error

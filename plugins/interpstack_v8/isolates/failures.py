@@ -1,0 +1,59 @@
+"""The ways in which a command of an isolate fails, and the exceptions of jsrun that mean them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import jsrun
+
+from interpstack import EngineFailure
+
+__all__ = [
+    "IsolateGone",
+    "IsolateLost",
+    "OutOfHeap",
+    "OutOfTime",
+    "RejectionsOverflowed",
+    "failure_of",
+]
+
+#: What jsrun says of code that it stopped.
+_STOPPED: Final = ("timed out", "Failed to get property")
+#: deno_core passes every promise that was rejected meanwhile to one call, as its arguments.
+_OVERFLOW: Final = "Maximum call stack size exceeded"
+
+
+class OutOfTime(Exception):
+    """The guest was stopped because its time was up; the isolate is sound."""
+
+
+class IsolateLost(Exception):
+    """Raised when the isolate and its contents are lost; the message names the reason."""
+
+
+class IsolateGone(IsolateLost):
+    """Raised when the isolate was lost before the command began, because of an earlier command."""
+
+
+class OutOfHeap(IsolateLost):
+    """The guest wanted more memory than V8 may have."""
+
+
+class RejectionsOverflowed(EngineFailure):
+    """A module rejected too many promises for one call; the guest is sound, and they are gone."""
+
+
+def failure_of(error: Exception, late: bool) -> Exception:
+    """The exception for a failed command, made from the exception of jsrun."""
+    told = str(error)
+    if isinstance(error, jsrun.RuntimeTerminated):
+        return OutOfHeap(told)
+    # Code that is stopped inside a module says so in its own way.
+    if late or (isinstance(error, RuntimeError) and any(one in told for one in _STOPPED)):
+        return OutOfTime()
+    if isinstance(error, jsrun.JavaScriptError):
+        if "execution terminated" in told:
+            return IsolateGone("it was stopped while it was idle")
+        if _OVERFLOW in told:
+            return RejectionsOverflowed(told)
+    return EngineFailure(f"the guest could not be entered: {told or repr(error)}")

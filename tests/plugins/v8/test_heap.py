@@ -1,0 +1,55 @@
+"""The heap of a realm sleeps, wakes and is replaced, and keeps the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+
+from interpstack import BridgeSet, EngineFailure, Limits
+from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.heap import RealmHeap
+
+
+@pytest.fixture
+def heap() -> Iterator[RealmHeap]:
+    heap = RealmHeap(Limits(), BridgeSet(), ModuleTable(), 2.0)
+    yield heap
+    heap.close()
+
+
+def test_values_outlive_an_isolate(heap: RealmHeap) -> None:
+    heap.load({"n": 5})
+    first = heap.isolate
+    heap.rest()
+    assert heap.isolate is not first
+    assert heap.fresh_values() == {"n": 5}
+
+
+def test_a_running_cell_keeps_its_isolate(heap: RealmHeap) -> None:
+    first = heap.isolate
+    heap.begin()
+    heap.rest()
+    assert heap.isolate is first
+
+
+def test_a_cell_that_is_undone_leaves_the_values_from_before_it(heap: RealmHeap) -> None:
+    heap.load({"n": 5})
+    heap.begin()
+    heap.say("load", {"n": 6})
+    heap.reopen()
+    assert heap.fresh_values() == {"n": 5}
+
+
+def test_a_forsaken_isolate_is_reported_once(heap: RealmHeap) -> None:
+    heap.forsake("it did not stop")
+    assert heap.take_notices() == ("it did not stop",)
+    assert heap.take_notices() == ()
+
+
+def test_a_closed_heap_stays_closed(heap: RealmHeap) -> None:
+    heap.close()
+    with pytest.raises(EngineFailure, match="was closed"):
+        _ = heap.isolate
