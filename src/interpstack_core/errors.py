@@ -144,20 +144,26 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-#: Extras of the distribution with the packages of this project's plugins, by plugin.
-_EXTRAS = {"langchain": "langchain", "monty": "monty", "process": "process", "v8": "v8-engine"}
-#: Plugins that every installation of the distribution has.
-_OWN = ("accounts", "console", "durable", "persistence", "ptc", "quickjs", "skills", "subagents")
+#: The distribution of this project.
+_PROJECT = "interpstack"
 
 
 def install_command(name: str) -> str:
     """The command that installs the plugin `name`; empty unless it is one of this project.
 
-    Package names of third-party plugins are not guessed, because anyone may own such a name.
+    The installed distribution names its plugins and extras. Package names of third-party plugins
+    are not guessed, because anyone may own such a name.
     """
-    if name in _EXTRAS:
-        return f"pip install 'interpstack[{_EXTRAS[name]}]'"
-    return "pip install --force-reinstall interpstack" if name in _OWN else ""
+    from importlib.metadata import distributions  # with its parsers, it takes long to import
+
+    own = next(iter(distributions(name=_PROJECT)), None)
+    if own is None or name not in own.entry_points.select(group=_PROJECT).names:
+        return ""
+    extras = own.metadata.get_all("Provides-Extra") or ()
+    wanted = (name, f"{name}-engine")  # pip takes a name like `v8` for a version
+    extra = next((one for one in wanted if one in extras), None)
+    what = f"'{_PROJECT}[{extra}]'" if extra else f"--force-reinstall {_PROJECT}"
+    return f"pip install {what}"
 
 
 def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:

@@ -15,13 +15,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-__all__ = [
-    "call_blocking",
-    "outlasted",
-    "run_guest",
-    "start_anew_after_fork",
-    "to_end",
-]
+__all__ = ["call_blocking", "outlasted", "run_guest", "start_anew_after_fork", "to_end"]
 
 _T = TypeVar("_T")
 
