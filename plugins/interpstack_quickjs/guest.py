@@ -21,6 +21,7 @@ import wasmtime
 from interpstack import EngineFailure
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine, address_of
+from interpstack_quickjs.webassembly.templates import template_of
 
 __all__ = ["Guest", "Heap", "OutOfRoom", "Workspace"]
 
@@ -163,7 +164,8 @@ class Guest(Machine):
                 instance.memory.grow(instance.store, -(-missing // 65536))
             except wasmtime.WasmtimeError as error:
                 raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
-        self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
+        if not self._begins_with(heap):
+            self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
         memory = self._host_address(0, heap.size)
         for address, data in heap.differences:
             if address < 0 or address + len(data) > heap.size:
@@ -171,6 +173,11 @@ class Guest(Machine):
             ctypes.memmove(memory + address, data, len(data))
         instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
+
+    def _begins_with(self, heap: Heap) -> bool:
+        """Have the memory begin as that of a base heap, without copying it, if that is possible."""
+        template = template_of(heap.memory) if heap.is_whole else None
+        return template is not None and self._instance.begin_with(template)
 
     # -- calls -----------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from interpstack_quickjs.guest import (
 from interpstack_quickjs.heap.allocator import find_allocator, free_spans
 from interpstack_quickjs.heap.printed import find_printed
 from interpstack_quickjs.webassembly.runtime import guest_runtime
+from interpstack_quickjs.webassembly.templates import keep_template
 from interpstack_wasm.compiled import read_cached, write_cached
 
 __all__ = ["Base", "base_heaps"]
@@ -98,6 +99,7 @@ def _load(sources: Sequence[GuestSource]) -> Base:
     if base is None:
         base = _build(sources)
         write_cached(name, _dump(base))
+    keep_template(bytes(base.heap.memory))
     return base
 
 
@@ -116,6 +118,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         guest.run_jobs()
         guest.call("run_gc")
         heap = guest.heap()
+        heap = attrs.evolve(heap, memory=bytes(heap.memory))
     finally:
         guest.close()
     handles += (find_printed(heap), find_allocator(heap.memory, heap.stack_pointer))

@@ -17,6 +17,7 @@ import wasmtime
 from interpstack import EngineFailure
 from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
+from interpstack_quickjs.webassembly.templates import Template
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
 
 __all__ = ["Instance", "Spares", "spares"]
@@ -45,6 +46,10 @@ class Instance:
         self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
         self.stack_pointer: wasmtime.Global = export_of(self.store, instance, "__stack_pointer")
         self._functions: dict[str, Callable[..., int]] = {}
+        self._narrow = runtime.host.narrow
+        self._is_new = True
+        #: What the memory is a view of, and where it is in this process.
+        self._view: tuple[Template, int] | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -67,8 +72,30 @@ class Instance:
         """The address of the memory in this process, valid until the guest runs again."""
         return ctypes.addressof(self.memory.data_ptr(self.store).contents)
 
+    def begin_with(self, template: Template) -> bool:
+        """Make all of the memory a fresh view of a template; False if it has to be copied.
+
+        Memory that the system has provided already is copied to faster than it is provided anew.
+        """
+        is_new, self._is_new = self._is_new, False
+        if self._narrow or self.memory_bytes != len(template.memory):
+            return False
+        address = self.host_address()
+        try:
+            if self._view == (template, address):
+                template.reset(address)
+            elif is_new:
+                template.map_over(address)
+            else:
+                return False
+        except OSError:
+            return False
+        self._view = (template, address)
+        return True
+
     def wipe(self) -> None:
         """Overwrite the memory with zeros: nothing of one guest reaches the next."""
+        self._view = None  # all of it is the instance's own now
         ctypes.memset(self.host_address(), 0, self.memory_bytes)
 
     def close(self) -> None:

@@ -1,0 +1,159 @@
+"""Memory that begins as a view of a template."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from interpstack import BridgeRegistry, Cell, Limits
+from interpstack_quickjs import guest as guests
+from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.guest import Guest
+from interpstack_quickjs.heap.base import base_heaps
+from interpstack_quickjs.webassembly import instance as instances
+from interpstack_quickjs.webassembly.instance import Instance, Spares
+from interpstack_quickjs.webassembly.runtime import guest_runtime
+from interpstack_quickjs.webassembly.templates import Template, keep_template, template_of
+
+_CELL = "var kept = [1, 'x'.repeat(3e5).length, {a: 1n}]; kept"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="templates need Linux")
+
+
+@pytest.fixture
+def memory() -> bytes:
+    return base_heaps.get(()).heap.memory  # type: ignore[return-value]
+
+
+@pytest.fixture
+def template(memory: bytes) -> Template:
+    found = template_of(memory)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def instance(memory: bytes) -> Iterator[Instance]:
+    made = Instance(guest_runtime())
+    made.memory.grow(made.store, (len(memory) - made.memory_bytes) // 65536)
+    yield made
+    made.close()
+
+
+def _read(one: Instance) -> bytes:
+    return ctypes.string_at(one.host_address(), one.memory_bytes)
+
+
+def test_a_new_instance_begins_as_a_view_and_can_go_back(
+    instance: Instance, template: Template, memory: bytes
+) -> None:
+    assert instance.begin_with(template)
+    assert _read(instance) == memory
+    ctypes.memset(instance.host_address() + 2**20, 7, 2**20)
+    assert _read(instance) != memory
+    assert template.memory == memory
+    assert instance.begin_with(template)
+    assert _read(instance) == memory
+
+
+def test_nothing_that_is_written_reaches_another_view_or_the_file(
+    instance: Instance, template: Template, memory: bytes
+) -> None:
+    other = Instance(guest_runtime())
+    other.memory.grow(other.store, (len(memory) - other.memory_bytes) // 65536)
+    for one in (instance, other):
+        assert one.begin_with(template)
+    ctypes.memset(instance.host_address(), 7, instance.memory_bytes)
+    assert _read(other) == memory
+    other.close()
+    with pytest.raises(OSError, match="not permitted"):
+        os.write(template._file, b"x")
+    with pytest.raises((OSError, ValueError)):
+        mmap.mmap(template._file, 4096)  # shared, and for writing
+    with pytest.raises(OSError, match="not permitted"):
+        os.ftruncate(template._file, 0)
+
+
+def test_a_wiped_instance_holds_zeros_and_is_copied_to(
+    instance: Instance, template: Template
+) -> None:
+    assert instance.begin_with(template)
+    instance.wipe()
+    assert not any(_read(instance))
+    assert not instance.begin_with(template)
+
+
+def test_memory_of_another_size_is_copied_to(instance: Instance, template: Template) -> None:
+    instance.memory.grow(instance.store, 1)
+    assert not instance.begin_with(template)
+    assert not any(_read(instance)[-65536:])
+
+
+def test_where_the_system_refuses_memory_is_copied(
+    monkeypatch: pytest.MonkeyPatch, instance: Instance, template: Template
+) -> None:
+    def refuse(*args: Any) -> None:
+        raise OSError("no more")
+
+    monkeypatch.setattr(Template, "map_over", refuse)
+    assert not instance.begin_with(template)
+    monkeypatch.setattr(os, "memfd_create", refuse)
+    content = bytes(mmap.PAGESIZE)
+    keep_template(content)
+    assert template_of(content) is None
+
+
+def _run() -> tuple[str, Any]:
+    """A cell on a new instance, interrupted and undone in between; the image it leaves."""
+    realm = QuickJSEngine().open(Limits(), BridgeRegistry([]).freeze())
+    text = ""
+    for source in (_CELL, "for (;;) kept.push(1)", "kept.slice(0, 3)"):
+        execution = realm.start(Cell(source=source, seed=1))
+        progress = execution.poll(0.0, 0.05 if "for" in source else 5.0)
+        if progress.completion is None:
+            execution.undo()
+        else:
+            text += progress.completion.text
+            execution.abort("done")
+            realm.values()
+    image = realm.image()
+    realm.close()
+    return text, image
+
+
+def test_a_realm_is_the_same_with_and_without_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instances.spares, "take", lambda most: None)
+    views, begin_with = [], Instance.begin_with
+
+    def begun(one: Instance, template: Template) -> bool:
+        views.append(begin_with(one, template))
+        return views[-1]
+
+    monkeypatch.setattr(Instance, "begin_with", begun)
+    viewed = _run()
+    assert views
+    assert all(views)
+    monkeypatch.setattr(guests, "template_of", lambda memory: None)
+    assert _run() == viewed
+
+
+def test_a_reserve_of_viewed_instances_serves_any_guest(memory: bytes) -> None:
+    base, reserve = base_heaps.get(()), Spares(1)
+    first = Guest(None)
+    first.load(base.heap)
+    first.evaluate("globalThis.secret = 'told' + 'to nobody'")
+    instance = first.release()
+    assert instance is not None
+    reserve.give(instance)
+    again = reserve.take(base.heap.size)
+    assert again is instance
+    second = Guest(None, again)
+    second.load(base.heap)
+    assert second.read(2**20, len(memory) - 2**20) == memory[2**20 :]
+    second.close()
