@@ -22,6 +22,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from interpstack_core.threads import HANDLER_THREADS
 from interpstack_quickjs.realm import QuickJSRealm
 
 MIB = 2**20
@@ -63,14 +64,16 @@ class Sample:
     """What the process holds between two rounds.
 
     Attributes:
-        own_threads: Threads of the interpreter's pools; the others are the event loop's and the
-            database's.
+        own_threads: Threads that run guests, and the interpreter's clocks; the others are the event
+            loop's and the database's.
+        handlers: Threads for what blocks; there are as many as were once needed at the same time.
         live: Sessions that hold a realm.
     """
 
     memory: int
     files: int
     own_threads: int
+    handlers: int
     other_threads: int
     live: int
 
@@ -82,12 +85,14 @@ class Sample:
             await session.hibernate()
         release_memory()
         process = psutil.Process()
-        own = sum(thread.name.startswith("interpstack") for thread in threading.enumerate())
+        names = [one.name for one in threading.enumerate() if one.name.startswith("interpstack")]
+        handlers = sum(name.startswith("interpstack-handler") for name in names)
         return cls(
             memory=process.memory_info().rss,
             files=process.num_fds(),
-            own_threads=own,
-            other_threads=threading.active_count() - own,
+            own_threads=len(names) - handlers,
+            handlers=handlers,
+            other_threads=threading.active_count() - len(names),
             live=live,
         )
 
@@ -133,6 +138,7 @@ def assert_nothing_leaked(samples: list[Sample]) -> None:
     assert last.live <= 16  # `max_live_sessions` of a stack
     cpus = os.cpu_count() or 2
     assert last.own_threads - before.own_threads <= cpus + 1  # one pool, and a clock
+    assert last.handlers <= HANDLER_THREADS
     assert last.other_threads - before.other_threads <= min(32, cpus + 4)  # the event loop's pool
 
 
