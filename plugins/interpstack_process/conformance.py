@@ -35,18 +35,6 @@ class V8Conformance(EngineConformance):
             "V8 may go through the array for longer than its worker has, so that is ended"
         ),
     }
-    gaps: ClassVar[Mapping[str, str]] = {
-        "test_hostile_guest[builtins/sort]": (
-            "V8 aborts its worker when it cannot make an array; the cell ends with EngineFailure"
-        ),
-        **{
-            f"test_hostile_guest[builtins/{name}]": (
-                "V8 cannot be stopped in a builtin that goes through an array, so its worker is; "
-                "the cell ends with EngineFailure"
-            )
-            for name in ("indexOf", "fill", "flat")
-        },
-    }
 
     def make_engine(self) -> Engine:
         return InterpreterStack("process:v8").engine

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+import attrs
+
 from interpstack import (
     Cell,
     EngineFailure,
@@ -67,7 +69,8 @@ class ProcessExecution(Execution):
         self._over = False
         self._interrupted = False
         self._failed = False
-        self._late_failure: GuestError | None = None
+        #: The end of a worker, for the message of whoever aborts the cell.
+        self._unreported: GuestError | None = None
         self._carried = False  # its worker died, and it went on in another one
         self._hear: Callable[[str], None] | None = None
 
@@ -86,7 +89,10 @@ class ProcessExecution(Execution):
             return self._read(answer, time.monotonic() - begun)
         except StateLost as error:
             return self._end_lost(error)
-        except (WorkerDied, EngineFailure) as error:
+        except WorkerDied as death:
+            progress = self._fail(str(death), time.monotonic() - begun)
+            return self._exhausted(progress) if death.late else progress
+        except EngineFailure as error:
             return self._fail(str(error), time.monotonic() - begun)
 
     async def apoll(
@@ -106,8 +112,7 @@ class ProcessExecution(Execution):
     def abort(self, reason: str) -> Progress:
         if self._over or self._worker is None:
             self._end()
-            # Events after a cell's end have not been reported yet.
-            failure, self._late_failure = self._late_failure, None
+            failure, self._unreported = self._unreported, None
             return Progress(failure=failure)
         try:
             command = self._residence.command("abort", reason=reason)
@@ -238,18 +243,26 @@ class ProcessExecution(Execution):
         residence.detach()
         if self._completed:
             late = f"{what}; what ran after the end of the cell is undone"
-            self._late_failure = GuestError("EngineFailure", late)
-            return Progress(failure=self._late_failure, cpu_seconds=seconds)
+            self._unreported = GuestError("EngineFailure", late)
+            return Progress(failure=self._unreported, cpu_seconds=seconds)
         if residence.saved.lost:
-            return self._end_lost(residence.start_anew(what))
+            return self._end_lost(residence.start_anew(what), seconds)
         failure = GuestError("EngineFailure", f"{what}; {residence.saved.told()}")
         return Progress(failure=failure, state="undone", cpu_seconds=seconds)
 
-    def _end_lost(self, lost: StateLost) -> Progress:
+    def _exhausted(self, progress: Progress) -> Progress:
+        """The end of a cell whose time was up when its worker was killed.
+
+        The caller knows which limit it was; the words for the worker's end follow with `abort`.
+        """
+        self._unreported = progress.failure
+        return attrs.evolve(progress, failure=None, exhausted=True)
+
+    def _end_lost(self, lost: StateLost, seconds: float = 0.0) -> Progress:
         """The end of a cell whose variables were lost before or during its run."""
         self._end()
         failure = GuestError("EngineFailure", str(lost))
-        return Progress(failure=failure, state="lost", loss=lost.loss)
+        return Progress(failure=failure, state="lost", loss=lost.loss, cpu_seconds=seconds)
 
 
 def _ignore(part: str) -> None:

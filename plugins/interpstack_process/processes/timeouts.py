@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from interpstack_process.connection.frames import Closed
 
-__all__ = ["Timeout"]
+__all__ = ["OutOfTime", "Timeout"]
 
 #: Seconds that an interrupted worker may take to stop; the caller is waiting to go on.
 _STOP_SECONDS: Final = 0.5
@@ -30,8 +30,15 @@ class Awaited(Protocol):
         """End the process now."""
 
 
+class OutOfTime(Closed):
+    """The time of a command is up, and its worker was killed because it did not stop."""
+
+
 class Timeout:
-    """A check that runs while the host waits for a worker, and raises `Closed` to end the wait."""
+    """A check that runs while the host waits for a worker, and raises to end the wait.
+
+    It raises `OutOfTime` when the time is up, and `Closed` when the worker has ended.
+    """
 
     def __init__(
         self,
@@ -64,4 +71,4 @@ class Timeout:
 
     def _give_up(self, what: str) -> None:
         self._worker.end(f"was killed because it {what}")
-        raise Closed(what)
+        raise OutOfTime(what)

@@ -18,7 +18,7 @@ from interpstack import ConfigurationError, EngineFailure, Image, ImageError
 from interpstack_process.connection.frames import Channel, Closed, Malformed
 from interpstack_process.connection.messages import PRINTED_CHARS, read_image, read_text
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
-from interpstack_process.processes.timeouts import Timeout
+from interpstack_process.processes.timeouts import OutOfTime, Timeout
 from interpstack_process.worker import INTERRUPT
 
 __all__ = ["Answer", "WorkerDied", "WorkerProcess"]
@@ -43,11 +43,13 @@ class WorkerDied(Exception):
 
     Attributes:
         unread: Whether the worker died before it had read the command.
+        late: Whether the worker was killed because the time of the command was up.
     """
 
-    def __init__(self, reason: str, *, unread: bool) -> None:
+    def __init__(self, reason: str, *, unread: bool, late: bool = False) -> None:
         super().__init__(reason)
         self.unread = unread
+        self.late = late
 
 
 @attrs.frozen
@@ -146,7 +148,8 @@ class WorkerProcess:
             return self._ask(command, attached, seconds, interrupted, hear)
         except Closed as error:
             self.end(None)
-            raise WorkerDied(self.reason, unread=error.unread) from error
+            late = isinstance(error, OutOfTime)
+            raise WorkerDied(self.reason, unread=error.unread, late=late) from error
         except Malformed as error:
             self.end(f"was killed because it sent {error}")
             raise WorkerDied(self.reason, unread=False) from error

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, threads
+from interpstack import InterpreterStack, Limits
+from interpstack_core import threads
 
 SESSIONS = 50
 ENDLESS = "while (true) {}"

@@ -8,7 +8,7 @@ import pytest
 
 from interpstack_process.connection.frames import Closed
 from interpstack_process.processes import timeouts
-from interpstack_process.processes.timeouts import Timeout
+from interpstack_process.processes.timeouts import OutOfTime, Timeout
 
 
 class Worker:
@@ -44,7 +44,7 @@ def test_a_worker_has_its_time_and_some_grace(clock: Clock) -> None:
     clock.now += 3.0
     check()
     clock.now += 0.1
-    with pytest.raises(Closed, match="did not answer within 3 s"):
+    with pytest.raises(OutOfTime, match="did not answer within 3 s"):
         check()
     assert worker.told == ["was killed because it did not answer within 3 s"]
 
@@ -55,12 +55,13 @@ def test_a_worker_that_is_interrupted_has_to_stop_soon(clock: Clock) -> None:
     check()
     assert worker.told == ["interrupt 7"]
     clock.now += 0.6
-    with pytest.raises(Closed, match=r"did not stop within 0\.5 s"):
+    with pytest.raises(OutOfTime, match=r"did not stop within 0\.5 s"):
         check()
 
 
 def test_a_worker_that_has_ended_is_not_waited_for(clock: Clock) -> None:
     worker: Any = Worker()
     worker.ended = True
-    with pytest.raises(Closed, match="the worker process has ended"):
+    with pytest.raises(Closed, match="the worker process has ended") as ended:
         Timeout(worker, 7, None, 1.0, lambda: False)()
+    assert not isinstance(ended.value, OutOfTime)
