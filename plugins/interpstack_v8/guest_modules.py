@@ -1,4 +1,4 @@
-"""What an isolate asks the host for while it loads modules, in the isolate's thread."""
+"""Modules of a realm, resolved and loaded for an isolate while it runs, in its thread."""
 
 from __future__ import annotations
 
