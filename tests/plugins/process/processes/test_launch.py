@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -17,9 +16,13 @@ from interpstack_process.processes.launch import WorkerConfig, default_python, l
 from interpstack_process.worker import OUT_OF_MEMORY
 
 #: In place of Python: says how it was started.
-_TELLS = """#!/bin/sh
-{ pwd; echo "$@"; echo "$GIVEN ${SECRET-none}"; ps -o pgid= -p $$; echo $$; } >&2
-exit 3
+_TELLS = """#!{python} -S
+import os, sys
+print(os.getcwd(), file=sys.stderr)
+print(*sys.argv[1:], file=sys.stderr)
+print(os.environ["GIVEN"], os.environ.get("SECRET"), file=sys.stderr)
+print(os.getpgrp(), os.getpid(), file=sys.stderr)
+sys.exit(3)
 """
 
 
@@ -34,25 +37,20 @@ def test_a_worker_is_alone_in_its_group_and_knows_nothing_of_its_host(
 ) -> None:
     monkeypatch.setenv("SECRET", "of the host")
     program = tmp_path / "python"
-    program.write_text(_TELLS)
+    program.write_text(_TELLS.format(python=sys.executable))
     program.chmod(0o700)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        process: Any = launch(config(str(program), GIVEN="given", PATH=os.defpath), theirs.fileno())
+        process: Any = launch(config(str(program), GIVEN="given"), theirs.fileno())
+        number = theirs.fileno()
         told = process.communicate(timeout=60)[1].decode().splitlines()
-    folder, arguments, variables, group, own = map(str.strip, told)
-    assert folder == "/"
-    assert arguments == f"-s -P -m interpstack_process.worker {theirs_number(arguments)}"
-    assert variables == "given none"
-    assert group == own == str(process.pid)
+    assert told == [
+        "/",
+        f"-s -P -m interpstack_process.worker {number}",
+        "given None",
+        f"{process.pid} {process.pid}",
+    ]
     assert process.returncode == 3
-
-
-def theirs_number(arguments: str) -> str:
-    """The number of the socket, which the process has under the same number."""
-    number = arguments.rpartition(" ")[2]
-    assert number.isdecimal()
-    return number
 
 
 _SEES = """#!{python} -S
