@@ -9,6 +9,9 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.types import Command
 
+from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
+from interpstack_langchain.durability.checkpoint_writes import JOURNAL_CHANNEL, task_of
+
 
 @pytest.mark.parametrize("delay", [0, 0.02])
 @pytest.mark.parametrize("store", ["memory-async", "sqlite-async", "postgres-async"], indirect=True)
@@ -39,3 +42,27 @@ async def test_both_resume_a_pause_and_the_call_is_made_once(
         second.say([])
         await asyncio.gather(resume(first, 0), resume(second, delay), return_exceptions=True)
     assert made == ["A"]
+
+
+async def test_a_run_that_another_one_overtook_makes_no_call(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may go on with a step before the process that stored it begins it."""
+    made: list[str] = []
+
+    @tool
+    async def pay(to: str) -> str:
+        """Pay."""
+        made.append(to)
+        return f"paid {to}"
+
+    resume = CheckpointStore.resume
+
+    async def overtaken(store: CheckpointStore, journal: Any) -> None:
+        await store.writes.put([(JOURNAL_CHANNEL, {"began": 1.0})], task_of(store.key, 0))
+        await resume(store, journal)
+
+    monkeypatch.setattr(CheckpointStore, "resume", overtaken)
+    with pytest.raises(RuntimeError, match=r"has begun this eval; no call was made here"):
+        await talk(tools=[pay], ptc=["pay"]).turn("await tools.pay({to: 'A'})")
+    assert made == []
