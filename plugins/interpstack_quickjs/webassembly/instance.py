@@ -7,6 +7,7 @@ opening a realm. So an instance whose realm was closed is wiped and used for the
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import threading
 from collections import deque
@@ -76,6 +77,9 @@ class Instance:
         """Make all of the memory a fresh view of a template; False if it has to be copied.
 
         Memory that the system has provided already is copied to faster than it is provided anew.
+
+        Raises:
+            EngineFailure: The system has no more memory; the instance is of no use any more.
         """
         is_new, self._is_new = self._is_new, False
         if self._narrow or self.memory_bytes != len(template.memory):
@@ -88,7 +92,9 @@ class Instance:
                 template.map_over(address)
             else:
                 return False
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.ENOMEM:  # the memory from before may be gone, too
+                raise EngineFailure(f"the guest cannot be started: {error}") from error
             return False
         self._view = (template, address)
         return True

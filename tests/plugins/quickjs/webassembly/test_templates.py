@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import BridgeRegistry, Cell, Limits
+from interpstack import BridgeRegistry, Cell, EngineFailure, Limits
 from interpstack_quickjs import guest as guests
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import Guest
@@ -95,14 +96,19 @@ def test_memory_of_another_size_is_copied_to(instance: Instance, template: Templ
     assert not any(_read(instance)[-65536:])
 
 
-def test_where_the_system_refuses_memory_is_copied(
-    monkeypatch: pytest.MonkeyPatch, instance: Instance, template: Template
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOMEM])
+def test_where_the_system_refuses_memory_is_copied_or_the_realm_fails(
+    monkeypatch: pytest.MonkeyPatch, instance: Instance, template: Template, code: int
 ) -> None:
     def refuse(*args: Any) -> None:
-        raise OSError("no more")
+        raise OSError(code, "no more")
 
     monkeypatch.setattr(Template, "map_over", refuse)
-    assert not instance.begin_with(template)
+    if code == errno.ENOMEM:
+        with pytest.raises(EngineFailure, match=r"cannot be started: .*no more"):
+            instance.begin_with(template)
+    else:
+        assert not instance.begin_with(template)
     monkeypatch.setattr(os, "memfd_create", refuse)
     content = bytes(mmap.PAGESIZE)
     keep_template(content)
