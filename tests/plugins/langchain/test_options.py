@@ -66,7 +66,7 @@ BAD = [
     ("pause_grace", math.nan, ValueError, "a number of seconds from 0"),
     ("pause_grace", math.inf, ValueError, "a number of seconds from 0"),
     ("pause_grace", None, TypeError, "a number of seconds of at least 0; got None"),
-    ("pause_grace", True, TypeError, "a number of seconds from 0"),
+    ("pause_grace", True, TypeError, "a number of seconds of at least 0"),
     ("subagents", "yes", TypeError, "True or False"),
     ("max_subagent_concurrency", 0, ValueError, "at least 1"),
     ("max_subagent_concurrency", None, TypeError, "at least 1"),

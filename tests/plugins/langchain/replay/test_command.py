@@ -344,7 +344,9 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
     while len(agent.calls) < 3 or not _journal(agent):  # noqa: ASYNC110 - of the database
         await asyncio.sleep(0.01)
     # The journal is written while the calls run: that the first one has ended may come later.
-    while (found := await agent.one())["timeline"][0]["answer"] is None:  # noqa: ASYNC110
+    while not (timeline := (found := await agent.one())["timeline"]) or (  # noqa: ASYNC110
+        timeline[0]["answer"] is None
+    ):
         await asyncio.sleep(0.05)
     shown = await agent.command()
     running.cancel()
