@@ -108,6 +108,13 @@ class ProcessEngine(Engine):
     def around(cls, inner: type[Engine]) -> type[Engine]:
         if cls.inner is not None or issubclass(inner, ProcessEngine):
             raise ConfigurationError(f"a worker process cannot run {inner.name!r}; name one engine")
+        # An engine class may have this attribute, with the reason as a text.
+        reason: str = getattr(inner, "not_in_workers", "")
+        if reason:
+            name = inner.name
+            raise ConfigurationError(
+                f"a worker process cannot run {name!r}: {reason}; ask for {name!r} alone"
+            )
         return _around(cls, inner)
 
     @property

@@ -16,6 +16,7 @@ _NAMES = {"javascript", "python", "typescript"}
 #: Packages of languages and their engines, and the kit's samples.
 _OWN = (
     "plugins/interpstack_monty/",
+    "plugins/interpstack_node/",
     "plugins/interpstack_quickjs/",
     "plugins/interpstack_v8/",
     "src/interpstack_javascript/",

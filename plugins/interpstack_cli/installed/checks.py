@@ -136,7 +136,7 @@ def check_engine(cls: type[Engine]) -> Iterator[Check]:
     name = f"engine {cls.name}"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = [_guarded(name, lambda name: _computes(name, cls))]
+        found = [_or_optional(_guarded(name, lambda name: _computes(name, cls)), cls.name)]
         if found[0].verdict == _OK:
             found.append(_guarded(f"{name} CPU limit", lambda name: _cpu_limit(name, cls)))
             found.append(_guarded(f"{name} memory limit", lambda name: _memory_limit(name, cls)))
@@ -160,6 +160,17 @@ def check_extras(name: str) -> Iterator[Check]:
         absent = f"optional, and not installed: {', '.join(extra.missing)}"
         fix = f"to use it: pip install '{name}[{extra.name}]'"
         yield Check(f"extra {extra.name}", _WARN, absent, fix)
+
+
+def _or_optional(check: Check, extra: str, distribution_name: str = "interpstack") -> Check:
+    """A warning in place of a failure, where the extra of the engine's name is not installed."""
+    if check.verdict != _FAIL:
+        return check
+    missing = {one.name for one in extras_of(distribution(distribution_name)) if one.missing}
+    if extra not in missing:
+        return check
+    fix = f"to use it: pip install '{distribution_name}[{extra}]'"
+    return Check(check.name, _WARN, f"optional, and not installed: {check.found}", fix)
 
 
 def _guarded(name: str, check: Callable[[str], Check]) -> Check:

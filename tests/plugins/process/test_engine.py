@@ -46,6 +46,7 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make, worker
         ("process:quickly", UnknownEngine, "unknown engine 'quickly'; known: .*quickjs"),
         ("processes:quickjs", UnknownEngine, "unknown engine 'processes'; known: .*process"),
         ("process:process:quickjs", ConfigurationError, "cannot run 'process:quickjs'"),
+        ("process:node", ConfigurationError, "its guests have processes of their own; ask for"),
         ("quickjs:process", ConfigurationError, "engine 'quickjs' runs no other engine"),
     ],
 )

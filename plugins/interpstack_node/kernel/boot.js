@@ -1,0 +1,36 @@
+// Given to `node -e`. Reads the kernel's main program from the connection, since a kernel may
+// open no file; a frame is a kind (one byte), a length (four bytes, little endian) and UTF-8 text.
+((require, process, Buffer, FD) => {
+  const fs = require("node:fs"), { Script } = require("node:vm");
+  const read = (size) => {
+    const bytes = Buffer.allocUnsafe(size);
+    for (let at = 0; at < size;) {
+      try {
+        const count = fs.readSync(FD, bytes, at, size - at, null);
+        if (count === 0) process.reallyExit(0); // the host is gone
+        at += count;
+      } catch (error) {
+        if (error.code !== "EINTR") process.reallyExit(0); // nothing came for as long as may be
+      }
+    }
+    return bytes;
+  };
+  const receive = () => {
+    const head = read(5);
+    return [String.fromCharCode(head[0]), read(head.readUInt32LE(1)).toString("utf8")];
+  };
+  const send = (kind, text) => {
+    const body = Buffer.from(text, "utf8"), frame = Buffer.allocUnsafe(5 + body.length);
+    frame[0] = kind.charCodeAt(0);
+    frame.writeUInt32LE(body.length, 1);
+    body.copy(frame, 5);
+    for (let at = 0; at < frame.length;) {
+      try {
+        at += fs.writeSync(FD, frame, at);
+      } catch (error) {
+        if (error.code !== "EINTR" && error.code !== "EAGAIN") process.reallyExit(0);
+      }
+    }
+  };
+  new Script(receive()[1], { filename: "interpstack:main" }).runInThisContext()(require, process, Buffer, receive, send);
+})

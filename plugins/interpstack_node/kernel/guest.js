@@ -1,0 +1,119 @@
+// The host's side of a guest's context, inside of it: set-up, and the door for cells.
+//
+// Evaluated first in a fresh context; the guest shares the context afterwards, so nothing here looks
+// up a property that guest code could have replaced. The functions in `host` are of another realm:
+// they are called with text and bytes, and never handed out.
+(host, SCRIPT) => {
+  "use strict";
+  const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+  const { freeze } = Object;
+  const { print, placeOf } = host;
+  const globals = globalThis, evaluate = eval;
+  const PromiseClass = Promise, TypeErrorClass = TypeError, ReferenceErrorClass = ReferenceError;
+  const ErrorClass = Error, SyntaxErrorClass = SyntaxError, RangeErrorClass = RangeError;
+  const slice = Function.prototype.call.bind(String.prototype.slice);
+  const RECORDED = 16384; // characters of one cell's console output that the host gets at once
+  let kernel, api, room = 0;
+
+  // No guest gets what waits, shares memory, makes code that is not JavaScript, or prints elsewhere.
+  for (const name of ["console", "Atomics", "SharedArrayBuffer", "WebAssembly", "Temporal"]) delete globals[name];
+  // Its callbacks would run outside of cells. The language lets them never run.
+  globals.FinalizationRegistry = class FinalizationRegistry {
+    constructor(callback) { if (typeof callback !== "function") throw new TypeErrorClass("FinalizationRegistry: a callback is needed"); }
+    register() {}
+    unregister() { return false; }
+  };
+  // Web APIs look at shared memory.
+  const noSharedMemory = class SharedArrayBuffer {
+    get byteLength() { throw new TypeErrorClass("no shared memory"); }
+  };
+
+  // The kernel takes these two where an engine has them; its own are fifty times slower.
+  const Bytes = Uint8Array, lends = Bytes.fromBase64 === undefined;
+  if (lends) {
+    Bytes.prototype.toBase64 = { toBase64() { return host.toBase64(this); } }.toBase64;
+    Bytes.fromBase64 = (text) => {
+      const padding = text[text.length - 1] !== "=" ? 0 : text[text.length - 2] !== "=" ? 1 : 2;
+      const bytes = new Bytes((text.length / 4) * 3 - padding);
+      host.fromBase64(bytes, text);
+      return bytes;
+    };
+  }
+
+  // Without a date `Intl` reads the machine's clock; the guest's stands in for it.
+  function tellTime(now) {
+    const formats = Intl.DateTimeFormat.prototype;
+    const bound = getOwnPropertyDescriptor(formats, "format"), parts = formats.formatToParts;
+    const known = new WeakMap(), get = WeakMap.prototype.get, set = WeakMap.prototype.set;
+    const given = (date) => date === undefined ? now() : date;
+    const getFormat = { get format() {
+      const original = apply(bound.get, this, []);
+      let format = apply(get, known, [original]);
+      if (format === undefined) apply(set, known, [original, format = (date) => original(given(date))]);
+      return format;
+    } };
+    defineProperty(formats, "format", { __proto__: null, ...bound, get: getOwnPropertyDescriptor(getFormat, "format").get });
+    defineProperty(formats, "formatToParts", { __proto__: null, writable: true, enumerable: false, configurable: true,
+      value: { formatToParts(date) { return apply(parts, this, [given(date)]); } }.formatToParts });
+  }
+  // The host gets each line when it is printed: a process that ends can tell nothing afterwards.
+  function record(line) {
+    if (room <= 0) return;
+    const kept = slice(line, 0, room);
+    room -= kept.length + 1;
+    print(kept);
+  }
+  function locate(error, source) {
+    try {
+      return getPrototypeOf(error) === SyntaxErrorClass.prototype ? placeOf(source) : undefined;
+    } catch {
+      return undefined; // a proxy that the guest threw
+    }
+  }
+  function run(source, awaits) {
+    let value;
+    try {
+      value = evaluate(source + "\n//# sourceURL=" + SCRIPT);
+      if (awaits) kernel.track(value);
+    } catch (error) {
+      kernel.reject(error, locate(error, source));
+      return;
+    }
+    if (!awaits) kernel.track(new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
+  }
+  const kinds = { __proto__: null, SyntaxError: SyntaxErrorClass, RangeError: RangeErrorClass };
+  return freeze({
+    __proto__: null,
+    install(installed) {
+      kernel = installed;
+      globals.SharedArrayBuffer = noSharedMemory;
+      const { write } = kernel.api;
+      api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });
+    },
+    get api() { return api; },
+    seal() {
+      delete globals.SharedArrayBuffer;
+      if (lends) {
+        delete Bytes.prototype.toBase64;
+        delete Bytes.fromBase64;
+      }
+      tellTime(api.now);
+      const names = ownKeys(globals);
+      for (let i = 0; i < names.length; i++) defineProperty(globals, names[i], { __proto__: null, enumerable: false });
+      kernel.seal();
+    },
+    begin(text, source, awaits) {
+      room = RECORDED;
+      kernel.dispatch(text);
+      run(source, awaits);
+    },
+    say: (text) => kernel.dispatch(text),
+    resume(text) {
+      room = RECORDED;
+      kernel.dispatch(text);
+    },
+    error: (name, message) => new (kinds[name] ?? ErrorClass)(message),
+    absent: (why) => new ReferenceErrorClass("Error resolving module " + why),
+    refusal: () => new TypeErrorClass("import() works in the text of a cell or a module, not in text that code evaluates"),
+  });
+}

@@ -1,0 +1,1 @@
+"""Kernel processes as the host sees them: started, asked, limited and ended."""

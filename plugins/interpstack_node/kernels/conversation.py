@@ -1,0 +1,240 @@
+"""One command to a kernel, and its answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+import attrs
+
+from interpstack_node.kernels.clock import CommandClock, Computing
+from interpstack_node.kernels.frames import Frame, Frames, Malformed, packed
+from interpstack_node.kernels.waiting import Talk, Wait
+
+__all__ = ["Answer", "Callbacks", "Conversation", "Peer"]
+
+_CHUNK: Final = 2**18
+#: Frames of one answer: lines that a guest prints, and modules that it imports.
+_MOST_FRAMES: Final = 50_000
+#: Frames after which a conversation lets others go on, whose kernel never pauses.
+_FRAMES_AT_ONCE: Final = 64
+_SHOWN_CHARS: Final = 300
+
+
+class Peer(Computing, Protocol):
+    """A kernel, as far as conversations need it."""
+
+    @property
+    def connection(self) -> socket.socket:
+        """The host's end of the connection, which does not block."""
+
+    @property
+    def frames(self) -> Frames:
+        """Frames that have arrived."""
+
+    def check(self) -> None:
+        """Raise what ended the process, if something did."""
+
+
+def _not_interrupted() -> bool:
+    return False
+
+
+def _no_modules(base: str, specifier: str) -> Sequence[Any]:
+    return "", None, specifier
+
+
+def _unheard(line: str) -> None:
+    """Without a listener, lines are returned with the cell's calls."""
+
+
+@attrs.frozen(kw_only=True)
+class Callbacks:
+    """The host's part in a command.
+
+    Attributes:
+        is_interrupted: Becomes true when the guest is to be stopped.
+        resolve: Name and source of a module as another one imports it, and why there is none.
+        printed: Takes each line that the guest prints.
+    """
+
+    is_interrupted: Callable[[], bool] = _not_interrupted
+    resolve: Callable[[str, str], Sequence[Any]] = _no_modules
+    printed: Callable[[str], None] = _unheard
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """The answer to one command.
+
+    Attributes:
+        drained: Texts of the guest's kernel, in order.
+        values: The guest's variables as JSON text; `None` if they were not exported.
+        stopped: Whether the guest was stopped.
+        cpu_seconds: Its computing time.
+        memory_bytes: Bytes in use afterwards, garbage included, in the heap or in array buffers.
+    """
+
+    drained: Sequence[str]
+    values: str | None
+    stopped: bool
+    cpu_seconds: float
+    memory_bytes: int
+
+
+class Conversation:
+    """One command, its answer, and the questions of the kernel in between.
+
+    Args:
+        kernel: The kernel.
+        seconds: Computing time of the command; `None` for no limit.
+        callbacks: The host's part.
+    """
+
+    def __init__(
+        self, kernel: Peer, seconds: float | None, callbacks: Callbacks | None = None
+    ) -> None:
+        self._kernel = kernel
+        self._seconds = seconds
+        self._callbacks = callbacks or Callbacks()
+        self._clock = CommandClock(kernel, seconds, self._callbacks.is_interrupted)
+        self._drained: list[str] = []
+        self._values: str | None = None
+
+    def greet(self, program: str) -> Talk[None]:
+        """Send the kernel's program, and wait until it runs.
+
+        Raises:
+            KernelDied: It does not run as kernels do.
+        """
+        try:
+            yield from self._send("m", program)
+            frame = yield from self._receive()
+        except Malformed as error:
+            raise self._kernel.ended(f"was ended because it sent {error}") from error
+        if frame.kind != "Z":
+            raise self._kernel.ended("was ended because it did not start as kernels do")
+
+    def run(self, command: Sequence[Any]) -> Talk[Answer]:
+        """Send the command, and wait for its answer.
+
+        Args:
+            command: Its name and arguments, plain JSON values.
+
+        Raises:
+            KernelDied: The process has ended, possibly because it did not stop or sent nonsense.
+        """
+        try:
+            self._kernel.frames.begin()
+            yield from self._send("c", json.dumps(command, separators=(",", ":")))
+            last = yield from self._take_all()
+            stopped, memory_bytes = _end_of_answer(last.text)
+        except Malformed as error:
+            raise self._kernel.ended(f"was ended because it sent {error}") from error
+        except GeneratorExit:  # what it would still answer must not answer the next command
+            self._kernel.ended("was ended because its caller is gone")
+            raise
+        spent = self._clock.cell_seconds
+        if stopped and self._seconds is not None and not self._callbacks.is_interrupted():
+            spent = max(spent, self._seconds)
+        return Answer(
+            drained=self._drained,
+            values=self._values,
+            stopped=stopped,
+            cpu_seconds=spent,
+            memory_bytes=memory_bytes,
+        )
+
+    def _take_all(self) -> Talk[Frame]:
+        """Take the frames of an answer, and return the last one."""
+        for count in range(1, _MOST_FRAMES + 1):
+            frame = yield from self._receive()
+            if frame.kind == "Z":
+                return frame
+            yield from self._take(frame)
+            if count % _FRAMES_AT_ONCE == 0:
+                yield from self._let_others_go_on()
+        raise Malformed(f"more than {_MOST_FRAMES} frames")
+
+    def _take(self, frame: Frame) -> Talk[None]:
+        match frame.kind:
+            case "D":
+                self._drained.append(frame.text)
+            case "V":
+                self._values = frame.text
+            case "P":
+                self._callbacks.printed(frame.text)
+            case "E":
+                self._clock.export()
+            case "R":
+                found = self._callbacks.resolve(*_names(frame.text))
+                yield from self._send("r", json.dumps(list(found)))
+            case _:
+                raise Malformed(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")
+
+    def _send(self, kind: str, text: str) -> Talk[None]:
+        data, connection = memoryview(packed(kind, text)), self._kernel.connection
+        while data:
+            self._kernel.check()
+            try:
+                data = data[connection.send(data) :]
+            except BlockingIOError:
+                yield Wait(connection, sends=True, seconds=self._clock.look())
+            except OSError as error:
+                raise self._kernel.ended("") from error
+
+    def _receive(self) -> Talk[Frame]:
+        connection, frames = self._kernel.connection, self._kernel.frames
+        while (frame := frames.take()) is None:
+            self._kernel.check()
+            try:
+                received = connection.recv(_CHUNK)
+            except BlockingIOError:
+                yield Wait(connection, sends=False, seconds=self._clock.look())
+                continue
+            except OSError as error:
+                raise self._kernel.ended("") from error
+            if not received:
+                raise self._kernel.ended("")
+            frames.add(received)
+            if len(received) == _CHUNK:  # there is more, without a pause
+                yield from self._let_others_go_on()
+        return frame
+
+    def _let_others_go_on(self) -> Talk[None]:
+        self._clock.look()
+        yield Wait(self._kernel.connection, sends=False, seconds=0.0)
+
+
+def _end_of_answer(text: str) -> tuple[bool, int]:
+    """Whether the guest was stopped, and the bytes that are in use.
+
+    Raises:
+        Malformed: The text has another form.
+    """
+    try:
+        told = json.loads(text)
+        heap, external = int(told["heap"]), int(told["external"])
+        stopped = told["stopped"]
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise Malformed("an end of an answer of another form") from error
+    if type(stopped) is not bool:
+        raise Malformed("an end of an answer of another form")
+    return stopped, max(heap, external)
+
+
+def _names(text: str) -> tuple[str, str]:
+    """The two names in a question about a module.
+
+    Raises:
+        Malformed: The text has another form.
+    """
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Malformed("a question that is no JSON") from error
+    if not isinstance(names, list) or [type(name) for name in names] != [str, str]:
+        raise Malformed("a question of another form")
+    return names[0], names[1]

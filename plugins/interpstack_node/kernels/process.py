@@ -1,0 +1,187 @@
+"""One kernel process: started, asked, interrupted and ended by the host."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import time
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from interpstack_node.kernels.confine import allow_cpu, cpu_clock, seal
+from interpstack_node.kernels.conversation import Answer, Callbacks, Conversation
+from interpstack_node.kernels.frames import Frames
+from interpstack_node.kernels.launch import (
+    KernelConfig,
+    end,
+    error_output,
+    launch,
+    program,
+    told_end,
+)
+from interpstack_node.kernels.waiting import Talk, converse_blocking
+
+__all__ = ["KernelDied", "KernelProcess"]
+
+#: Seconds that a kernel may take to start, on a busy machine.
+_START_SECONDS: Final = 60.0
+#: Seconds to wait for the end of a process that has closed its connection.
+_LEAVE_SECONDS: Final = 0.5
+#: What V8 prints before it ends a process that has no memory left.
+_NO_MEMORY: Final = (b"out of memory", b"OOM", b"Allocation failed", b"invalid size error")
+
+
+class KernelDied(Exception):
+    """A kernel process has ended; the message says how.
+
+    Attributes:
+        memory: Whether it ended because it had no memory left.
+        slow: Whether the host ended it because it did not stop.
+    """
+
+    def __init__(self, reason: str, *, memory: bool = False, slow: bool = False) -> None:
+        super().__init__(reason)
+        self.memory = memory
+        self.slow = slow
+
+
+class KernelProcess:
+    """A Node process for one guest.
+
+    Args:
+        config: How to start it.
+
+    Raises:
+        EngineFailure: The system starts no process.
+    """
+
+    def __init__(self, config: KernelConfig) -> None:
+        self.config = config
+        self.pid_of_host = os.getpid()
+        self.connection, theirs = socket.socketpair()
+        self.connection.setblocking(False)
+        if config.idle_seconds is not None:
+            _set_idle(theirs, config.idle_seconds)
+        with theirs:
+            try:
+                self._process = launch(config, theirs.fileno())
+            except BaseException:
+                self.connection.close()
+                raise
+        self.pid = self._process.pid
+        self.frames = Frames(config.most_bytes)
+        self._clock = cpu_clock(self.pid)
+        self._death: KernelDied | None = None
+        self._started = False
+        self._end = weakref.finalize(self, end, self._process, self.connection, os.getpid())
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Seconds that the process has computed."""
+        try:
+            return float(self._clock())
+        except OSError:
+            return 0.0  # it is gone, which the connection tells
+
+    @property
+    def grace_seconds(self) -> float:
+        """Seconds that its guest has to stop once its time is up."""
+        return self.config.grace_seconds
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked, as far as that can be seen without asking."""
+        if self._death is None and self._process.poll() is not None:
+            self.ended("")
+        return self._death is None
+
+    def check(self) -> None:
+        """Raise what ended the process, if something did.
+
+        Raises:
+            KernelDied: It has ended.
+        """
+        if self._death is not None:
+            raise self._death
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def start(self, setup: dict[str, Any]) -> None:
+        """Prepare the guest's context, then take from the process what it needs no more.
+
+        Raises:
+            KernelDied: It ended, or is no kernel.
+        """
+        ends = time.monotonic() + _START_SECONDS
+        late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
+        converse_blocking(Conversation(self, None, late).greet(program("main.js")))
+        self._started = True
+        self.ask("setup", setup, seconds=_START_SECONDS)
+        seal(self.pid, self.config.memory_bytes)
+
+    def ask(self, *command: Any, seconds: float | None) -> Answer:
+        """Carry out a command in this thread; see `talk`."""
+        return converse_blocking(self.talk(command, seconds))
+
+    def talk(
+        self, command: Sequence[Any], seconds: float | None, callbacks: Callbacks | None = None
+    ) -> Talk[Answer]:
+        """The conversation about one command; see `Conversation.run`.
+
+        Args:
+            command: Its name and arguments, plain JSON values.
+            seconds: Computing time it may take; `None` for no limit.
+            callbacks: The host's part.
+        """
+        allow_cpu(self.pid, self.cpu_seconds, seconds)
+        return Conversation(self, seconds, callbacks).run(command)
+
+    # -- ending ----------------------------------------------------------------------------
+
+    def signal(self, number: int) -> None:
+        """Send a signal, if the process has not ended."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """Have the guest stopped, if it computes."""
+        self.signal(signal.SIGINT)
+
+    def close(self) -> None:
+        """End the process. Closing twice is allowed."""
+        self._end()
+        if self._death is None:
+            self._death = KernelDied("the kernel was closed")
+
+    def ended(self, reason: str, *, slow: bool = False) -> KernelDied:
+        """End the process if it has not ended, and return the exception that says how it did.
+
+        Args:
+            reason: Why the host ends it; empty if it ended by itself.
+            slow: Whether that is because it did not stop.
+        """
+        if self._death is None:
+            output = b""
+            if not reason:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_LEAVE_SECONDS)
+                output = error_output(self._process)
+            status = self._process.poll()
+            slow = slow or status == -signal.SIGINT
+            memory = any(text in output for text in _NO_MEMORY)
+            told = reason or told_end(status, output, self._started)
+            self._death = KernelDied(f"the kernel process {told}", memory=memory, slow=slow)
+            self._end()
+        return self._death
+
+
+def _set_idle(connection: socket.socket, seconds: float) -> None:
+    """Have reading fail after that time; a kernel waits for commands in `read`, and then ends."""
+    whole = int(seconds)
+    timeout = struct.pack("@ll", whole, int((seconds - whole) * 1e6))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)

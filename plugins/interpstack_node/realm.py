@@ -1,0 +1,315 @@
+"""A realm: the state of one guest, in a kernel process that may be replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from interpstack import BridgeSet, Cell, EngineFailure, Execution, GuestSource, Limits, Realm
+from interpstack_javascript import (
+    KERNEL_NAME,
+    awaiting_source,
+    kernel_source,
+    web_source,
+)
+from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments, read_answer
+from interpstack_javascript.modules import ModuleTable
+from interpstack_node.execution import NodeExecution
+from interpstack_node.kernels.clock import EXPORT_SECONDS
+from interpstack_node.kernels.launch import KernelConfig, program
+from interpstack_node.kernels.pool import KernelPool
+from interpstack_node.kernels.process import KernelDied, KernelProcess
+
+__all__ = ["NodeRealm"]
+
+#: Seconds for commands that run the kernel's own code alone.
+_KERNEL_SECONDS: Final = 5.0
+#: Names of lost variables that a notice lists.
+_LISTED: Final = 20
+
+
+class NodeRealm(Realm):
+    """One guest global scope.
+
+    The kernel may end at any time. The portable values from after the last cell outlive it, and
+    the next use defines them in another kernel.
+
+    Args:
+        limits: Limits of a cell.
+        bridges: What is offered.
+        pool: Where kernels come from.
+        config: How they are started.
+    """
+
+    def __init__(
+        self, limits: Limits, bridges: BridgeSet, pool: KernelPool, config: KernelConfig
+    ) -> None:
+        self.limits = limits
+        self.modules = ModuleTable()
+        self._pool = pool
+        self._config = config
+        self._bridges = bridges
+        self._lock = threading.RLock()  # against being put to rest from another thread
+        self._kernel: KernelProcess | None = None
+        self._offered = ""
+        self._saved = "{}"  # the portable values, as JSON text of a kernel that is not trusted
+        self._saved_is_new = True
+        self._running = False
+        self._closed = False
+        self._notices: list[str] = []
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def bind(self, bridges: BridgeSet) -> None:
+        self._bridges = bridges
+        with self._lock:
+            if self._kernel is not None and self._is_usable(self._kernel):
+                self._offer(self._kernel)
+
+    def start(self, cell: Cell) -> Execution:
+        with self._lock:
+            self._running = True
+        return NodeExecution(self, cell)
+
+    def values(self) -> Mapping[str, Any]:
+        if not self._saved_is_new:
+            answer = self._ask("say", '["values"]', seconds=EXPORT_SECONDS)
+            self._save(answer)
+        return _read_values(self._saved)
+
+    def names(self) -> Sequence[str]:
+        return _read_names(self._ask("say", '["names"]', seconds=_KERNEL_SECONDS))
+
+    def members(self, path: Sequence[str]) -> Sequence[str]:
+        text = json.dumps(["members", list(path)])
+        return _read_names(self._ask("say", text, seconds=MEMBER_SECONDS))
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        self._saved_is_new = False
+        self._ask("say", json.dumps(["load", dict(values)]), seconds=_KERNEL_SECONDS)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    # -- for executions --------------------------------------------------------------------
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether there is a kernel that can be entered without a wait for its start."""
+        return self._kernel is not None and self._is_usable(self._kernel)
+
+    def attach(self) -> KernelProcess:
+        """The kernel, started and filled if need be.
+
+        Raises:
+            EngineFailure: None can be started.
+        """
+        with self._lock:
+            if self._closed:
+                raise EngineFailure("the realm was closed")
+            if self._kernel is not None and not self._is_usable(self._kernel):
+                self._drop()
+            if self._kernel is None:
+                self._kernel = self._open()
+                self._note_losses()
+            kernel = self._kernel
+        self._pool.used(self)
+        return kernel
+
+    def entered(self) -> None:
+        """Note that the guest may change its variables from now on."""
+        self._saved_is_new = False
+
+    def ended(self, values: str | None) -> None:
+        """Note the end of a cell.
+
+        Args:
+            values: The guest's variables; `None` if they were not exported in time, and the
+                earlier ones stay.
+        """
+        if values is not None:
+            self._save(values)
+        with self._lock:
+            self._running = False
+
+    def never_ran(self) -> None:
+        """Note that a cell has ended whose kernel is gone, or that never began."""
+        with self._lock:
+            self._running = False
+
+    def give_up(self) -> None:
+        """End the kernel; the next cell finds the values that are saved."""
+        with self._lock:
+            self._running = False
+            self._drop()
+            self._saved_is_new = True
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Notices about variables that were lost between cells."""
+        notices, self._notices = self._notices, []
+        return tuple(notices)
+
+    def rest(self) -> None:
+        """End the kernel until the realm is used again, unless it is in use; functions are lost."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if not self._running and self._kernel is not None:
+                self._drop()
+                self._saved_is_new = True
+        finally:
+            self._lock.release()
+
+    # -- kernels come and go ---------------------------------------------------------------
+
+    def _is_usable(self, kernel: KernelProcess) -> bool:
+        return kernel.pid_of_host == os.getpid() and kernel.alive
+
+    def _open(self) -> KernelProcess:
+        saved = _saved_values(self._saved)
+        try:
+            return self._filled(saved or {})
+        except KernelDied as death:
+            if not saved:
+                raise EngineFailure(f"no kernel can be started: {death}") from death
+            self._saved = "{}"
+            self._notices.append(
+                f"All variables are lost: they could not be put into a new kernel ({death})."
+            )
+        try:
+            return self._filled({})
+        except KernelDied as death:
+            raise EngineFailure(f"no kernel can be started: {death}") from death
+
+    def _filled(self, values: Mapping[str, Any]) -> KernelProcess:
+        """A new kernel with these variables.
+
+        Raises:
+            KernelDied: It ended.
+        """
+        kernel = self._pool.take(self._config)
+        try:
+            kernel.start(self._setup())
+            self._offered = ""
+            self._offer(kernel)
+            if values:
+                _fill(kernel, values)
+        except BaseException:
+            kernel.close()
+            raise
+        self._saved_is_new = True
+        self._pool.start_ahead(self._config)
+        return kernel
+
+    def _setup(self) -> dict[str, Any]:
+        web = GuestSource("javascript", "interpstack:web", web_source())
+        sources = [web, *self._bridges.sources_for("javascript")]
+        return {
+            "name": KERNEL_NAME,
+            "kernelSource": kernel_source(),
+            "setup": program("guest.js"),
+            "awaiting": awaiting_source(),
+            "mostBytes": self.limits.memory_bytes,
+            "sources": [{"name": one.name, "source": one.source} for one in sources],
+        }
+
+    def _offer(self, kernel: KernelProcess) -> None:
+        text = json.dumps(["bind", *bind_arguments(self._bridges, self.limits)])
+        if text == self._offered:
+            return
+        try:
+            kernel.ask("say", text, seconds=_KERNEL_SECONDS)
+        except KernelDied:
+            if kernel is not self._kernel:
+                raise
+            return  # the next use starts another kernel
+        self._offered = text
+
+    def _note_losses(self) -> None:
+        """Tell which variables a new kernel could not get back."""
+        lost = [
+            name
+            for name, wire in (_saved_values(self._saved) or {}).items()
+            if isinstance(wire, dict) and wire.get("$") == "lost"
+        ]
+        if lost:
+            more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
+            self._notices.append(
+                "The kernel process has ended since the last cell. Variables were restored from "
+                f"their values; without a value, and so lost: {', '.join(lost[:_LISTED])}{more}."
+            )
+
+    def _drop(self) -> None:
+        kernel, self._kernel = self._kernel, None
+        self._pool.left(self)
+        if kernel is not None:
+            kernel.close()
+
+    def _save(self, values: str) -> None:
+        self._saved, self._saved_is_new = values, True
+
+    def _ask(self, *command: Any, seconds: float) -> str:
+        """Run a command of the guest's kernel outside a cell.
+
+        Raises:
+            EngineFailure: The guest was stopped, or its process ended; the next cell finds the
+                saved values.
+        """
+        kernel = self.attach()
+        try:
+            answer = kernel.ask(*command, seconds=seconds)
+        except KernelDied as death:
+            self.give_up()
+            raise EngineFailure(f"{death}; variables have their last saved values") from death
+        if answer.stopped:
+            raise EngineFailure("the guest was stopped while it told about its variables")
+        return "".join(answer.drained)
+
+
+def _fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:
+    """Define variables in a new kernel.
+
+    Raises:
+        KernelDied: It ended, or took too long.
+    """
+    text = json.dumps(["load", dict(values)])
+    if kernel.ask("say", text, seconds=_KERNEL_SECONDS).stopped:
+        raise kernel.ended("did not take the variables in time", slow=True)
+
+
+def _saved_values(text: str) -> dict[str, Any] | None:
+    """Values as a kernel told them; `None` if the text is something else."""
+    try:
+        values = read_answer(text)
+    except EngineFailure:
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _read_values(text: str) -> dict[str, Any]:
+    """Values as a kernel told them.
+
+    Raises:
+        EngineFailure: The text is something else.
+    """
+    values = _saved_values(text)
+    if values is None:
+        raise EngineFailure("the kernel tells variables in another form than kernels do")
+    return values
+
+
+def _read_names(text: str) -> list[str]:
+    """Names as a kernel told them.
+
+    Raises:
+        EngineFailure: The text is something else.
+    """
+    names = read_answer(text)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise EngineFailure("the kernel tells names in another form than kernels do")
+    return names

@@ -1,0 +1,118 @@
+"""What a guest cannot do, and what it could not do if it got hold of Node itself."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from interpstack import InterpreterStack, Limits, Session
+from interpstack_node.kernels import process
+from interpstack_node.kernels.confine import CONFINES
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "await import('node:fs')",
+        "await eval(\"import('node:fs')\")",
+        "await new Function(\"return import('node:fs')\")()",
+        "await (async () => {}).constructor(\"return await import('node:fs')\")()",
+        "await import('data:text/javascript,1')",
+        "await import('/etc/passwd')",
+        "globalThis.constructor.constructor('return process')()",
+        "setTimeout.constructor('return process')()",
+        "console.log.constructor('return require')()",
+        "eval(\"import('fs')\").constructor.constructor('return process')()",
+        "await eval(\"import('fs')\").catch((e) => e.constructor.constructor('return process')())",
+        "await import('x').catch((e) => e.constructor.constructor('return process')())",
+        "Error.prepareStackTrace = (e, frames) => frames; new Error().stack[0].getFunction()",
+        "(function f() { return f.caller.caller })().constructor('return process')()",
+        "(function () { return arguments.callee.caller.arguments })().length",
+        "new Proxy({}, {get(t, k, r) { return r; }}).x.constructor.constructor('return process')()",
+        "throw new Proxy(new Error('x'), {get() { throw process; }})",
+        "throw {get stack() { return process; }, get name() { return process; }}",
+        "$interpstack('begin')",
+        "process.exit(3)",
+        "globalThis.process.binding('spawn_sync')",
+        "new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))",
+        "new SharedArrayBuffer(8).byteLength",
+        "Atomics.wait(new Int32Array(2), 0, 0)",
+        "fetch('http://localhost')",
+        "new WebSocket('ws://localhost')",
+    ],
+)
+async def test_ways_out_of_the_context(session: Session, source: str) -> None:
+    await session.eval("let n = 1")
+    outcome = await session.eval(f"{source}\n; 'out'")
+    assert outcome.error is not None, outcome.text
+    assert outcome.state == "kept"
+    assert (await session.eval("n")).text == "1"
+
+
+#: Code with all that the kernel's own program has, and how the system or Node refuses it.
+_ATTEMPTS = {
+    "read": "return require('node:fs').readFileSync('/etc/passwd', 'utf8').length",
+    "write": "require('node:fs').writeFileSync('/tmp/escaped', 'x')",
+    "list": "return require('node:fs').readdirSync('/')",
+    "spawn": "return require('node:child_process').spawnSync('/bin/true').status",
+    "spawn without pipes": (
+        "return require('node:child_process').spawnSync('/bin/true', {stdio: 'ignore'}).status"
+    ),
+    "thread": "return new (require('node:worker_threads').Worker)('1', {eval: true}).threadId",
+    "addon": "return process.dlopen({exports: {}}, '/lib/x.node')",
+    "signal": "return process.kill(process.ppid, 0)",
+    "environment": "const {HOME} = process.env; if (HOME) return HOME; throw new Error('empty')",
+    "inspector": "return require('node:inspector').open(0)",
+    "code from text": "return Function('return 1')()",
+    "connect": (
+        "return await new Promise((resolve, reject) => {"
+        " const s = require('node:net').connect(PORT, '127.0.0.1');"
+        " s.on('connect', () => resolve('net')); s.on('error', reject); })"
+    ),
+    "listen": (
+        "return await new Promise((resolve, reject) => {"
+        " const s = require('node:net').createServer().listen(0);"
+        " s.on('listening', () => resolve('listening')); s.on('error', reject); })"
+    ),
+}
+
+
+@pytest.fixture
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.skipif(not CONFINES, reason="only Linux limits other processes")
+@pytest.mark.parametrize("name", _ATTEMPTS)
+async def test_the_kernels_own_program_can_do_no_more(
+    monkeypatch: pytest.MonkeyPatch, name: str, listening: int
+) -> None:
+    """The attempt runs in the kernel's program, as if a guest had taken it over."""
+    original = process.program
+    body = _ATTEMPTS[name].replace("PORT", str(listening))
+    attack = f"""
+      if (JSON.stringify(given).includes("attack")) {{
+        let said;
+        try {{ said = "reached " + await (async () => {{ {body} }})(); }}
+        catch (error) {{ said = "refused: " + (error.code ?? error.message); }}
+        send("P", said);
+      }}
+    """
+
+    def program(name: str) -> str:
+        text = original(name)
+        mark = "    interrupted = false;\n    commands[kind](given);"
+        assert name != "main.js" or mark in text
+        return text.replace(mark, attack + mark)
+
+    monkeypatch.setattr(process, "program", program)
+    heard: list[str] = []
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    with InterpreterStack("node", ["console"], limits=limits) as stack, stack.session() as session:
+        await session.eval("1")
+        outcome = await session.eval("'attack'", on_console=heard.append)
+    said = "".join(heard)
+    assert said.startswith("refused: "), (said, outcome.error)

@@ -1,0 +1,103 @@
+"""Realms: what outlives a kernel, and what is told of what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack import EngineFailure, InterpreterStack, Session
+from interpstack_node.engine import NodeEngine
+from interpstack_node.realm import NodeRealm, _read_names, _read_values
+
+
+def _realm(session: Session) -> NodeRealm:
+    realm = session._state.realm
+    assert isinstance(realm, NodeRealm)
+    return realm
+
+
+def _kill(session: Session) -> None:
+    kernel = _realm(session)._kernel
+    assert kernel is not None
+    kernel.signal(9)
+    kernel._process.wait()
+
+
+async def test_a_kernel_that_dies_between_cells_costs_functions_only(session: Session) -> None:
+    await session.eval("let n = 41; class Point {}; const bytes = new Uint8Array([1, 2])")
+    _kill(session)
+    outcome = await session.eval("[n + 1, bytes[1]]")
+    assert (outcome.text, outcome.state) == ("[42, 2]", "kept")
+    (notice,) = outcome.notices
+    assert notice == (
+        "The kernel process has ended since the last cell. Variables were restored from their "
+        "values; without a value, and so lost: Point."
+    )
+    lost = await session.eval("new Point()")
+    assert lost.error is not None
+    assert "Value for 'Point' was not restored because" in lost.error.message
+    assert lost.notices == ()
+
+
+async def test_nothing_is_told_where_nothing_is_lost(session: Session) -> None:
+    await session.eval("let n = 41")
+    _kill(session)
+    outcome = await session.eval("n")
+    assert (outcome.text, outcome.notices) == ("41", ())
+
+
+async def test_names_and_values_of_a_kernel_that_died(session: Session) -> None:
+    await session.eval("let n = 41; const f = () => n")
+    _kill(session)
+    assert sorted(await session.names()) == ["f", "n"]
+    values = await session.values()
+    assert values["n"] == 41
+    assert values["f"]["$"] == "lost"
+
+
+async def test_a_kernel_that_dies_in_a_cell_costs_that_cell(session: Session) -> None:
+    await session.eval("let n = 41; const f = () => n")
+    realm = _realm(session)
+
+    def kill() -> None:
+        assert realm._kernel is not None
+        realm._kernel.signal(9)
+
+    import asyncio
+
+    asyncio.get_running_loop().call_later(0.3, kill)
+    outcome = await session.eval("console.log('began'); n = 42; for (;;);")
+    assert outcome.error is not None
+    assert outcome.error.name == "EngineFailure"
+    assert "the kernel process was ended by SIGKILL; variables have" in outcome.error.message
+    assert (outcome.console, outcome.state) == ("began", "undone")
+    assert (await session.eval("n")).text == "41"
+
+
+async def test_what_rests_wakes_with_its_values(session: Session) -> None:
+    await session.eval("let n = 41")
+    _realm(session).rest()
+    assert not _realm(session).is_awake
+    assert (await session.eval("n + 1")).text == "42"
+
+
+def test_a_closed_realm_starts_nothing() -> None:
+    engine = NodeEngine(prestarted=0)
+    with InterpreterStack(engine) as stack, stack.session() as session:
+        session.eval_sync("1")
+        realm = _realm(session)
+    realm.close()
+    with pytest.raises(EngineFailure, match="the realm was closed"):
+        realm.names()
+    engine.close()
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "nothing", "NaN", "[" * 100_000])
+def test_variables_in_another_form_are_refused(text: str) -> None:
+    with pytest.raises(EngineFailure):
+        _read_values(text)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '["a", null]'])
+def test_names_in_another_form_are_refused(text: str) -> None:
+    with pytest.raises(EngineFailure):
+        _read_names(text)

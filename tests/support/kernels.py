@@ -1,0 +1,75 @@
+"""Kernels of the engine `node`, and programs that stand in for them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from interpstack_node.kernels.launch import KernelConfig
+from interpstack_node.kernels.process import KernelProcess
+
+#: Writes a program that stands in for Node; takes the body of its script.
+Fake = Callable[[str], str]
+#: Where a fake kernel has taken its program.
+GREETING = 'receive(); send("Z")\n'
+_FAKE = """#!{python}
+import os, re, socket, struct, sys
+
+connection = socket.socket(fileno=int(re.search(r"Buffer, (\\d+)\\)", sys.argv[-1])[1]))
+
+def receive():
+    head = connection.recv(5, socket.MSG_WAITALL)
+    if len(head) < 5:
+        os._exit(0)
+    connection.recv(struct.unpack("<BI", head)[1], socket.MSG_WAITALL)
+
+def send(kind, text=b""):
+    connection.sendall(struct.pack("<BI", ord(kind), len(text)) + text)
+
+{body}
+"""
+
+
+def write_fake(folder: Path, body: str) -> str:
+    """A program that finds its connection as a kernel does, and then does as its body says."""
+    path = folder / "node"
+    path.write_text(_FAKE.format(python=sys.executable, body=body), "utf-8")
+    path.chmod(0o700)
+    return str(path)
+
+
+def end(*, stopped: bool = False) -> str:
+    """The statement of a fake kernel that ends an answer."""
+    told = json.dumps({"stopped": stopped, "heap": 1, "external": 1})
+    return f"send('Z', {told.encode()!r})"
+
+
+def kernel_config(node: str, **changed: object) -> KernelConfig:
+    options: dict[str, object] = {
+        "node": node,
+        "memory_bytes": None,
+        "most_bytes": 2**20,
+        "grace_seconds": 0.3,
+        "idle_seconds": None,
+        **changed,
+    }
+    return KernelConfig(**options)  # type: ignore[arg-type]
+
+
+def started(node: str, **changed: object) -> KernelProcess:
+    """A kernel that was set up with nothing."""
+    kernel = KernelProcess(kernel_config(node, **changed))
+    try:
+        kernel.start({})
+    except BaseException:
+        kernel.close()
+        raise
+    return kernel
+
+
+def drive(items: Iterable[object]) -> None:
+    """Take everything from something that goes on step by step."""
+    for _ in items:
+        pass
