@@ -81,5 +81,5 @@ async def test_an_adapter_may_refuse_to_go_on_without_the_state(sessions: LiveSe
 async def test_a_session_runs_cells_only_while_it_is_held(sessions: LiveSessions) -> None:
     async with sessions.enter("o", SavedState(), OFFER) as live:
         await live.eval("1")
-    with pytest.raises(ConfigurationError, match=r"inside `LiveSessions\.enter` only"):
+    with pytest.raises(ConfigurationError, match=r"only inside `async with LiveSessions\.enter"):
         await live.eval("1")

@@ -44,7 +44,7 @@ def test_unknown_kinds_are_refused_with_the_known_ones(kind: str) -> None:
 def test_only_amounts_are_drawn(amount: float) -> None:
     account = Account(Budget(requests=5))
     for draw in (account.reserve, account.spend, lambda a: account.take("requests", a["requests"])):
-        with pytest.raises(ConfigurationError, match="requests: a number of at least 0"):
+        with pytest.raises(ConfigurationError, match="requests takes an amount of at least 0"):
             draw({"requests": amount})
     assert account.used("requests") == 0
 

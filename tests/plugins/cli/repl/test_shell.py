@@ -276,7 +276,7 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
         (".load nowhere.js", "there is no file nowhere.js; code itself needs no .load"),
         (".load a.js", "a.js is empty"),
         (".save", ".save takes a FILE"),
-        (".save a.js", "a.js is there already"),
+        (".save a.js", "a.js already exists"),
         (".save b.txt", "takes a name that ends in .js; got b.txt"),
         (".save no/such/folder.js", "no/such/folder.js cannot be written"),
         ("1;" * 2**20, "the code has"),
