@@ -5,14 +5,14 @@
 // guest was stopped, and `name` and `message` of every error whose stack is asked for. A request to
 // stop ends one getter in there and is spent; the next one could run for ever. So guests' errors
 // inherit from another prototype, V8's own is out of their reach, and traces are written in
-// JavaScript, which stops where it is asked to.
-() => {
+// JavaScript, which stops where it is asked to. Takes deno_core's report of an error.
+(destructure) => {
   "use strict";
   const { construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, preventExtensions, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const { create, freeze } = Object;
   const globals = globalThis, Native = Error, native = Native.prototype;
-  const StringFunction = String, decode = decodeURIComponent;
+  const syntax = SyntaxError.prototype, StringFunction = String, decode = decodeURIComponent;
   const startsWith = uncurry(String.prototype.startsWith), endsWith = uncurry(String.prototype.endsWith);
   const hide = (owner, key, value) =>
     defineProperty(owner, key, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
@@ -66,8 +66,31 @@
   function written(error, frames) {
     let text = "";
     try { text = title(error.name, error.message); } catch { /* it keeps them to itself */ }
+    if (frames.length === 0) text += faultOf(error);
     for (let i = 0; i < frames.length; i++) text += "\n    at " + line(frames[i]);
     return text;
+  }
+  // Where a module does not parse: V8 keeps the place with the error, which has no frames. Only errors
+  // are read of which no guest code can answer.
+  let reading = false;
+  function faultOf(error) {
+    if (reading || getPrototypeOf(error) !== syntax) return "";
+    const keys = ownKeys(error);
+    for (let i = 0; i < keys.length; i++) if (keys[i] !== "stack" && keys[i] !== "message") return "";
+    if (typeof getOwnPropertyDescriptor(error, "message")?.value !== "string") return "";
+    if (!setPrototypeOf(error, native)) return ""; // it is frozen
+    reading = true;
+    try {
+      const at = destructure(error).frames[0];
+      const file = StringFunction(at?.fileName);
+      if (!startsWith(file, "module:") || typeof at.columnNumber !== "number") return "";
+      return "\n    at " + decode(file) + ":" + at.lineNumber + ":" + at.columnNumber;
+    } catch {
+      return "";
+    } finally {
+      setPrototypeOf(error, syntax);
+      reading = false;
+    }
   }
   function title(name, message) {
     const kind = name === undefined ? "Error" : StringFunction(name);

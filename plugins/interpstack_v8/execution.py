@@ -22,6 +22,7 @@ from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
+from interpstack_v8.guest_modules import module_fault
 from interpstack_v8.heap import RealmHeap
 from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
 from interpstack_v8.isolates.host_functions import Answer
@@ -240,7 +241,7 @@ class V8Execution(KernelExecution):
         if self._mistyped:
             return GuestError(name, message)  # the stack is that of our own `throw`
         if place is None:
-            return GuestError(name, message, told["stack"])
+            return module_fault(GuestError(name, message, told["stack"]), self._modules)
         offset = offset_of(self._source, *place)
         return faulty(self._cell, self._source, offset, name, message)
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+import attrs
+
+from interpstack import GuestError
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.positions import offset_of
+from interpstack_protocol import place_at
 from interpstack_v8.context import kernel_module, module_name, module_url
 
-__all__ = ["GuestModules"]
+__all__ = ["GuestModules", "module_fault"]
+
+#: The top of a stack trace where a module does not parse; see `errors.js`.
+_FAULT: Final = re.compile(
+    r"\s*at module:(?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?=\n|\Z)"
+)
 
 
 class GuestModules:
@@ -53,3 +66,19 @@ class GuestModules:
         if source is None:
             raise ImportError(f"Error loading module '{name}'")
         return source
+
+
+def module_fault(error: GuestError, table: ModuleTable) -> GuestError:
+    """The error with its place, if it says that an imported module does not parse.
+
+    Args:
+        error: The error that the guest reports.
+        table: The modules of the guest's realm.
+    """
+    found = _FAULT.match(error.stack) if error.name == "SyntaxError" else None
+    source = None if found is None else table.source(found["name"])
+    if found is None or source is None:
+        return error
+    place = place_at(source, offset_of(source, int(found["line"]), int(found["column"])))
+    stack = f"    at {found['name']}:{place.line}:{place.column}{error.stack[found.end() :]}"
+    return attrs.evolve(error, stack=stack, place=place)

@@ -56,6 +56,9 @@ class ModuleTests(EngineKit, area=Area.MODULES):
             error = session.eval_sync(self.sample("load_module")).error
             assert error is not None
             assert error.name == "SyntaxError"
+            assert error.place is not None
+            assert error.place.line == 1
+            assert "broken:1:" in error.stack
             self.assert_usable(session)
 
     def test_modules_that_compute_for_ever_are_stopped(self) -> None:

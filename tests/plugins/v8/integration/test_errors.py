@@ -121,3 +121,24 @@ async def test_a_finalization_registry_is_one(session: Session) -> None:
     refused = await session.eval("new FinalizationRegistry()")
     assert refused.error is not None
     assert refused.error.name == "TypeError"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const e = new SyntaxError('x'); Error.stackTraceLimit = 0; const f = new SyntaxError('y'); f.stack",
+        f"Error.stackTraceLimit = 0; Object.defineProperty(SyntaxError.prototype, 'cause', {_LOOP}); new SyntaxError('y').stack",
+        f"Error.stackTraceLimit = 0; const f = Object.defineProperty(new SyntaxError('y'), 'name', {_LOOP}); try {{ f.stack }} catch {{}}",
+        f"Error.stackTraceLimit = 0; const f = Object.defineProperty(new SyntaxError('y'), 'message', {_LOOP}); try {{ f.stack }} catch {{}}",
+        f"Error.stackTraceLimit = 0; for (const k of ['name', 'cause']) Object.defineProperty(SyntaxError.prototype, k, {_LOOP}); try {{ Object.freeze(new SyntaxError('y')).stack }} catch {{}}",
+        "Error.stackTraceLimit = 0; const f = Object.freeze(new SyntaxError('y')); f.stack; Object.getPrototypeOf(f) === SyntaxError.prototype",
+    ],
+)
+async def test_no_guest_is_met_where_the_place_of_a_fault_is_read(
+    session: Session, code: str
+) -> None:
+    await session.eval("var keep = 41")
+    for source in (code, "for (;;);"):
+        outcome = await session.eval(source)
+        assert outcome.error is None or "abandoned" not in outcome.error.message
+    assert (await session.eval("keep + 1")).text == "42"
