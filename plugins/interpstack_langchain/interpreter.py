@@ -113,6 +113,9 @@ class Interpreter:
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
         approvals = Approvals.of(arguments["interrupt_on"])
         names = ToolNames.of(options.ptc, arguments["interrupt_on"], arguments["late_tools"])
+        names.check_approvals(
+            arguments["interrupt_on"], options.tool_name, subagents=options.subagents
+        )
         stack, options = _stack(arguments, options)
         if approvals is not None and not options.durable:
             raise ConfigurationError(

@@ -1,7 +1,8 @@
 """Names of tools in the middleware's arguments, checked once the agent's tools are known.
 
-The middleware is made before its agent, so a slip in a name shows only there. It must show: a
-call whose name is misspelt in `interrupt_on` would run without an approval.
+A call whose name is misspelt in `interrupt_on` would run without an approval. Names that need an
+approval are checked when the middleware is made, since `ptc` lists all tools that code may call.
+Other names are checked once the agent is known, which is made later.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ class ToolNames:
 
     Attributes:
         called: Names in `ptc`; only tools that the host runs will do.
+        given: Names of the tools that `ptc` holds themselves.
         approved: Names in `interrupt_on`.
         late: Names that no tool may have yet.
     """
 
     called: frozenset[str]
+    given: frozenset[str]
     approved: frozenset[str]
     late: frozenset[str]
     _tools: set[str] = attrs.field(factory=set, init=False)
@@ -60,11 +63,39 @@ class ToolNames:
         given = {item.name for item in items if isinstance(item, BaseTool)}
         made = cls(
             frozenset(item for item in items if isinstance(item, str)) - given,
+            frozenset(given),
             frozenset(interrupt_on or ()),
             frozenset(late),
         )
         made._others |= given
         return made
+
+    def check_approvals(
+        self, interrupt_on: Mapping[str, Any] | None, tool_name: str, *, subagents: bool
+    ) -> None:
+        """Refuse approvals that could never be asked for.
+
+        Args:
+            interrupt_on: The middleware's argument; `False` asks for nothing.
+            tool_name: Name of the interpreter's own tool, which code cannot call.
+            subagents: Whether code has `task()`.
+
+        Raises:
+            ConfigurationError: Code cannot call a tool that needs an approval.
+        """
+        callable_ = (self.called | self.given) - {tool_name} | ({"task"} if subagents else set())
+        for name, wanted in (interrupt_on or {}).items():
+            if wanted is False or name in callable_:
+                continue
+            meant = _nearest(name, callable_)
+            hint = f"; did you mean {meant}?" if meant else "."
+            listed = ", ".join(map(repr, sorted(callable_)[:_LISTED])) or "nothing"
+            raise ConfigurationError(
+                f"interrupt_on names {name!r}, which code cannot call, so that no approval would "
+                f"ever be asked for{hint} It covers calls from code, of tools in ptc and of task: "
+                f"{listed}. Approvals of the model's own calls are asked for by LangChain's "
+                "HumanInTheLoopMiddleware"
+            )
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:
         """Note the tools of a model's call. This turn may lack some tools.
@@ -102,14 +133,19 @@ class ToolNames:
 
     def _error(self, argument: str, name: str) -> ConfigurationError:
         known = sorted(self._tools)
-        spelt = {_bare(one): one for one in known}
-        near = difflib.get_close_matches(_bare(name), spelt, n=3, cutoff=0.5)
-        meant = " or ".join(repr(spelt[one]) for one in near)
+        meant = _nearest(name, self._tools | self.given)
         hint = f"did you mean {meant}?" if meant else f"it has: {', '.join(known[:_LISTED])}."
         return ConfigurationError(
             f"{argument} names {name!r}, but the agent has no tool of that name; {hint} "
             "Tools that it gets in a later turn go into late_tools, too"
         )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """The known names that are nearest to a wrong one, for an error; empty if none is near."""
+    spelt = {_bare(one): one for one in sorted(known)}
+    near = difflib.get_close_matches(_bare(name), spelt, n=3, cutoff=0.5)
+    return " or ".join(repr(spelt[one]) for one in near)
 
 
 def _bare(name: str) -> str:

@@ -120,7 +120,7 @@ def test_a_wrong_value_is_a_configuration_error() -> None:
 
 def test_approvals_need_a_record() -> None:
     with pytest.raises(ConfigurationError, match="interrupt_on needs durable=True"):
-        CodeInterpreterMiddleware(durable=False, interrupt_on={"pay": True})
+        CodeInterpreterMiddleware(ptc=["pay"], durable=False, interrupt_on={"pay": True})
 
 
 def test_own_arguments_come_beside_the_peers() -> None:

@@ -64,13 +64,39 @@ class With(AgentMiddleware[Any, Any, Any]):
         return await handler(request.override(tool=self.later) if is_later else request)
 
 
+@pytest.mark.parametrize("name", ["Pay", "pay_", "payment", "PAY"])
+@pytest.mark.parametrize("ptc", [["pay"], [pay]], ids=["name", "tool"])
+def test_a_misspelt_name_that_needs_an_approval_names_the_nearest(name: str, ptc: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"interrupt_on names '{name}'.*mean 'pay'"):
+        CodeInterpreterMiddleware(ptc=ptc, interrupt_on={name: True})
+
+
+@pytest.mark.parametrize("wanted", [True, {"allowed_decisions": ["approve"]}])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("eval", {"ptc": ["pay"]}),
+        ("eval", {"ptc": ["pay", "eval"]}),
+        ("run", {"ptc": ["pay"], "tool_name": "run"}),
+        ("read_price", {"ptc": ["pay"]}),
+        ("later", {"ptc": ["pay"], "late_tools": ["later"]}),
+        ("task", {"ptc": ["pay"], "subagents": False}),
+    ],
+)
+def test_an_approval_that_could_never_be_asked_for_is_refused(
+    name: str, arguments: Any, wanted: Any
+) -> None:
+    text = f"interrupt_on names '{name}', which code cannot call.*'pay'.*HumanInTheLoopMiddleware"
+    with pytest.raises(ConfigurationError, match=text):
+        CodeInterpreterMiddleware(**arguments, interrupt_on={name: wanted})
+
+
 @both
 @pytest.mark.parametrize("name", ["Pay", "pay_", "payment", "PAY", "transfer"])
-@pytest.mark.parametrize("wanted", [True, False])
 async def test_no_call_runs_while_a_name_in_interrupt_on_is_wrong(
-    talk: Any, use_async: bool, name: str, wanted: bool
+    talk: Any, use_async: bool, name: str
 ) -> None:
-    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={name: wanted})
+    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={name: False})
     nearest = "it has: eval, pay" if name == "transfer" else "did you mean 'pay'"
     with pytest.raises(ConfigurationError, match=f"interrupt_on names '{name}'.*{nearest}"):
         await chat.turn("await tools.pay({euros: 5})")
@@ -107,8 +133,16 @@ async def test_given_tools_and_task_may_need_approvals(talk: Any) -> None:
     assert paid == []
 
 
+@both
+async def test_the_nearest_name_may_be_that_of_a_given_tool(talk: Any, use_async: bool) -> None:
+    chat = talk(ptc=[pay], interrupt_on={"Pay": False})
+    with pytest.raises(ConfigurationError, match=r"interrupt_on names 'Pay'.*did you mean 'pay'"):
+        await chat.turn("await tools.pay({euros: 5})")
+    assert paid == []
+
+
 async def test_tools_that_the_model_alone_may_call_are_known(talk: Any) -> None:
-    chat = talk(tools=[pay], interrupt_on={"pay": True})
+    chat = talk(tools=[pay], interrupt_on={"pay": False})
     assert await chat.run("1") == ["<result>1</result>"]
 
 
