@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from types import MethodType
 from typing import Any, Literal, Self
 
 from langchain.agents.middleware.types import (
@@ -27,10 +28,12 @@ from interpstack_agents import Preset
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.interpreter import Interpreter
+from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import Options, PTCOption
 from interpstack_langchain.stacks import PRESET
 from interpstack_langchain.state.graph_state import InterpreterState, new_turn
 from interpstack_langchain.tools.finishing import FINISH_SECONDS
+from interpstack_langchain.tools.tool_twins import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -234,9 +237,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         if request.tool_call["name"] != self.options.tool_name:
             return handler(request)
 
+        own = MethodType(CodeInterpreterMiddleware.wrap_tool_call, self)
+        whole = whole_chain(handler, own, with_native_tool, is_async=False)
+
         async def run(inner: ToolCallRequest) -> Any:
             # Its thread cannot be stopped, so its effects count although the eval is cancelled.
-            return await call_blocking(lambda: handler(inner), outlasts=lambda: FINISH_SECONDS)
+            return await call_blocking(lambda: whole(inner), outlasts=lambda: FINISH_SECONDS)
 
         with self._interpreter.eval_call(request, run, is_async=False) as running:
             return _beside(handler(request), running)
@@ -247,7 +253,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] != self.options.tool_name:
             return await handler(request)
-        with self._interpreter.eval_call(request, handler, is_async=True) as running:
+        own = MethodType(CodeInterpreterMiddleware.awrap_tool_call, self)
+        whole = whole_chain(handler, own, with_native_tool, is_async=True)
+        with self._interpreter.eval_call(request, whole, is_async=True) as running:
             return _beside(await handler(request), running)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any, Final
@@ -44,7 +44,7 @@ class EvalCall:
 
     Attributes:
         request: The model's call of the eval tool.
-        run: Runs a tool call through the agent's tool node.
+        run: Runs a tool call through the agent's tool node, with all middleware around it.
         approvals: The rules for calls that need an approval.
         store: Keeps the eval's journal, if anything does.
         callbacks: The eval's own callbacks.
@@ -90,6 +90,14 @@ class EvalCall:
         if self.store is not None:
             self.commands = self.store.commands
             self.store.run_inside(None if self.outer is None else self.outer.store)
+
+    @property
+    def around(self) -> Iterator[str]:
+        """Names of the eval tools whose code this eval is part of, from the inside out."""
+        outer = self.outer
+        while outer is not None:
+            yield outer.request.tool_call["name"]
+            outer = outer.outer
 
     def trace_with(self, callbacks: Callbacks) -> None:
         """Trace the eval's calls with other callbacks than the eval's own."""

@@ -78,8 +78,13 @@ class EvalTool(BaseTool):
             )
         if running.request.tool_call["name"] != self.name:
             raise RuntimeError(
-                f"{self.name} cannot be called from code of {running.request.tool_call['name']}, "
-                "whose middleware comes later in the list; exchange the two middlewares"
+                f"{self.name} cannot be called from code of {running.request.tool_call['name']}: "
+                "its middleware is not among the agent's"
+            )
+        if self.name in running.around:
+            raise RuntimeError(
+                f"{self.name} cannot be called from its own code, not even through another "
+                "interpreter: it would wait for itself"
             )
         return running
 

@@ -41,6 +41,7 @@ __all__ = [
     "Scope",
     "answers_given",
     "checkpoint_key",
+    "enter",
     "entered",
     "pending_calls",
     "scope",
@@ -212,6 +213,16 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
         yield
     finally:
         var_child_runnable_config.reset(token)
+
+
+def enter(configurable: Mapping[str, Any]) -> None:
+    """Run the rest of an asyncio task in the scope with these values, as code that it calls does.
+
+    Middleware around a tool calls `interrupt` outside the tool's own configuration.
+    """
+    config = var_child_runnable_config.get() or {}
+    merged = {**config.get("configurable", {}), **configurable}
+    var_child_runnable_config.set({**config, "configurable": merged})
 
 
 def take_plain_answer(config: Mapping[str, Any]) -> Any:

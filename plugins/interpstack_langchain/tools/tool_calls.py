@@ -1,9 +1,9 @@
 """Inner calls: tools of the agent, called from code as if the model had called them.
 
-The middleware's `wrap_tool_call` gets a handler that runs any tool call through the agent's own
-`ToolNode`, with the middleware behind this one around it. An eval runs the calls of its code
-through that handler, so argument validation, injected state, store and runtime, error handling and
-`wrap_tool_call` are exactly those of a call by the model.
+An eval runs the calls of its code through the agent's own `ToolNode`, with all of the agent's
+middleware around it, whatever its order (see `tool_chains`). So argument validation, injected
+state, store and runtime, error handling and `wrap_tool_call` are exactly those of a call by the
+model.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from interpstack import (
     HostTool,
 )
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
+from interpstack_langchain.langgraph_internals.call_scopes import enter
 from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.tool_schemas import (
@@ -108,6 +109,8 @@ async def run_tool(
     scope = running.scope_of(context)
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
+    if scope:
+        enter(scope)
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
     made = running.run(request)
     try:

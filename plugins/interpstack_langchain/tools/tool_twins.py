@@ -25,11 +25,12 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["NativeCall", "native_tool", "noting"]
+__all__ = ["NativeCall", "native_tool", "noting", "with_native_tool"]
 
 
 @attrs.define(eq=False)
@@ -130,6 +131,14 @@ def native_tool(tool: BaseTool) -> BaseTool:
         twin.__dict__["func"] = _resolved(tool.func)
         twin.__dict__["coroutine"] = _resolved(tool.coroutine)
     return twin
+
+
+def with_native_tool(request: ToolCallRequest) -> ToolCallRequest:
+    """A request of code whose tool reports its call, also where middleware put in another tool."""
+    tool = request.tool
+    if tool is None or _ORIGINAL in tool.__dict__:
+        return request
+    return request.override(tool=native_tool(tool))
 
 
 def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:

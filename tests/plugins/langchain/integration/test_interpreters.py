@@ -285,7 +285,7 @@ async def test_a_retry_does_not_repeat_code_inside_code(
 
 
 @both
-async def test_code_cannot_call_an_interpreter_in_front(
+async def test_code_can_call_interpreters_wherever_they_stand(
     two: Any, evals: Any, use_async: bool
 ) -> None:
     agent = two()
@@ -296,11 +296,35 @@ async def test_code_cannot_call_an_interpreter_in_front(
             middleware=[agent.chat.middleware, third, agent.python],
             checkpointer=InMemorySaver(),
         )
-        code = "const r = []; for (const f of [tools.eval, tools.python]) {"
-        code += "try { r.push(await f({code: '1'})) } catch (e) { r.push(e.message) } } r"
+        code = "[await tools.eval({code: '1'}), await tools.python({code: '2'})].join()"
         (answer,) = await agent.chat.run(evals(code, name="third"))
-    assert "eval cannot be called from code of third" in answer
-    assert "&lt;result&gt;1&lt;/result&gt;" in answer
+    assert "&lt;result&gt;1&lt;/result&gt;,&lt;result&gt;2&lt;/result&gt;" in answer
+
+
+@both
+async def test_code_cannot_call_itself_through_another_interpreter(
+    two: Any, evals: Any, use_async: bool
+) -> None:
+    agent = two(ptc=["third"], wall_timeout=60)
+    with CodeInterpreterMiddleware(tool_name="third", ptc=["eval"]) as third:
+        agent.chat.agent = create_agent(
+            agent.chat.model,
+            tools=[],
+            middleware=[third, agent.chat.middleware],
+            checkpointer=InMemorySaver(),
+        )
+        code = "await tools.third({code: \"await tools.eval({code: '1'})\"})"
+        (answer,) = await agent.chat.run(evals(code))
+    assert "eval cannot be called from its own code" in answer
+
+
+@both
+async def test_an_interpreter_whose_middleware_is_missing_cannot_be_called(
+    talk: Any, use_async: bool
+) -> None:
+    with CodeInterpreterMiddleware(tool_name="third") as third:
+        (answer,) = await talk(ptc=third.tools).run("await tools.third({code: '1'})")
+    assert "third cannot be called from code of eval: its middleware is not among" in answer
 
 
 # -- limits, bridges, options --------------------------------------------------------------

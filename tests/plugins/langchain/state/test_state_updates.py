@@ -40,12 +40,14 @@ class Outer(AgentMiddleware[Any, Any, Any]):
         self.seen: list[Any] = []
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return self._changed(handler(request))
+        return self._changed(request, handler(request))
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return self._changed(await handler(request))
+        return self._changed(request, await handler(request))
 
-    def _changed(self, answer: Any) -> Any:
+    def _changed(self, request: Any, answer: Any) -> Any:
+        if request.tool_call["name"] != "eval":
+            return answer
         self.seen.append(answer)
         if not self.change:
             return answer

@@ -461,6 +461,8 @@ class Rewriting(AgentMiddleware[Any, Any, Any]):
         return await handler(self._changed(request))
 
     def _changed(self, request: Any) -> Any:
+        if request.tool_call["name"] != "eval":
+            return request
         code = request.tool_call["args"]["code"].replace("EUROS", self.euros)
         return request.override(tool_call={**request.tool_call, "args": {"code": code}})
 

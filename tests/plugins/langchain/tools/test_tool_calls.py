@@ -18,7 +18,7 @@ from uuid import UUID
 import pytest
 from clocks import LeapingClock
 from guests import without_restored
-from langchain.agents import AgentState
+from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
@@ -33,12 +33,14 @@ from langchain_core.tools import (
     ToolException,
     tool,
 )
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
 from interpstack import Session
+from interpstack_langchain import CodeInterpreterMiddleware
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -512,6 +514,9 @@ async def test_a_command_survives_an_error_after_it(talk: Any) -> None:
 # -- middleware and filtering --------------------------------------------------------------
 
 
+anywhere = pytest.mark.parametrize("where", ["before", "after"])
+
+
 class Wrapping(AgentMiddleware[Any, Any, Any]):
     """Sees tool calls, and may change their answer."""
 
@@ -535,21 +540,142 @@ class Wrapping(AgentMiddleware[Any, Any, Any]):
 
 
 @both
-async def test_middleware_behind_sees_inner_calls(talk: Any) -> None:
+@anywhere
+async def test_middleware_sees_inner_calls(talk: Any, where: str) -> None:
     wrapping = Wrapping()
-    chat = talk(ptc=[add], after=[wrapping])
+    chat = talk(ptc=[add], **{where: [wrapping]})
     assert await chat.run("await tools.add({a: 1})") == ["<result>11</result>"]
     assert wrapping.seen == ["eval", "add"]
 
 
 @both
-async def test_what_middleware_makes_of_an_answer_is_what_code_gets(talk: Any) -> None:
-    chat = talk(ptc=[add], after=[Wrapping("[redacted]")])
-    assert await chat.run("await tools.add({a: 1})") == ["<result>[redacted]</result>"]
+async def test_each_middleware_sees_an_inner_call_once(talk: Any) -> None:
+    before, after = Wrapping(), Wrapping()
+    after.__class__ = type("Behind", (Wrapping,), {})  # no two may have one name
+    chat = talk(ptc=[add], before=[before], after=[after])
+    assert await chat.run("await tools.add({a: 1})") == ["<result>11</result>"]
+    assert before.seen == after.seen == ["eval", "add"]
 
 
 @both
-async def test_middleware_that_asks_twice_gets_the_last_answer(talk: Any) -> None:
+@anywhere
+async def test_what_middleware_makes_of_an_answer_is_what_code_gets(talk: Any, where: str) -> None:
+    chat = talk(ptc=[add], **{where: [Wrapping("[redacted]")]})
+    assert await chat.run("await tools.add({a: 1})") == ["<result>[redacted]</result>"]
+
+
+class Guard(AgentMiddleware[Any, Any, Any]):
+    """Refuses calls of one tool, as a policy would, or asks a person first."""
+
+    def __init__(self, refused: str = "", asked: str = "") -> None:
+        super().__init__()
+        self.refused, self.asked = refused, asked
+
+    def _refusal(self, request: Any) -> ToolMessage | None:
+        call = request.tool_call
+        refused = call["name"] == self.refused
+        if call["name"] == self.asked:
+            refused = interrupt(f"may {call['name']} {call['args']}?") != "yes"
+        if not refused:
+            return None
+        return ToolMessage("not allowed", tool_call_id=call["id"], status="error")
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return self._refusal(request) or handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return self._refusal(request) or await handler(request)
+
+
+@both
+@anywhere
+async def test_a_guard_refuses_calls_of_code_wherever_it_stands(talk: Any, where: str) -> None:
+    done: list[str] = []
+
+    @tool
+    def delete(path: str) -> str:
+        """Delete a file."""
+        done.append(path)
+        return "gone"
+
+    chat = talk(tools=[delete], ptc=["delete"], **{where: [Guard(refused="delete")]})
+    (answer,) = await chat.run(CAUGHT.replace("tools.%s", "tools.delete({path: '/x'})"))
+    assert "not allowed" in answer
+    assert done == []
+
+
+@both
+async def test_a_guard_in_a_subclass_refuses_calls_of_code(use_async: bool, talk: Any) -> None:
+    class Guarded(CodeInterpreterMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return Guard(refused="add")._refusal(request) or super().wrap_tool_call(
+                request, handler
+            )
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return Guard(refused="add")._refusal(request) or await super().awrap_tool_call(
+                request, handler
+            )
+
+    with Guarded(ptc=[add]) as guarded:
+        chat = talk()
+        chat.agent = create_agent(chat.model, middleware=[guarded], checkpointer=InMemorySaver())
+        (answer,) = await chat.run("await tools.add({a: 1})")
+    assert "not allowed" in answer
+
+
+@both
+@anywhere
+async def test_an_answer_to_a_guard_is_used_for_its_call_alone(talk: Any, where: str) -> None:
+    """Each call that middleware asks about is asked about, also after a pause."""
+    done: list[int] = []
+
+    @tool
+    def pay(euros: int) -> str:
+        """Pay."""
+        done.append(euros)
+        return f"paid {euros}"
+
+    chat = talk(ptc=[pay], **{where: [Guard(asked="pay")]})
+    paused = await chat.turn("await tools.pay({euros: 1}); await tools.pay({euros: 2})")
+    config = {"configurable": {"thread_id": "t"}}
+    for euros, answer in ((1, "yes"), (2, "no")):
+        (asked,) = paused["__interrupt__"]
+        assert asked.value == f"may pay {{'euros': {euros}}}?"
+        resume = Command(resume=answer)
+        if chat.use_async:
+            paused = await chat.agent.ainvoke(resume, config)
+        else:
+            paused = await asyncio.to_thread(chat.agent.invoke, resume, config)
+    assert done == [1]
+    assert "not allowed" in paused["messages"][-2].text
+
+
+@both
+@anywhere
+async def test_a_tool_that_middleware_puts_in_gives_its_own_value(talk: Any, where: str) -> None:
+    @tool("add")
+    def other(a: int) -> dict[str, int]:
+        """Add in another way."""
+        return {"sum": a + 100}
+
+    class Replacing(AgentMiddleware[Any, Any, Any]):
+        def _changed(self, request: Any) -> Any:
+            return request.override(tool=other) if request.tool_call["name"] == "add" else request
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(self._changed(request))
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return await handler(self._changed(request))
+
+    chat = talk(ptc=[add], **{where: [Replacing()]})
+    assert await chat.run("(await tools.add({a: 1})).sum") == ["<result>101</result>"]
+
+
+@both
+@anywhere
+async def test_middleware_that_asks_twice_gets_the_last_answer(talk: Any, where: str) -> None:
     class Retry(AgentMiddleware[Any, Any, Any]):
         def wrap_tool_call(self, request: Any, handler: Any) -> Any:
             try:
@@ -573,7 +699,7 @@ async def test_middleware_that_asks_twice_gets_the_last_answer(talk: Any) -> Non
             raise ConnectionError("once")
         return {"tries": len(tries)}
 
-    chat = talk(ptc=[flaky], after=[Retry()])
+    chat = talk(ptc=[flaky], **{where: [Retry()]})
     assert await chat.run("(await tools.flaky()).tries") == ["<result>2</result>"]
 
 

@@ -1,0 +1,109 @@
+"""The whole chain of `wrap_tool_call` around the tools of an agent.
+
+LangChain composes the `wrap_tool_call` of all middleware into one function, and gives it to the
+agent's tool node. A middleware only receives a handler for the part of the chain behind it. A call
+from code must pass the middleware in front as well, which may be there to refuse it. So the chain
+is taken from the tool node, to which the innermost handler belongs.
+
+The test module `test_tool_chains` shows what breaks if LangChain or LangGraph changes that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from langchain.agents import factory
+from langgraph.prebuilt import tool_node
+from langgraph.prebuilt.tool_node import ToolCallRequest, ToolNode
+
+from interpstack import ConfigurationError
+
+__all__ = ["whole_chain"]
+
+#: Functions that are looked through for the tool node's own handler; each middleware adds one.
+_MOST: Final = 1000
+
+_Handler = Callable[[ToolCallRequest], Any]
+
+
+def whole_chain(
+    handler: _Handler,
+    own: Callable[..., Any],
+    prepare: Callable[[ToolCallRequest], ToolCallRequest],
+    *,
+    is_async: bool,
+) -> _Handler:
+    """A handler that runs a tool call as the tool node does: through all of its middleware.
+
+    Args:
+        handler: The handler that a middleware received.
+        own: A method that passes such calls on unchanged: it is left out where it is the first,
+            because LangChain's tracing makes each method of a chain slow.
+        prepare: Changes each request after all middleware, before the tool runs.
+        is_async: Whether the middleware received it in `awrap_tool_call`.
+
+    Raises:
+        ConfigurationError: The handler is of no tool node, so that a middleware in front, which
+            may be there to refuse calls, could be bypassed.
+    """
+    execute, node = _innermost(handler)
+    chain = _behind(own, node._awrap_tool_call if is_async else node._wrap_tool_call)  # noqa: SLF001
+
+    def run(request: ToolCallRequest) -> Any:
+        return execute(prepare(request))
+
+    async def arun(request: ToolCallRequest) -> Any:
+        return await execute(prepare(request))
+
+    if chain is None:
+        return arun if is_async else run
+    if is_async:
+        return lambda request: chain(request, arun)
+    return lambda request: chain(request, run)
+
+
+def _behind(own: Callable[..., Any], chain: Any) -> Any:
+    """A chain without a method if the method is its first; `None` if nothing is left."""
+    if chain is None or inspect.unwrap(chain) == own:
+        return None
+    cells = _cells(chain)
+    is_pair = getattr(chain, "__module__", "") == factory.__name__ and {"outer", "inner"} == {
+        *cells
+    }
+    return cells["inner"] if is_pair and inspect.unwrap(cells["outer"]) == own else chain
+
+
+def _innermost(handler: _Handler) -> tuple[_Handler, ToolNode]:
+    """The tool node's own handler behind a middleware's, and the tool node."""
+    left, seen = deque[Any]([handler]), set[int]()
+    while left and len(seen) < _MOST:
+        function = left.popleft()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        cells = _cells(function)
+        node = cells.get("self")
+        if isinstance(node, ToolNode) and function.__module__ == tool_node.__name__:
+            return function, node
+        left += [value for value in cells.values() if callable(value)]
+    raise ConfigurationError(
+        "the interpreter cannot find the agent's tool node behind the handler of wrap_tool_call, "
+        "and calls from code could bypass the middleware in front of it; pass the handler on as "
+        "LangChain made it, or in a function around it, and use releases of LangChain and "
+        "LangGraph that interpstack supports"
+    )
+
+
+def _cells(function: Any) -> Mapping[str, Any]:
+    """The variables that a function has from the functions around it, by name."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    found: dict[str, Any] = {}
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    return found
