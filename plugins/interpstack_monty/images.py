@@ -129,9 +129,7 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
             f"the image was made by engine {image.engine!r}; {engine!r} cannot open it"
         )
     if image.base != base_id():
-        raise ImageError(
-            "the image was made by another version of Monty or its kernel; load the values instead"
-        )
+        raise ImageError("the image was made by another version of Monty or of its kernel")
     body = opened(image.data)
     try:
         return _read(body, limits)

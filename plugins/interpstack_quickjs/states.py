@@ -60,10 +60,7 @@ def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
             f"the image was made by engine {image.engine!r}; {ENGINE!r} cannot open it"
         )
     if image.base != base.id:
-        raise ImageError(
-            "the image was made by another build of the engine or its plugins; "
-            "load the values instead"
-        )
+        raise ImageError("the image was made by another build of the engine or its plugins")
     from interpstack_quickjs.heap.images import unpack
 
     heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
