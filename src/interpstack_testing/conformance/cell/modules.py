@@ -56,10 +56,16 @@ class ModuleTests(EngineKit, area=Area.MODULES):
             error = session.eval_sync(self.sample("load_module")).error
             assert error is not None
             assert error.name == "SyntaxError"
+            self.assert_usable(session)
+
+    def test_syntax_errors_in_modules_have_a_place(self) -> None:
+        bundle = ModuleBundle("broken", {"broken": self.guest.syntax_error})
+        with self.session(plugins=[_Modules(bundle)]) as session:
+            error = session.eval_sync(self.sample("load_module")).error
+            assert error is not None
             assert error.place is not None
             assert error.place.line == 1
             assert "broken:1:" in error.stack
-            self.assert_usable(session)
 
     def test_modules_that_compute_for_ever_are_stopped(self) -> None:
         if Capability.CPU_LIMIT not in self.engine.capabilities:
