@@ -14,6 +14,7 @@
   absent.$ = "undefined";
 
   function encodeValue(value) { return textOfJob(value, newJob(false)); }
+  // A quiet job exports a variable: what would come back as another value is refused.
   function newJob(quiet) {
     return {
       __proto__: null,
@@ -74,9 +75,13 @@
     if (typeof value !== "object") return copiedScalar(value, depth, job);
     if (value === null) return null;
     if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
-    if (isArray(value)) return copiedItems(value, +value.length, depth, job);
+    if (isArray(value)) {
+      if (job.quiet && !isPlainList(value)) refuseChanged(depth, job);
+      return copiedItems(value, +value.length, depth, job);
+    }
     const prototype = getPrototypeOf(value);
     if (prototype !== objectPrototype && prototype !== null) return copiedSpecial(value, depth, job);
+    if (job.quiet && symbolToStringTag in value) refuseChanged(depth, job); // Math, a module
     return copiedFields(value, keys(value), depth, job);
   }
   function copiedScalar(value, depth, job) {
@@ -160,7 +165,21 @@
     pair[1] = item;
     return pair;
   }
+  // Without a subclass' methods, and what a match has beside its items. To look for properties of
+  // other names takes too long.
+  function isPlainList(value) {
+    return getPrototypeOf(value) === arrayPrototype && getOwnPropertyDescriptor(value, "index") === undefined;
+  }
+  function comesBack(value) {
+    const prototype = getPrototypeOf(value);
+    return prototype === DateClass.prototype || prototype === MapClass.prototype || prototype === SetClass.prototype
+      || prototype === Bytes.prototype || isError(value);
+  }
+  function refuseChanged(depth, job) {
+    refuse("the value would come back as another", depth, job);
+  }
   function copiedSpecial(value, depth, job) {
+    if (job.quiet && !comesBack(value)) refuseChanged(depth, job);
     const time = attempt(dateTime, value);
     if (time !== undefined) return tagged("date", time === time ? time : null);
     if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
@@ -169,6 +188,7 @@
     if (bytes !== undefined) return tagged("bytes", toBase64(bytes, job));
     if (job.quiet) meetAccessors(value, job);
     if (isError(value)) return copiedError(value, job);
+    if (job.quiet) refuseChanged(depth, job); // it only inherits from a built-in class
     if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth, job);
     const boxed = unbox(value);
     if (boxed !== undefined) return copied(boxed.value, depth + 1, job);

@@ -138,6 +138,10 @@ class Guest:
         hold: Takes about 24 MiB, keeps them in a global, shows `held`.
         store_unportable: Declares something that has no portable form. For `VALUES`.
         recall_unportable: Uses it.
+        store_changing: Cells that declare `odd` with a value that cannot come back as it is, each
+            with the type that the reason for the loss must name.
+        store_portable: Cells that declare `even` with a value that comes back, each with an
+            expression over `even` and the text that the expression shows.
         store_unsteady: Cells that leave variables which run code or change when they are read.
             For `VALUES`.
         load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
@@ -192,6 +196,8 @@ class Guest:
     hold: str | None = None
     store_unportable: str | None = None
     recall_unportable: str | None = None
+    store_changing: tuple[tuple[str, str], ...] = ()
+    store_portable: tuple[tuple[str, str, str], ...] = ()
     store_unsteady: tuple[str, ...] = ()
     load_module: str | None = None
     miss_module: str | None = None

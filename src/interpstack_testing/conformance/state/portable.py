@@ -74,6 +74,22 @@ class PortableTests(EngineKit, area=Area.VALUES):
             assert "was not restored because" in completion.error.message
             assert values == json.loads(json.dumps(dict(second.values())))
 
+    def test_values_that_would_change_are_lost_instead(self) -> None:
+        for source, kind in self.guest.store_changing:
+            with self.realm() as realm:
+                finish(realm, source)
+                wire = realm.values()["odd"]
+                assert isinstance(wire, dict), source
+                assert wire.get("$") == "lost", source
+                assert f"(type: {kind})" in wire["v"]
+
+    def test_values_that_are_portable_come_back(self) -> None:
+        for source, recall, shown in self.guest.store_portable:
+            with self.realm() as first, self.realm() as second:
+                finish(first, source)
+                second.load(json.loads(json.dumps(dict(first.values()))))
+                assert finish(second, recall) == shown
+
     def test_large_integers_cost_no_other_variable(self) -> None:
         with self.realm() as first, self.realm() as second:
             finish(first, self.guest.store)

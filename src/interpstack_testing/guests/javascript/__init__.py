@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 from interpstack_testing.guests.guest import Guest
-from interpstack_testing.guests.javascript import edges, keys, text
+from interpstack_testing.guests.javascript import edges, keys, portable, text
 from interpstack_testing.guests.javascript.escaping import (
     escapes,
     intrinsics,
@@ -131,6 +131,8 @@ await kit.echo({value: await kit.echo({value})});
     hold="globalThis.held = Array(24).fill(0).map(() => new Uint8Array(2 ** 20).fill(1)); 'held'",
     store_unportable="const handler = () => 1",
     recall_unportable="handler()",
+    store_changing=portable.CHANGING,
+    store_portable=portable.PORTABLE,
     store_unsteady=readings.GLOBALS,
     load_module="(await import('kit/answer')).answer",
     miss_module="await import('kit/absent')",
