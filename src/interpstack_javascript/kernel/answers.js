@@ -5,6 +5,7 @@
     delete pending[id];
     if (entry.callback !== undefined) {
       openTimers--;
+      if (!active) return; // timers end with their cell
       try { entry.callback(); } catch (error) { attempt(report, error); }
     } else if (failed) {
       entry.reject(makeError(entry.site, body.name, body.message, body.data));

@@ -125,6 +125,8 @@ class Guest:
             that awaits `kit.echo` with 1, calls it again with 2, and stores the message of the
             error it gets in `late`.
         after_end_recall: Shows `late`.
+        repeat: Awaits `kit.echo` while timers run that set themselves again and print nothing;
+            `None` in a language without timers.
         deadlock: Awaits a promise that is never settled, without a request.
         loop: Computes for ever.
         chance: Shows a random number.
@@ -194,6 +196,7 @@ class Guest:
     sends: Mapping[str, tuple[str, Any]] = attrs.field(factory=dict)
     hoard: str | None = None
     hold: str | None = None
+    repeat: str | None = None
     store_unportable: str | None = None
     recall_unportable: str | None = None
     store_changing: tuple[tuple[str, str], ...] = ()

@@ -9,7 +9,7 @@ import pytest
 
 from interpstack_core.engine import Capability, Execution
 from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell
+from interpstack_core.protocol import TIMER, Cell, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, finish, hanging, poll
 
@@ -54,6 +54,21 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert session.eval_sync(self.guest.after_end).ok
             assert "cell had ended" in self.eval(session, self.guest.after_end_recall)
         assert seen == [1]
+
+    def test_timers_end_with_their_cell(self) -> None:
+        if self.guest.repeat is None:
+            pytest.skip("this guest language has no timers")
+        with self.realm() as realm:
+            execution = realm.start(Cell(source=self.guest.repeat, seed=1))
+            requests = poll(execution).requests
+            timers = [Settlement(one.id) for one in requests if one.bridge == TIMER]
+            assert timers
+            execution.settle([Settlement(r.id, "1") for r in requests if r.bridge != TIMER])
+            assert poll(execution).completion is not None
+            execution.settle(timers)
+            for progress in (poll(execution), execution.abort("the cell has ended")):
+                assert not progress.calls
+                assert not progress.requests
 
     def test_deadlock_is_told_at_once(self) -> None:
         with self.session() as session:

@@ -94,6 +94,12 @@ await kit.echo({value: read});
 Date.now() > last && performance.now() > last - begun ? 'later' : 'earlier'
 """
 
+_REPEAT = """
+setInterval(() => {}, 0);
+setTimeout(function again() { setTimeout(again, 0); }, 0);
+await kit.echo({value: 1})
+"""
+
 JAVASCRIPT: Final = Guest(
     language="javascript",
     store="let kept = 41",
@@ -118,6 +124,7 @@ await kit.echo({value: await kit.echo({value})});
     unawaited="kit.echo({value: 1}); 'left'",
     after_end=_AFTER_END,
     after_end_recall="late",
+    repeat=_REPEAT,
     deadlock="await new Promise(() => {})",
     loop="for (;;);",
     chance="Math.random()",
