@@ -42,6 +42,10 @@ _MAX_SESSIONS: Final = 4096
 _FOREIGN: Final = (
     "Variables of earlier turns were stored by another interpreter and are not available."
 )
+_ENDED: Final = (
+    "Variables of earlier turns are not available: the last turn with code ran in a mode that "
+    "keeps none, and replaced them."
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -330,6 +334,8 @@ class LiveSessions:
             state = await call_blocking(partial(self._load, owner, records, newest))
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
+            elif self.mode.stores and "turn" in records[-1]:
+                notices = (_ENDED,)  # the record of a turn, which another mode has made
             else:
                 notices = await self._restored(session, state)
         except (RecordRejected, ImageError, EngineFailure, UnsupportedValue) as error:

@@ -58,6 +58,25 @@ async def test_variables_live_as_long_as_the_mode_says(
     assert await chat.run("typeof a") == [f"<result>{next_turn}</result>"]
 
 
+@pytest.mark.engines("javascript")
+@both
+@pytest.mark.parametrize("between", ["turn", "call"])
+async def test_what_another_mode_replaced_is_told_once(talk: Any, between: str) -> None:
+    saver = InMemorySaver()
+    first, other = (talk(mode=mode, checkpointer=saver) for mode in ("thread", between))
+    assert await first.run("var a = 1; a") == ["<result>1</result>"]
+    assert await other.run("var b = 2; b") == ["<result>2</result>"]
+    if between == "call":
+        assert await first.run("[a, typeof b].join()") == ["<result>1,undefined</result>"]
+        return
+    told, again = await first.run("[typeof a, typeof b].join()", "var c = 3; typeof a")
+    assert told.endswith("<result>undefined,undefined</result>")
+    assert "Variables of earlier turns are not available: the last turn with code ran" in told
+    assert again == "<result>undefined</result>"
+    (later,) = await talk(mode="thread", checkpointer=saver).run("c")
+    assert without_restored(later) == "<result>3</result>"
+
+
 @pytest.mark.engines("javascript", needs=Capability.IMAGES)
 @pytest.mark.parametrize("saver", ["memory", "sqlite"])
 async def test_functions_and_classes_outlive_a_turn(talk: Any, saver: str, tmp_path: Path) -> None:
