@@ -244,13 +244,15 @@ class Isolate:
         left = self._left = asyncio.get_running_loop().create_future()
         await asyncio.wait({command, left}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         self._left = None
-        self._rest()  # not earlier: jsrun may swap commands that are sent at once
         if not command.done():
+            # Nothing is queued behind it: a thread that parks after Python has ended aborts the
+            # process.
             self._give_up(command)
             cancelled = "it was cancelled, and V8 cannot be stopped before its time is up"
             raise IsolateLost(
                 cancelled if left.done() else "it could not be stopped inside a builtin"
             )
+        self._rest()  # not earlier: jsrun may swap commands that are sent at once
         try:
             return command.result()["answer"]
         except Exception as error:  # noqa: BLE001 - jsrun names no classes for all that can fail

@@ -13,6 +13,7 @@ import pytest
 from interpstack import Cell, HostOffer, InterpreterStack, Limits, Session
 from interpstack_v8.isolates import abandoned as abandonment
 from interpstack_v8.isolates.abandoned import abandoned
+from interpstack_v8.isolates.host_functions import HostFunctions
 
 #: Seconds that a cell may compute: its thread goes on as long, and takes them from other tests.
 _COMPUTES = 5.0
@@ -101,6 +102,34 @@ def test_a_thread_that_was_left_ends_with_its_time() -> None:
                 break
             time.sleep(0.1)
         assert stack.engine.abandoned == 0  # type: ignore[attr-defined]
+        realm.close()
+
+
+def test_a_thread_that_was_left_calls_no_host_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may stop when Python has ended already, and would abort the process."""
+    parked: list[HostFunctions] = []
+    park = HostFunctions._park
+
+    def counted(host: HostFunctions) -> None:
+        parked.append(host)
+        park(host)
+
+    monkeypatch.setattr(HostFunctions, "_park", counted)
+    with InterpreterStack("v8", limits=Limits(cpu_seconds=1.0)) as stack:
+        realm = stack.engine.open(stack.limits, stack.bridge_set(HostOffer()))
+        execution = realm.start(Cell(source="for (;;) {}", seed=1))
+        _interrupt_soon(execution)
+        assert execution.poll(0.0, 1.0).exhausted
+        (left,) = abandonment._abandoned
+        before = parked.count(left._host)
+        assert before
+        for _ in range(600):
+            if left._closing is not None and left._closing.done():
+                break
+            time.sleep(0.1)
+        assert left._closing is not None
+        assert left._closing.done()
+        assert parked.count(left._host) == before
         realm.close()
 
 
