@@ -17,9 +17,9 @@ from typing import Final
 
 import attrs
 
-from interpstack import ConfigurationError
 from interpstack_accounts.budgets import Budget, BudgetExceeded
 from interpstack_accounts.records import Spent
+from interpstack_core import ConfigurationError
 from interpstack_core.checks import expect
 
 __all__ = ["Account"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError, GuestException
+from interpstack_core import ConfigurationError, GuestException
 from interpstack_core.checks import positive
 
 __all__ = ["Budget", "BudgetExceeded"]

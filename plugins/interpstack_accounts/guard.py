@@ -8,7 +8,10 @@ from typing import Final
 
 import attrs
 
-from interpstack import (
+from interpstack_accounts.accounts import Account
+from interpstack_accounts.recorders import Recorder, recorders
+from interpstack_accounts.records import read_spent
+from interpstack_core import (
     Bridge,
     BridgeSet,
     Cell,
@@ -23,9 +26,6 @@ from interpstack import (
     Settlement,
     Step,
 )
-from interpstack_accounts.accounts import Account
-from interpstack_accounts.recorders import Recorder, recorders
-from interpstack_accounts.records import read_spent
 
 __all__ = ["AccountGuard"]
 

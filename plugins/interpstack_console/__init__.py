@@ -6,8 +6,8 @@ function to the same bridge.
 
 from __future__ import annotations
 
-from interpstack import BridgeRegistry, InterpreterStack, hookimpl
 from interpstack_console import capture
+from interpstack_core import BridgeRegistry, StackView, hookimpl
 
 
 @hookimpl
@@ -17,5 +17,5 @@ def interpstack_register_bridges(register: BridgeRegistry) -> None:
 
 
 @hookimpl
-def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
+def interpstack_prompt_section(stack: StackView) -> str | None:
     return capture.prompt(stack.language)

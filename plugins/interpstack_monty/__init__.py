@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import Engine, GuestLanguage, InterpreterStack, hookimpl
+from interpstack_core import Engine, GuestLanguage, StackView, hookimpl
 from interpstack_monty.prompt import python_section
 
 
@@ -21,7 +21,7 @@ def interpstack_register_language() -> GuestLanguage:
 
 
 @hookimpl
-def interpstack_prompt_section(stack: InterpreterStack) -> str | None:
+def interpstack_prompt_section(stack: StackView) -> str | None:
     from interpstack_monty.engine import MontyEngine
 
     return python_section() if issubclass(stack.engine.runs, MontyEngine) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Capability,
     ConfigurationError,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 import pydantic_monty
 
-from interpstack import Cell, Completion, Execution, GuestError, Progress, Settlement
+from interpstack_core import Cell, Completion, Execution, GuestError, Progress, Settlement
 from interpstack_monty.crossing.errors import describe, fault, is_memory_limit, is_time_limit
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pydantic_monty
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Cell,
     ConfigurationError,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack import EngineFailure, Limits
+from interpstack_core import EngineFailure, Limits
 
 __all__ = [
     "EMIT",

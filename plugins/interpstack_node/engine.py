@@ -6,7 +6,7 @@ import sys
 import weakref
 from typing import Any, ClassVar, Final
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Capability,
     ConfigurationError,

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from interpstack import (
+from interpstack_core import (
     Call,
     Cell,
     EngineFailure,

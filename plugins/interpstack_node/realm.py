@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack import BridgeSet, Cell, EngineFailure, Execution, GuestSource, Limits, Realm
+from interpstack_core import BridgeSet, Cell, EngineFailure, Execution, GuestSource, Limits, Realm
 from interpstack_javascript import (
     KERNEL_NAME,
     awaiting_source,

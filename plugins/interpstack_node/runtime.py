@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 
 __all__ = ["FLOOR", "VARIABLE", "NodeRuntime", "find_node"]
 

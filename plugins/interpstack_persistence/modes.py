@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from interpstack import Image, SessionState
+from interpstack import SessionState
 from interpstack_agents import Persistence
+from interpstack_core import Image
 from interpstack_persistence.records import pack_record, unpack_record
 
 __all__ = ["CallMode", "ThreadMode", "TurnMode"]

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import zstandard
 
-from interpstack import Image, SessionState
+from interpstack import SessionState
 from interpstack_agents import RecordRejected
+from interpstack_core import Image
 
 __all__ = ["MAX_BEFORE", "compress", "decompress", "pack_payload", "unpack_payload"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError
+from interpstack_core import ConfigurationError
 
 __all__ = ["WorkerLimits", "confine", "environment"]
 

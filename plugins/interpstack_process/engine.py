@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Capability,
     ConfigurationError,

@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import (
+from interpstack_core import (
     Cell,
     EngineFailure,
     Execution,

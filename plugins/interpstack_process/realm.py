@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Capability,
     Cell,

@@ -7,7 +7,7 @@ import weakref
 from concurrent.futures import Executor
 from typing import Any, Final, Protocol
 
-from interpstack import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
+from interpstack_core import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import pack_bridges
 from interpstack_process.processes.pool import WorkerPool

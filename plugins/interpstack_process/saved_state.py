@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import EngineFailure, Image
+from interpstack_core import EngineFailure, Image
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import read_image, read_text, read_values
 

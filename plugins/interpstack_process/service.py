@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from interpstack import (
+from interpstack_core import (
     Capability,
     Cell,
     ConfigurationError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from interpstack import UNDEFINED, Bridge, BridgeError, CellContext, GuestLanguage, HostTool
+from interpstack_core import UNDEFINED, Bridge, BridgeError, CellContext, GuestLanguage, HostTool
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]

@@ -9,14 +9,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import (
-    Call,
-    Cell,
-    EngineFailure,
-    GuestError,
-    Progress,
-    Settlement,
-)
+from interpstack_core import Call, Cell, EngineFailure, GuestError, Progress, Settlement
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution

@@ -12,7 +12,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_quickjs.guest import STATUS_JS_ERROR, Guest, OutOfRoom
 
 __all__ = ["find_fault", "find_module_fault"]

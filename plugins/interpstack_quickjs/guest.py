@@ -18,7 +18,7 @@ from typing import Final
 import attrs
 import wasmtime
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine, address_of
 from interpstack_quickjs.webassembly.templates import template_of

@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any, Final
 
-from interpstack import BridgeSet, EngineFailure, Image, Limits
+from interpstack_core import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base

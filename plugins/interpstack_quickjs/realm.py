@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Execution, Image, Realm
+from interpstack_core import (
+    BridgeSet,
+    Cell,
+    ConfigurationError,
+    EngineFailure,
+    Execution,
+    Image,
+    Realm,
+)
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
 from interpstack_quickjs.execution import QuickJSExecution
 from interpstack_quickjs.integers import fitting_values

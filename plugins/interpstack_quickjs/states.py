@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import BridgeSet, Image, ImageError, Limits
+from interpstack_core import BridgeSet, Image, ImageError, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.guest import Heap

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from interpstack import GuestException, GuestLanguage, ModuleBundle
+from interpstack_core import GuestException, GuestLanguage, ModuleBundle
 from interpstack_skills.api import Skills, SkillSource
 from interpstack_skills.source import as_source
 

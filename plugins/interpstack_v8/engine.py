@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Capability,
     ConfigurationError,

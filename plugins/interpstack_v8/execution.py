@@ -8,13 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import (
-    Call,
-    Cell,
-    EngineFailure,
-    GuestError,
-    Progress,
-)
+from interpstack_core import Call, Cell, EngineFailure, GuestError, Progress
 from interpstack_javascript.cells import TypeScriptError, load
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack import BridgeSet, EngineFailure, Limits
+from interpstack_core import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.context import setup_scripts

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import GuestError
+from interpstack_core import GuestError
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.positions import offset_of

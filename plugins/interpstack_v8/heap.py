@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
-from interpstack import BridgeSet, EngineFailure, Limits
+from interpstack_core import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import read_answer
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.awake_realms import awake_realms

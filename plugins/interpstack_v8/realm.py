@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpstack import BridgeSet, Cell, Execution, Limits, Realm
+from interpstack_core import BridgeSet, Cell, Execution, Limits, Realm
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.execution import V8Execution

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack import GuestError, Place
+from interpstack_core import GuestError, Place
 from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_protocol import place_at
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 from typing import Any, Final
 
-from interpstack import (
+from interpstack_core import (
     UNDEFINED,
     BigInt,
     ErrorValue,

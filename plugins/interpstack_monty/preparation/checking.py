@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack import Bridge, BridgeSet, GuestError
+from interpstack_core import Bridge, BridgeSet, GuestError
 from interpstack_monty.offer import reachable, tree
 from interpstack_monty.state import RealmState
 

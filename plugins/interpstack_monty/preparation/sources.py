@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack import Cell, GuestError
+from interpstack_core import Cell, GuestError
 from interpstack_monty.crossing.errors import syntax_error
 from interpstack_monty.crossing.results import shown_chars
 from interpstack_monty.crossing.values import clean

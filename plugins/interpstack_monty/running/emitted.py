@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import (
+from interpstack_core import (
     BridgeSet,
     Call,
     GuestError,

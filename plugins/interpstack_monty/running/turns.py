@@ -10,7 +10,7 @@ import attrs
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-from interpstack import Settlement
+from interpstack_core import Settlement
 from interpstack_monty.crossing.errors import thrown
 from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_monty.crossing.values import answer

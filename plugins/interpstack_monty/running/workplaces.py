@@ -8,7 +8,7 @@ import attrs
 import pydantic_monty
 from pydantic_monty import MontyComplete
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_monty.running.turns import Turns
 from interpstack_monty.state import RealmState
 from interpstack_monty.workers import Worker

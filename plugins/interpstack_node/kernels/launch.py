@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 
 __all__ = ["KernelConfig", "end", "error_output", "launch", "program", "told_end"]
 

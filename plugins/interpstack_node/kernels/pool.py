@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from typing import Protocol
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.process import KernelProcess
 

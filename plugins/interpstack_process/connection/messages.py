@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from interpstack import (
+from interpstack_core import (
     Bridge,
     BridgeRegistry,
     BridgeSet,

@@ -7,7 +7,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_process.processes.launch import WorkerConfig
 from interpstack_process.processes.workers import WorkerProcess
 

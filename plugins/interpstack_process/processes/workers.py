@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError, EngineFailure, Image, ImageError
+from interpstack_core import ConfigurationError, EngineFailure, Image, ImageError
 from interpstack_process.connection.frames import Channel, Closed, Malformed
 from interpstack_process.connection.messages import PRINTED_CHARS, read_image, read_text
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end

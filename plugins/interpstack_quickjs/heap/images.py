@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ImageError
+from interpstack_core import ImageError
 from interpstack_quickjs.guest import Heap
 
 __all__ = ["SEAL_BYTES", "Memory", "compared", "difference", "pack", "sealed", "unpack"]

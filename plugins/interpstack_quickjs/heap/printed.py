@@ -16,7 +16,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_quickjs.guest import Guest, Heap
 
 __all__ = ["Ear", "find_printed", "read_printed"]

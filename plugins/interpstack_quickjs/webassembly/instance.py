@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import wasmtime
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.templates import Template

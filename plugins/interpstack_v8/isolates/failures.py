@@ -6,7 +6,7 @@ from typing import Final
 
 import jsrun
 
-from interpstack import EngineFailure
+from interpstack_core import EngineFailure
 
 __all__ = [
     "IsolateGone",
