@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TextIO
 
@@ -46,11 +47,24 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Parse the arguments; `--help` and `--version` are printed here."""
+        made: click.Context = _writing(
+            partial(super().make_context, info_name, args, parent, **extra)
+        )
+        return made
+
     def invoke(self, ctx: click.Context) -> Any:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
-                return _invoke(super().invoke, ctx)
+                return _writing(partial(super().invoke, ctx))
             except KeyboardInterrupt:
                 write("Interrupted.", err=True)
                 ctx.exit(_INTERRUPTED)
@@ -58,13 +72,13 @@ class Commands(click.Group):
                 raise Problem(str(error)) from error
 
 
-def _invoke(run: Callable[[click.Context], Any], ctx: click.Context) -> Any:
-    """Run a command, and report a failure to write to standard output.
+def _writing(run: Callable[[], Any]) -> Any:
+    """Call a function that may write to standard output, and report a failure to write.
 
     Plugins' commands may write in any way.
     """
     try:
-        result = run(ctx)
+        result = run()
     except OSError as error:
         if error.filename is None:  # it was no file that has a name
             flush_output("\n")  # raises if standard output takes nothing

@@ -52,7 +52,9 @@ def test_a_closed_output_ends_the_repl():
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["run -e 1", f"run -e '{LINES}'", "plugins", "demo"])
+@pytest.mark.parametrize(
+    "command", ["run -e 1", f"run -e '{LINES}'", "plugins", "demo", "--help", "--version"]
+)
 def test_a_full_disk_is_told(command, unbuffered):
     assert _shell(f"{command} >/dev/full", PYTHONUNBUFFERED=unbuffered) == ("", FULL, 2)
 

@@ -183,6 +183,14 @@ def test_reads_standard_input_of_a_process(spawn):
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
+def test_code_in_an_argument_is_utf8(spawn):
+    process = spawn("run", "-e", b'"\xff\xc3"', PYTHONUTF8="1")
+    stdout, stderr = process.communicate(timeout=60)
+    assert (stdout, process.returncode) == ("", 2)
+    assert stderr == "Error: -e got code that is not UTF-8 text; write it as UTF-8\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 @pytest.mark.parametrize("then", ["for (;;) {}", "await tools.blockForLong()", "await never"])
 def test_ctrl_c_ends_the_command(spawn, tmp_path, then):
