@@ -21,8 +21,9 @@ def guest_name(name: str, language: GuestLanguage) -> str:
     made = language.identifier(name)
     if not _IDENTIFIER.fullmatch(made) or not made.strip("_"):
         raise ConfigurationError(
-            f"tool {name!r} cannot be offered to code: {made!r} is not a valid identifier; "
-            "rename the tool, or leave it out of ptc"
+            f"tool {name!r} cannot be offered to code: {made!r} is not a name of ASCII letters, "
+            "digits and _ that has a letter or a digit and begins with no digit; rename the tool, "
+            "or leave it out of ptc"
         )
     return made
 
