@@ -45,6 +45,10 @@ class DatabaseLocks(abc.ABC):
     where the first holder is lost with its event loop.
     """
 
+    def __init__(self) -> None:
+        #: Who gives a lock back: not a holder that was lost before, and is thrown away only now.
+        self._holders: dict[int, object] = {}
+
     @asynccontextmanager
     async def held(self, key: str) -> AsyncIterator[bool]:
         """Hold a lock, once no other process does.
@@ -54,6 +58,7 @@ class DatabaseLocks(abc.ABC):
         """
         number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 2
         waited, pause = False, _FIRST_WAIT
+        holder = self._holders[number] = object()
         try:
             # To the end: nobody would give a lock back that arrives after a cancellation.
             while not await to_end(call_blocking(lambda: self.take(number))):
@@ -62,15 +67,17 @@ class DatabaseLocks(abc.ABC):
                 pause = min(2 * pause, _LONGEST_WAIT)
             yield waited
         except GeneratorExit:  # the loop was closed: nothing can be awaited any more
-            self.give_back(number)
+            self._let_go(number, holder)
             raise
         except BaseException:
-            await self._give_back(number)
+            await to_end(call_blocking(lambda: self._let_go(number, holder)))
             raise
-        await self._give_back(number)
+        await to_end(call_blocking(lambda: self._let_go(number, holder)))
 
-    async def _give_back(self, number: int) -> None:
-        await to_end(call_blocking(lambda: self.give_back(number)))
+    def _let_go(self, number: int, holder: object) -> None:
+        if self._holders.get(number) is holder:
+            del self._holders[number]
+            self.give_back(number)
 
     @abc.abstractmethod
     def take(self, number: int) -> bool:
@@ -95,6 +102,7 @@ class FileLocks(DatabaseLocks):
     """
 
     def __init__(self, database: str) -> None:
+        super().__init__()
         self._path = database + _ENDING
         self._lock = threading.Lock()
         self._file: int | None = None
@@ -110,7 +118,8 @@ class FileLocks(DatabaseLocks):
                     self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
                 fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
             except OSError as error:
-                taken = error.errno not in _LOCKED
+                # A file that may not be opened has the same error as one that is locked.
+                taken = self._file is None or error.errno not in _LOCKED
                 if taken:
                     self._give_up(error)
                 self._close_unused()
@@ -142,7 +151,7 @@ class FileLocks(DatabaseLocks):
         self._broken = True
         _log.warning(
             "%s cannot be locked (%s), so two processes that resume one thread at the same time "
-            "may both make its calls; make its folder writable",
+            "may both make its calls; make it and its folder writable",
             self._path,
             error,
         )

@@ -68,6 +68,7 @@ class PostgresLocks(DatabaseLocks):
     """
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
+        super().__init__()
         self._parameters = {"connect_timeout": _CONNECT_SECONDS, **parameters}
         self._lock = threading.Lock()
         self._conn: Any = None

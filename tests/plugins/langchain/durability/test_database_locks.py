@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
@@ -109,6 +110,44 @@ def test_a_run_whose_loop_was_closed_leaves_no_lock(tmp_path: Path) -> None:
     running.close()
     assert locks._file is None
     task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_holder_that_was_lost_takes_no_lock_from_the_next_one(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            await asyncio.Event().wait()
+
+    loop = asyncio.new_event_loop()
+    lost = hold()
+    task = loop.create_task(lost)
+    while not locks._held:
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+
+    async def next_one() -> bool:
+        async with locks.held("eval"):
+            (number,) = locks._held
+            lost.close()
+            return _taken_elsewhere(place, number)
+
+    assert not asyncio.run(next_one())
+    assert locks._file is None
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_file_that_may_not_be_opened_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*arguments: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+    monkeypatch.setattr(os, "open", refuse)
+    assert locks.take(1)
+    assert "Permission denied" in caplog.text
 
 
 def test_a_folder_that_cannot_be_written_is_told_once(
