@@ -1,25 +1,48 @@
 """The command line: finds the commands that distributions install, and runs one.
 
-Commands are entry points of the group `interpstack.commands`, including those of this package. A
-command is imported when it is used, so that `interpstack --help` is fast and a broken plugin breaks
-only its own command.
+The command `interpstack` begins with `start`, which imports everything else: Ctrl-C ends a command
+with one line, even while it is still being imported.
 """
 
 from __future__ import annotations
 
-import click
+import sys
+from typing import TYPE_CHECKING, Any
 
-from interpstack import __version__
-from interpstack_cli.commands import Commands
+if TYPE_CHECKING:
+    from interpstack_cli.group import main
 
-__all__ = ["main"]
+__all__ = ["main", "start"]
+
+#: The exit status after Ctrl-C.
+_INTERRUPTED = 130
 
 
-@click.group("interpstack", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
-def main() -> None:
-    """Run code in the interpreters that LLM agents use.
+def start() -> None:
+    """Run the command line of this process, and end the process."""
+    try:
+        _group()(prog_name="interpstack")
+    except KeyboardInterrupt:
+        if sys.stderr is not None:  # closed by whoever started this process
+            sys.stderr.write("Interrupted.\n")
+        sys.exit(_INTERRUPTED)
 
-    Exit status: 0 on success, 1 when the code or a check failed, 2 when an option, a file or a
-    plugin is wrong, 130 after Ctrl-C; commands may have others, which their help tells.
-    """
+
+def _group() -> Any:
+    try:
+        from interpstack_cli.group import main
+    except ModuleNotFoundError as error:
+        sys.exit(
+            f"Error: the command line needs {error.name}, which is not installed; "
+            "install it with: pip install --force-reinstall interpstack"
+        )
+    return main
+
+
+def __getattr__(name: str) -> Any:
+    """The group of all commands, `main`, which is imported when it is used."""
+    if name != "main":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from interpstack_cli.group import main
+
+    return main

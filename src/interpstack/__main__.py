@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 try:
-    from interpstack_cli import main
+    from interpstack_cli import start
 except ModuleNotFoundError as error:
     sys.exit(
         f"Error: the command line needs {error.name}, which is not installed; "
         "install it with: pip install --force-reinstall interpstack"
     )
 
-main(prog_name="interpstack")
+start()

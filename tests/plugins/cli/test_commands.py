@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import tomllib
 import warnings
 from importlib.metadata import EntryPoint, version
+from pathlib import Path
 
 import click
 import pytest
@@ -194,3 +196,42 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch, stream, env, sh
     monkeypatch.setenv("NO_COLOR", env)
     write("bad", err=True, colour="red")
     assert sys.stderr.getvalue() == shown
+
+
+@pytest.mark.parametrize(
+    ("module", "raised", "told", "status"),
+    [
+        ("click", "KeyboardInterrupt", "Interrupted.\n", 130),
+        ("interpstack_cli.group", "KeyboardInterrupt", "Interrupted.\n", 130),
+        (
+            "click",
+            "ModuleNotFoundError('no', name='click')",
+            "Error: the command line needs click, which is not installed; "
+            "install it with: pip install --force-reinstall interpstack\n",
+            1,
+        ),
+    ],
+)
+def test_ctrl_c_while_the_command_is_imported(
+    tmp_path: Path, module: str, raised: str, told: str, status: int
+) -> None:
+    code = f"""
+import sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise {raised}
+
+sys.meta_path.insert(0, Interrupts())
+from interpstack_cli import start
+start()
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", told, status)
+
+
+def test_the_installed_command_begins_with_start() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"interpstack": "interpstack_cli:start"}
