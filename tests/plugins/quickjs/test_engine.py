@@ -244,7 +244,7 @@ def test_a_lost_value_can_be_assigned() -> None:
 
 def test_endless_code_does_not_break_the_export() -> None:
     realm = _open()
-    _run(realm, "const keep = 1; const bad = new (class { toJSON() { for (;;); } }); 0")
+    _run(realm, "const keep = 1; const bad = new Proxy({}, {ownKeys() { for (;;); }}); 0")
     with pytest.raises(EngineFailure):
         realm.values()
     assert _text(realm, "keep") == "1"
@@ -257,7 +257,7 @@ def test_endless_builtins_do_not_break_the_export(monkeypatch: pytest.MonkeyPatc
     _run(
         realm,
         "const keep = 1;"
-        "const bad = new (class { toJSON() { [].indexOf.call({length: 2 ** 53 - 1}, 1); } }); 0",
+        "const bad = new Proxy({}, {ownKeys() { [].indexOf.call({length: 2 ** 53 - 1}, 1); }}); 0",
     )
     with pytest.raises(EngineFailure, match="was stopped while it did 'values'"):
         realm.values()
@@ -419,7 +419,7 @@ def test_a_state_is_as_it_was_after_its_values_are_read() -> None:
         "[[{k: {get y() { ran++; return 1 }}}]]",
         "new Map([[{get z() { ran++ }}, 1]])",
         "new Set([{set z(v) {}, get z() { ran++ }}])",
-        "Object.assign(new (class { }), {a: {get b() { ran++ }}})",
+        "Object.assign(Object.create(null), {a: {get b() { ran++ }}})",
         "[{a: 1, set b(v) { ran++ }}]",
         "Array.from({length: 20000}, (_, i) => i ? 0 : {get x() { ran++ }})",
     ],
@@ -436,11 +436,11 @@ def test_values_with_accessors_are_not_read(value: str) -> None:
 @pytest.mark.parametrize("size", [10, 500_000])
 def test_reading_values_leaves_nothing_behind(size: int) -> None:
     realm = _open()
-    code = "globalThis.ran = 0; class C { toJSON() { ran++; return 1 } }; let c = new C;"
+    code = "globalThis.ran = 0; let c = new Proxy({a: 1}, {ownKeys: () => [['a', ran++][0]]});"
     assert _text(realm, f"{code} let big = 'x'.repeat({size}); 0") == "0"
     weight, stored = realm.live.guest.memory_bytes, len(realm.image().data)
-    assert realm.values()["c"] == 1
+    assert realm.values()["c"] == {"a": 1}
     assert realm.live.guest.memory_bytes == weight
     assert abs(len(realm.image().data) - stored) < 1000
-    assert _text(realm, "[ran, big.length, c instanceof C]") == f"[0, {size}, true]"
+    assert _text(realm, "[ran, big.length, c.a]") == f"[0, {size}, 1]"
     realm.close()
