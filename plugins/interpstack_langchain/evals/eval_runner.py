@@ -11,12 +11,14 @@ from langchain_core.messages import ToolMessage
 
 from interpstack import (
     Cell,
+    ConfigurationError,
     GuestError,
     HostOffer,
     InterpreterStack,
     InterpstackError,
     Outcome,
     Session,
+    SessionClosed,
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
@@ -87,6 +89,7 @@ class Evals:
         """Run an eval to its end.
 
         Raises:
+            ConfigurationError: The interpreter was closed.
             Exception: The exception of a tool, if exceptions of tools leave the eval.
             GraphBubbleUp: The eval waits for a decision or an answer.
         """
@@ -137,6 +140,12 @@ class Evals:
                 ended = await self._in_turn(code, offer, state, position, running)
         except (UnreadableJournal, StateNotRestored):
             raise  # a waiting call must not be answered
+        except SessionClosed as error:
+            raise ConfigurationError(
+                f"the interpreter of the tool {self.options.tool_name!r} was closed, by close() or "
+                "aclose() of its CodeInterpreterMiddleware or of its stack; close it after the "
+                "agent's last run, or make a new middleware and agent"
+            ) from error
         except InterpstackError as error:
             ended = _Ended(Outcome(error=GuestError(type(error).__name__, str(error))))
         await running.leave(ended.outcome)

@@ -31,10 +31,25 @@ async def test_the_middleware_closes_after_the_evals_that_run(talk: Any) -> None
             middleware.close()
         go.set()
     assert "waited" in (await running)[0]
-    assert "closed" in (await chat.run("1"))[0]
+    with pytest.raises(ConfigurationError, match="was closed"):
+        await chat.run("1")
 
 
 def test_the_middleware_closes_where_no_loop_runs() -> None:
     with CodeInterpreterMiddleware() as middleware:
         assert middleware.stack.session("s").eval_sync("1 + 1").text == "2"
     middleware.close()
+
+
+@pytest.mark.parametrize("mode", ["thread", "turn", "call"])
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+async def test_the_host_learns_that_the_interpreter_was_closed(
+    talk: Any, use_async: bool, mode: str
+) -> None:
+    chat = talk(mode=mode)
+    assert await chat.run("1") == ["<result>1</result>"]
+    await chat.middleware.aclose()
+    with pytest.raises(
+        ConfigurationError, match=r"tool 'eval' was closed, by close\(\).*new middle"
+    ):
+        await chat.turn("2")
