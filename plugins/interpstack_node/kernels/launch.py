@@ -58,6 +58,7 @@ def launch(config: KernelConfig, connection: int) -> subprocess.Popen[bytes]:
     flags = [
         "--permission",  # no files, programs, threads, addons
         "--disallow-code-generation-from-strings",  # in the kernel's own realm; the guest's may
+        "--frozen-intrinsics",  # of that realm, too: some of its errors reach the guest
         "--experimental-vm-modules",
         "--no-addons",
         "--no-warnings",

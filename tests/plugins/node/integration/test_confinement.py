@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 
@@ -49,6 +50,37 @@ async def test_ways_out_of_the_context(session: Session, source: str) -> None:
     assert outcome.error is not None, outcome.text
     assert outcome.state == "kept"
     assert (await session.eval("n")).text == "1"
+
+
+#: Collects errors of the kernel's realm: Node formats stack traces in JavaScript of its own, and
+#: the error of a stack that overflows there reaches the guest.
+_FOREIGN = """
+const foreign = [];
+function overflow() {
+  try { new Error("x").stack } catch (error) { if (!(error instanceof Error)) foreign.push(error); }
+  overflow();
+}
+function deepen(frames) { return frames === 0 ? overflow() : [deepen(frames - 1)]; }
+for (let frames = 0; frames < 40; frames++) try { deepen(frames) } catch {}
+const open = [];
+for (const error of foreign.slice(0, 1)) {
+  const found = [];
+  for (let each = error; (each = Object.getPrototypeOf(each)); ) found.push(each, each.constructor);
+  const functions = Object.getPrototypeOf(error.constructor.toString), OuterObject = found.at(-1);
+  found.push(functions, functions.constructor, Object.getPrototypeOf(OuterObject.keys({})));
+  for (const each of found) {
+    const changed = Reflect.defineProperty(each, "then", {value: 1});
+    if (changed || Reflect.set(each, "prepareStackTrace", 1)) open.push(String(each.name));
+  }
+}
+JSON.stringify({foreign: foreign.length > 0, open})
+"""
+
+
+async def test_a_guest_changes_nothing_of_the_realm_whose_errors_reach_it(session: Session) -> None:
+    outcome = await session.eval(_FOREIGN)
+    assert outcome.error is None, outcome.error
+    assert json.loads(outcome.text)["open"] == []
 
 
 #: Code with all that the kernel's own program has, and how the system or Node refuses it.
