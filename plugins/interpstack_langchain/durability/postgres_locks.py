@@ -25,10 +25,12 @@ _OWN_OPTIONS: Final = (
 )
 _CONNECT_SECONDS: Final = "10"
 #: The session keeps its connection behind a pooler for as long as its transaction is open, and
-#: a transaction that only holds locks must not be ended for being idle.
+#: a transaction that only holds locks must not be ended for being idle, or for its age. Servers
+#: before PostgreSQL 17 have no limit on the latter, and would refuse to set it.
 _BEGIN: Final = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "
-    "SET LOCAL idle_in_transaction_session_timeout = 0; "
+    "SELECT set_config(name, '0', true) FROM pg_settings "
+    "WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout'); "
 )
 #: Connections of the parents of this process: to close one would end the parent's session.
 _of_parents: list[Any] = []

@@ -69,6 +69,21 @@ def test_a_lost_session_is_replaced(
     assert not other.take(2)
 
 
+def test_no_limit_of_the_server_ends_a_session_that_holds_a_lock(postgres: Any) -> None:
+    with psycopg.connect(postgres.new_database(), autocommit=True) as conn:
+        limits = ["idle_in_transaction_session_timeout"]
+        if conn.info.server_version >= 170000:
+            limits.append("transaction_timeout")
+        for limit in limits:
+            conn.execute(f'ALTER DATABASE "{conn.info.dbname}" SET {limit} = 300')
+        parameters = parameters_of(conn)
+    assert parameters
+    locks = PostgresLocks(parameters)
+    assert locks.take(1)
+    time.sleep(0.6)
+    assert not PostgresLocks(parameters).take(1)
+
+
 def test_a_server_that_does_not_answer_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     locks = PostgresLocks({"host": "/nowhere", "dbname": "none"})
     assert [locks.take(1), locks.take(2)] == [True, True]
