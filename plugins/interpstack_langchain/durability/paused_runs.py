@@ -139,8 +139,10 @@ class PausedRun:
         if item is None:
             return None
         self._found = True
-        text = str(item.get("text"))
-        return text if hmac.compare_digest(str(item.get("mac")), self._mac(text)) else None
+        text, mac = str(item.get("text")), str(item.get("mac"))
+        if not mac.isascii():  # `compare_digest` refuses it
+            return None
+        return text if hmac.compare_digest(mac, self._mac(text)) else None
 
     async def drop_found(self) -> None:
         """Remove the run, if it was stored or found."""

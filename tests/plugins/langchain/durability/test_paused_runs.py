@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from interpstack_langchain.durability import paused_runs
-from interpstack_langchain.durability.paused_runs import KEPT_DAYS, PausedRuns, Sweep
+from interpstack_langchain.durability.paused_runs import KEPT_DAYS, PausedRun, PausedRuns, Sweep
 
 
 async def _call(on_loop: Callable[[], Awaitable[Any]], blocking: Callable[[], Any]) -> Any:
@@ -30,6 +30,16 @@ async def test_a_run_is_kept_found_and_dropped(call: Any) -> None:
     assert await runs.find() == {"text": "second"}
     await runs.drop()
     assert await runs.find() is None
+
+
+@pytest.mark.parametrize("mac", ["0" * 64, "é", None])
+async def test_a_run_with_a_wrong_signature_is_not_taken(mac: str | None) -> None:
+    runs = PausedRuns(InMemoryStore(), "eval", _call, Sweep())
+    run = PausedRun(runs, "eval", b"key")
+    await run.keep("text")
+    assert await run.find() == "text"
+    await runs.keep({"text": "text", "mac": mac})
+    assert await run.find() is None
 
 
 async def test_runs_that_nobody_went_on_with_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
