@@ -26,4 +26,5 @@ class NodeConformance(EngineConformance):
     }
 
     def make_engine(self) -> Engine:
-        return NodeEngine()
+        # Where there is no Node, this says so once, before any test.
+        return NodeEngine(node_path=NodeEngine().runtime.path)

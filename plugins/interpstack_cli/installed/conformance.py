@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError
+from interpstack import ConfigurationError, EngineFailure
 
 __all__ = ["AreaReport", "EngineReport", "check_kit", "report"]
 
@@ -102,12 +102,18 @@ def check_kit() -> None:
 def report(name: str) -> EngineReport:
     """Run the kit on one engine, named as for `InterpreterStack`, or on `fake`.
 
+    The report of an engine that cannot run here has no areas, and says what is missing.
+
     Raises:
         ConfigurationError: The engine does not exist, or its language has no samples.
     """
     from interpstack_testing.conformance.registry import conformance_of
 
-    conformance_of(name)
+    kit = conformance_of(name)
+    try:
+        kit().make_engine().close()
+    except EngineFailure as error:
+        return EngineReport(name, "", "", 0.0, broken=f"{name} was not tested: {error}", areas=())
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="interpstack-") as folder:
         ended = _run(Path(folder), name)

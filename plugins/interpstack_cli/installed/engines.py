@@ -26,7 +26,8 @@ def command() -> None:
 def report_command(names: tuple[str, ...], as_json: bool) -> None:
     """Hold engines to the conformance kit; without NAME, every installed one.
 
-    Exit status 1 means that a test failed which no declared gap explains.
+    Exit status 1 means that a test failed which no declared gap explains, or that an engine in
+    NAME cannot run here.
     """
     check_kit()
     reports = []
@@ -38,7 +39,7 @@ def report_command(names: tuple[str, ...], as_json: bool) -> None:
             _show(reports[-1])
     if as_json:
         write(json.dumps([done.to_dict() for done in reports], indent=2))
-    if not all(done.ok for done in reports):
+    if not all(done.ok or not (names or done.areas) for done in reports):
         raise click.exceptions.Exit(1)
 
 
@@ -63,6 +64,9 @@ def _installed() -> list[str]:
 
 
 def _show(done: EngineReport) -> None:
+    if not done.areas:
+        write(done.broken, err=True, colour="red")
+        return
     rows = [[area.area, area.verdict, _figures(area)] for area in done.areas]
     title = f"{done.engine}: {done.language}, {done.isolation}, in {done.seconds:.0f} s"
     print_table(title, ["capability", "verdict", "figures"], rows)

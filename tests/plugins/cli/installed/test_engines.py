@@ -127,6 +127,19 @@ def test_engines_that_cannot_be_tested_say_why(spawn, plugins, name, message):
     assert message in stderr
 
 
+@pytest.mark.parametrize(("names", "status"), [(["node"], 1), ([], 0)])
+def test_an_engine_that_cannot_run_here_is_not_tested(run, monkeypatch, names, status):
+    """Only for those who name it is that a failure."""
+    monkeypatch.setenv("INTERPSTACK_NODE_PATH", "/nowhere/node")
+    monkeypatch.setattr(engines, "_installed", lambda: ["node"])
+    result = run("engines", "report", *names)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert "node was not tested: engine 'node' needs Node" in result.stderr
+    assert "pip install 'interpstack[node]'" in result.stderr
+    (report,) = json.loads(run("engines", "report", *names, "--json").stdout)
+    assert (report["ok"], report["areas"]) == (False, [])
+
+
 def test_all_engines_are_those_that_are_there(monkeypatch):
     every = engines._installed()
     assert every[0] == "fake"
