@@ -66,21 +66,21 @@ class SessionPool:
     async def trim(self) -> None:
         """Hibernate the live sessions idle longest, down to the bound."""
         with self._lock:
-            if len(self._used) <= self._max_live:
-                return
             for key in [key for key, session in self._used.items() if not session.live]:
                 del self._used[key]
             surplus = max(0, len(self._used) - self._max_live)
             idle = [s for s in self._used.values() if not s.in_use][:surplus]
             for session in idle:  # counted out, before somebody else counts
                 del self._used[session.key]
-        for session in idle:
-            # What is wrong with it, its own next cell tells; it need not concern this one.
-            with suppress(EngineFailure):
-                await session.hibernate()
+        try:
+            for session in idle:
+                # What is wrong with it, its own next cell tells; it need not concern this one.
+                with suppress(EngineFailure):
+                    await session.hibernate()
+        finally:  # whatever is live still counts, if this is cancelled, too
             with self._lock:
-                if session.live and self._sessions.get(session.key) is session:
-                    self._used.setdefault(session.key, session)
+                known = [s for s in idle if s.live and self._sessions.get(s.key) is s]
+                self._used = OrderedDict({s.key: s for s in known}) | self._used
 
     async def aclose(self) -> None:
         """Close all sessions, each after the cells that wait in it.

@@ -69,7 +69,7 @@ class SessionQueue:
     def running(self) -> Iterator[None]:
         """A cell runs, whose handlers must not wait for this session."""
         use = _Use(self)
-        token = _uses.set((*_uses.get(), use))
+        token = _uses.set((*(one for one in _uses.get() if not one.over), use))
         try:
             yield
         finally:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from interpstack import ConfigurationError, SessionClosed
-from interpstack.sessions.queue import SessionQueue
+from interpstack.sessions.queue import SessionQueue, _uses
 
 
 class Watched(SessionQueue):
@@ -99,6 +99,19 @@ def test_the_realm_of_a_user_whose_loop_was_closed_is_let_go_of() -> None:
             assert queue.lost_count == 1
 
     asyncio.run(use())
+
+
+async def test_cells_that_begin_each_other_do_not_remember_all_before_them() -> None:
+    queue = Watched()
+
+    async def hop(left: int) -> int:
+        async with queue.held():
+            with queue.running():
+                after = asyncio.ensure_future(hop(left - 1)) if left else None
+                uses = len(_uses.get())
+        return max(uses, await after) if after else uses
+
+    assert await hop(50) <= 2
 
 
 async def test_code_that_a_cell_began_may_use_its_session_after_the_cell() -> None:

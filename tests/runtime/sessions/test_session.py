@@ -217,6 +217,28 @@ async def test_sessions_that_end_together_hibernate_no_more_than_the_surplus(
     assert sum(session.live for session in sessions) == 2
 
 
+async def test_sessions_count_although_hibernating_them_is_cancelled(
+    make_stack: Make, imaging_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(engine=imaging_engine, max_live_sessions=1)
+    sessions = [stack.session(str(number)) for number in range(3)]
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(self: Session) -> bool:
+        reached.set()
+        return await never.wait()
+
+    monkeypatch.setattr(Session, "hibernate", hang)
+    tasks = [asyncio.ensure_future(session.eval("x = 1")) for session in sessions]
+    await reached.wait()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    monkeypatch.undo()
+    await sessions[0].eval("x = 2")
+    assert sum(session.live for session in sessions) == 1
+
+
 async def test_sessions_in_use_do_not_hibernate(make_stack: Make, imaging_engine: Any) -> None:
     stack = make_stack(engine=imaging_engine, max_live_sessions=1)
     async with stack.session("a") as held:
