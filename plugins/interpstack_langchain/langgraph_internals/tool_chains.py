@@ -11,8 +11,10 @@ The test module `test_tool_chains` shows what breaks if LangChain or LangGraph c
 from __future__ import annotations
 
 import inspect
+import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from langchain.agents import factory
@@ -38,10 +40,13 @@ def whole_chain(
 ) -> _Handler:
     """A handler that runs a tool call as the tool node does: through all of its middleware.
 
+    Left out are `own`, because LangChain's tracing makes each method of a chain slow, and deep
+    agents' `FilesystemMiddleware` in front of it, which moves long answers to files to spare the
+    model's context: code takes them whole, and only its result goes to the model.
+
     Args:
         handler: The handler that a middleware received.
-        own: A method that passes such calls on unchanged: it is left out where it is the first,
-            because LangChain's tracing makes each method of a chain slow.
+        own: The middleware's method, which passes such calls on unchanged.
         prepare: Changes each request after all middleware, before the tool runs.
         is_async: Whether the middleware received it in `awrap_tool_call`.
 
@@ -50,30 +55,47 @@ def whole_chain(
             may be there to refuse calls, could be bypassed.
     """
     execute, node = _innermost(handler)
-    chain = _behind(own, node._awrap_tool_call if is_async else node._wrap_tool_call)  # noqa: SLF001
+    parts = list(_parts(node._awrap_tool_call if is_async else node._wrap_tool_call))  # noqa: SLF001
+    methods = [inspect.unwrap(part) for part in parts]
+    at = methods.index(own) if own in methods else -1
+    kept = [
+        part
+        for number, (part, method) in enumerate(zip(parts, methods, strict=True))
+        if number != at and not (number < at and _spares_context(method))
+    ]
 
     def run(request: ToolCallRequest) -> Any:
         return execute(prepare(request))
 
-    async def arun(request: ToolCallRequest) -> Any:
-        return await execute(prepare(request))
-
-    if chain is None:
-        return arun if is_async else run
-    if is_async:
-        return lambda request: chain(request, arun)
-    return lambda request: chain(request, run)
+    whole: _Handler = run
+    for part in reversed(kept):
+        whole = partial(_inside, part, whole)
+    return whole
 
 
-def _behind(own: Callable[..., Any], chain: Any) -> Any:
-    """A chain without a method if the method is its first; `None` if nothing is left."""
-    if chain is None or inspect.unwrap(chain) == own:
-        return None
-    cells = _cells(chain)
-    is_pair = getattr(chain, "__module__", "") == factory.__name__ and {"outer", "inner"} == {
-        *cells
-    }
-    return cells["inner"] if is_pair and inspect.unwrap(cells["outer"]) == own else chain
+def _inside(part: Callable[..., Any], handler: _Handler, request: ToolCallRequest) -> Any:
+    return part(request, handler)
+
+
+def _parts(chain: Any) -> Iterator[Callable[..., Any]]:
+    """The methods of a chain that LangChain composed, the first outermost."""
+    while chain is not None:
+        cells = _cells(chain)
+        composed = getattr(chain, "__module__", "") == factory.__name__
+        if not composed or {*cells} != {"outer", "inner"}:
+            yield chain
+            return
+        yield cells["outer"]
+        chain = cells["inner"]
+
+
+def _spares_context(method: Any) -> bool:
+    """Whether a method is the one by which deep agents spare the model's context long answers."""
+    module = sys.modules.get("deepagents.middleware.filesystem")
+    if module is None:  # no agent can have it
+        return False
+    kind = module.FilesystemMiddleware
+    return getattr(method, "__func__", None) in (kind.wrap_tool_call, kind.awrap_tool_call)
 
 
 def _innermost(handler: _Handler) -> tuple[_Handler, ToolNode]:
