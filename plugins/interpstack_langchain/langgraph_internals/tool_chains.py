@@ -14,7 +14,6 @@ import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, Final
 
 from langchain.agents import factory
@@ -69,12 +68,13 @@ def whole_chain(
 
     whole: _Handler = run
     for part in reversed(kept):
-        whole = partial(_inside, part, whole)
+        whole = _inside(part, whole)
     return whole
 
 
-def _inside(part: Callable[..., Any], handler: _Handler, request: ToolCallRequest) -> Any:
-    return part(request, handler)
+def _inside(part: Callable[..., Any], handler: _Handler) -> _Handler:
+    """A handler that runs a method; a function, so that another interpreter looks through it."""
+    return lambda request: part(request, handler)
 
 
 def _parts(chain: Any) -> Iterator[Callable[..., Any]]:
