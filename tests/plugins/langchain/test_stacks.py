@@ -101,7 +101,11 @@ def test_plugins_stand_where_the_preset_lists_them(preset: Any, first: str) -> N
             "skills_backend needs the plugin 'skills'",
         ),
         (
-            {"preset": PRESET.without("durable"), "interrupt_on": {"double": True}},
+            {
+                "preset": PRESET.without("durable"),
+                "ptc": [double],
+                "interrupt_on": {"double": True},
+            },
             "interrupt_on needs durable=True and a plugin that records evals",
         ),
         (

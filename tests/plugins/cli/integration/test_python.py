@@ -82,9 +82,9 @@ def test_runs_python(run, engine, args, shown):
         (["a.py"], "; choose --engine monty\n"),
         (["-e", "1", "--language", "python"], "; choose --engine monty\n"),
         (["a.js", "--engine", "monty"], "a.js is javascript, but the engine 'monty' runs python; "),
-        (["a.js", "--engine", "monty"], "; choose --engine quickjs"),
+        (["a.js", "--engine", "monty"], " --engine quickjs"),
         (["a.ts", "--engine", "process:monty"], "the engine 'process:monty' runs python; choose "),
-        (["-e", "1", "--language", "typescript", "--engine", "monty"], "; choose --engine quickjs"),
+        (["-e", "1", "--language", "typescript", "--engine", "monty"], " --engine quickjs"),
     ],
 )
 def test_the_wrong_engine_is_told_with_the_right_one(run, args, told):
@@ -160,8 +160,9 @@ def test_what_is_saved_can_be_loaded(shell, capsys, tmp_path):
 
 def test_loading_another_language_tells_the_engine(shell, capsys):
     assert not shell.feed(".load a.js")
-    told = "a.js is javascript, but the engine 'monty' runs python; choose --engine quickjs"
-    assert told in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "a.js is javascript, but the engine 'monty' runs python; choose --engine " in told
+    assert " --engine quickjs" in told
 
 
 def test_help_and_completion_speak_python(shell, capsys):
