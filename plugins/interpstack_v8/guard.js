@@ -8,7 +8,7 @@
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const RangeErrorClass = RangeError;
-  const Buffer = ArrayBuffer;
+  const Buffer = ArrayBuffer, Items = Array, { fill } = Array.prototype;
   const globals = globalThis;
   const { isArray } = Array;
   const RANGE_BYTES = 65536; // what the first range of dates takes
@@ -17,10 +17,18 @@
   const byteLength = uncurry(getOwnPropertyDescriptor(typed, "byteLength").get);
   const length = uncurry(getOwnPropertyDescriptor(typed, "length").get);
   const bufferLength = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get);
+  const LATE_BYTES = 67108864; // below the limit; the host ends a cell that leaves more
   let limit = Infinity, room = STEP;
 
+  // V8 frees buffers late, by chance; it frees those of young garbage once its young heap is full.
+  function collectYoung() {
+    let garbage;
+    for (let i = 0; i < 640; i++) garbage = apply(fill, new Items(8000), [0]);
+    return garbage.length;
+  }
   function take(bytes) {
     if (!(bytes > 0) || (room -= bytes) >= 0) return;
+    if (memoryUsage().external + bytes > limit - LATE_BYTES) collectYoung();
     if (memoryUsage().external + bytes > limit) {
       room = 0;
       throw new RangeErrorClass("Array buffer allocation failed");
