@@ -20,8 +20,10 @@ InterpstackError
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "BridgeError",
@@ -40,6 +42,9 @@ __all__ = [
 
 class InterpstackError(Exception):
     """Base class of everything interpstack raises."""
+
+    def __reduce__(self) -> tuple[Any, ...]:  # by its message, whatever its class is made of
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ConfigurationError(InterpstackError, ValueError):
@@ -87,10 +92,8 @@ class PluginLoadError(ConfigurationError):
         missing = getattr(cause, "name", None)
         if isinstance(cause, ModuleNotFoundError) and missing:
             command = install_command(name)
-            if not command:
-                message += "; install what it needs"
-            elif command not in message:
-                message += f"; install what it needs with: {command}"
+            if not command or command not in message:
+                message += "; install what it needs" + (f" with: {command}" if command else "")
         super().__init__(message)
 
 
@@ -144,8 +147,6 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 #: Names that a package could be called after.
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
-#: The distribution of this project.
-_PROJECT = "interpstack"
 
 
 def install_command(name: str) -> str:
@@ -156,13 +157,13 @@ def install_command(name: str) -> str:
     """
     from importlib.metadata import distributions  # with its parsers, it takes long to import
 
-    own = next(iter(distributions(name=_PROJECT)), None)
-    if own is None or name not in own.entry_points.select(group=_PROJECT).names:
+    own = next(iter(distributions(name="interpstack")), None)
+    if own is None or name not in own.entry_points.select(group="interpstack").names:
         return ""
     extras = own.metadata.get_all("Provides-Extra") or ()
     wanted = (name, f"{name}-engine")  # pip takes a name like `v8` for a version
     extra = next((one for one in wanted if one in extras), None)
-    what = f"'{_PROJECT}[{extra}]'" if extra else f"--force-reinstall {_PROJECT}"
+    what = f"'interpstack[{extra}]'" if extra else "--force-reinstall interpstack"
     return f"pip install {what}"
 
 

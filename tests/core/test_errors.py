@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -88,3 +89,21 @@ def test_only_the_projects_own_packages_are_named_for_installation() -> None:
     assert str(PluginLoadError("v8", advised)).count("pip install") == 1
     for name in ("else", "quikjs"):
         assert "pip" not in str(UnknownEngine(name, ["quickjs"]))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownEngine("quikjs", ["quickjs"]),
+        UnknownPlugin("x", ["y"]),
+        PluginLoadError("a", ValueError("bad")),
+        errors.BridgeNameClash("a", "a.b", ("one", "two")),
+        errors.UnsupportedValue("no form", "$.a[0]"),
+        errors.SessionClosed("closed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_are_the_same_in_another_process(error: InterpstackError) -> None:
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), copy.args) == (type(error), str(error), error.args)
+    assert {n: str(v) for n, v in vars(copy).items()} == {n: str(v) for n, v in vars(error).items()}

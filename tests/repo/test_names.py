@@ -81,6 +81,11 @@ def registration_violations(root: Path) -> list[str]:
             found.append(f"plugins/{name} is not in the wheel")
         if not (root / "plugins" / name / "py.typed").exists():
             found.append(f"plugins/{name} has no py.typed")
+    found += [
+        f"src/{path.parent.name} has no py.typed"
+        for path in sorted((root / "src").glob("*/__init__.py"))
+        if not (path.parent / "py.typed").exists()
+    ]
     for name, value in points.items():
         if value.partition(".")[0] != f"interpstack_{name}":
             found.append(f"entry point {name} is called other than its package {value}")
@@ -128,6 +133,7 @@ def test_the_registration_guard_notices(broken: Any) -> None:
     copy = broken(
         {
             "plugins/interpstack_new/__init__.py": "X = 1\n",
+            "src/interpstack_core/py.typed": None,
             "pyproject.toml": lambda t: t.replace(
                 'console = "interpstack_console"', 'console = "interpstack_gone"'
             ),
@@ -139,5 +145,6 @@ def test_the_registration_guard_notices(broken: Any) -> None:
         "the entry point of interpstack_gone has no folder",
         "plugins/interpstack_new is not in the wheel",
         "plugins/interpstack_new has no py.typed",
+        "src/interpstack_core has no py.typed",
         "entry point console is called other than its package interpstack_gone",
     ]

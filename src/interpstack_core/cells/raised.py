@@ -35,14 +35,15 @@ class GuestException(Exception):
 
     Raises:
         TypeError: `data` is no JSON, or the message or the name no string.
-        ValueError: `data` has numbers that JSON lacks.
+        ValueError: `data` has numbers that JSON lacks, or more than 10,000 characters as JSON.
     """
 
     def __init__(self, message: str, *, name: str = "ToolError", **data: Any) -> None:
         super().__init__(message)
         if not (isinstance(message, str) and isinstance(name, str)):
             raise TypeError("GuestException takes a message and a name that are strings")
-        json.dumps(data, allow_nan=False)  # an error shows here, not where the guest receives it
+        if len(json.dumps(data, allow_nan=False)) > _CHOSEN_CHARS:  # shown where it is made
+            raise ValueError(f"GuestException takes at most {_CHOSEN_CHARS} characters of data")
         self.error = GuestError(name, message, data=data)
 
 

@@ -11,7 +11,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any, Final, cast
+from typing import Any, cast
 from uuid import UUID
 
 import attrs
@@ -19,9 +19,6 @@ import attrs
 from interpstack_core.wire.values import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["simplified"]
-
-#: Records that have a form of their own on the wire.
-_OWN_FORM: Final = (ErrorValue, MapValue, SetValue)
 
 
 def simplified(value: Any) -> Any:
@@ -35,7 +32,7 @@ def simplified(value: Any) -> Any:
     text = _text_of(value)
     if text is not None:
         return text
-    if isinstance(value, (type, *_OWN_FORM)):
+    if isinstance(value, (type, ErrorValue, MapValue, SetValue)):
         return value
     dump = getattr(type(value), "model_dump", None)  # pydantic's, and that of its like
     if callable(dump):

@@ -391,3 +391,8 @@ def test_the_text_of_an_error_is_bounded(raised: Callable[[], BaseException]) ->
     assert type(error.message) is type(error.name) is str
     assert len(error.name) + len(error.message) < 11_000
     assert error.data["tool"] == "kit.f"
+
+
+def test_too_many_data_are_refused_where_the_error_is_made() -> None:
+    with pytest.raises(ValueError, match="at most 10000 characters of data"):
+        GuestException("the quota is used up", name="Quota", big="x" * 10_000)
