@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
-from interpstack_core import UNDEFINED, Bridge, BridgeError, CellContext, GuestLanguage, HostTool
+from interpstack_core import (
+    UNDEFINED,
+    Bridge,
+    BridgeError,
+    CellContext,
+    ConfigurationError,
+    GuestLanguage,
+    HostTool,
+)
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]
@@ -37,13 +45,27 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
     `tools` finds only tools.
     """
     named = guest_names(tools, language)
+    _refuse_helpers(named, language)
     for name, tool in named.items():
         yield _tool_bridge(name, tool, language)
-    search = f"tools.{language.helper_prefix}search"
+    search, look_up_name = (f"tools.{name}" for name in _helpers(language))
     yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
     look_up = _describe(named, language, search)
-    look_up_name = f"tools.{language.helper_prefix}describe"
     yield Bridge(name=look_up_name, handler=look_up, owner=_OWNER, raw=True, listed=False)
+
+
+def _helpers(language: GuestLanguage) -> tuple[str, str]:
+    """The names of the two helpers in a guest of this language."""
+    return f"{language.helper_prefix}search", f"{language.helper_prefix}describe"
+
+
+def _refuse_helpers(named: Mapping[str, HostTool], language: GuestLanguage) -> None:
+    for name in _helpers(language):
+        if name in named:
+            raise ConfigurationError(
+                f"tool {named[name].name!r} cannot be offered to code: tools.{name} is a helper "
+                "to find tools by; rename the tool, or leave it out of ptc"
+            )
 
 
 def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:

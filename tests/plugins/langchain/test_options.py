@@ -78,6 +78,7 @@ BAD = [
     ("ptc", ["task"], ValueError, "subagents=False"),
     ("ptc", [task], ValueError, "subagents=False"),
     ("ptc", ["1st"], ValueError, "rename the tool, or leave it out of ptc"),
+    ("ptc", ["$search"], ValueError, "'$search' cannot be offered to code: tools.$search is a"),
     ("ptc", ["größe"], ValueError, "is not a name of ASCII letters, digits and _"),
     ("ptc", [web_search, "web-search"], ValueError, "would both be tools.webSearch"),
     ("mode", "forever", ValueError, "known: call, thread, turn"),

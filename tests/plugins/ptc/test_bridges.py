@@ -9,7 +9,6 @@ import pytest
 
 from interpstack import (
     BridgeError,
-    BridgeNameClash,
     CellContext,
     ConfigurationError,
     GuestException,
@@ -71,9 +70,14 @@ def test_two_tools_of_one_name_are_refused(stack: InterpreterStack, make_tool: M
         stack.bridge_set(offer)
 
 
-def test_names_of_the_plugin_itself_are_taken(stack: InterpreterStack, make_tool: Make) -> None:
-    with pytest.raises(BridgeNameClash):
-        stack.bridge_set(HostOffer(tools=[make_tool("$search")]))
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("name", ["$search", "$describe"])
+def test_names_of_the_plugin_itself_are_taken(
+    stack: InterpreterStack, make_tool: Make, name: str
+) -> None:
+    message = rf"tool '\{name}' cannot.*; rename the tool, or leave it out of ptc"
+    with pytest.raises(ConfigurationError, match=message):
+        stack.bridge_set(HostOffer(tools=[make_tool(name)]))
 
 
 async def run(stack: InterpreterStack, offer: HostOffer, code: str) -> str:
