@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, distribution, metadata
 from typing import Final
 
@@ -13,6 +13,7 @@ import attrs
 
 from interpstack import (
     Capability,
+    ConfigurationError,
     Engine,
     InterpreterStack,
     Limits,
@@ -71,8 +72,8 @@ def all_checks() -> Iterator[Check]:
     for engine in found.engines:
         if engine.cls in alone:
             yield from check_engine(engine.cls)
-        elif alone:
-            yield from check_engine(engine.cls.around(alone[0]))
+        else:
+            yield from check_outer(engine.cls, alone)
     yield from check_extras("interpstack")
 
 
@@ -142,6 +143,20 @@ def check_engine(cls: type[Engine]) -> Iterator[Check]:
             found.append(_guarded(f"{name} memory limit", lambda name: _memory_limit(name, cls)))
     yield from found
     yield _warned(f"{name} cache and warnings", [str(warning.message) for warning in caught])
+
+
+def check_outer(outer: type[Engine], alone: Sequence[type[Engine]]) -> Iterator[Check]:
+    """An engine that runs guests of others computes with the first one that it can run."""
+    refused = ["no other engine is installed"]
+    for inner in alone:
+        try:
+            cls = outer.around(inner)
+        except ConfigurationError as error:
+            refused.append(str(error))
+            continue
+        yield from check_engine(cls)
+        return
+    yield Check(f"engine {outer.name}", _WARN, refused[-1], _REINSTALL)
 
 
 def check_extras(name: str) -> Iterator[Check]:

