@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
 from interpstack import call_blocking, to_end
@@ -29,6 +30,7 @@ _FIRST_WAIT: Final = 0.005
 _LONGEST_WAIT: Final = 0.25
 #: Added to the path of an SQLite database, as SQLite does for its own files.
 _ENDING: Final = "-interpstack"
+_FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 #: Errors of a file that is locked by another process.
 _LOCKED: Final = (errno.EACCES, errno.EAGAIN)
 
@@ -114,18 +116,48 @@ class FileLocks(DatabaseLocks):
             if self._broken:
                 return True
             try:
-                if self._file is None:
-                    self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+                taken = self._take_in_place(number)
             except OSError as error:
-                # A file that may not be opened has the same error as one that is locked.
-                taken = self._file is None or error.errno not in _LOCKED
-                if taken:
-                    self._give_up(error)
+                self._give_up(error)
                 self._close_unused()
-                return taken
-            self._held.add(number)
-            return True
+                return True
+            if taken:
+                self._held.add(number)
+            self._close_unused()
+            return taken
+
+    def _take_in_place(self, number: int) -> bool:
+        """Lock a byte of the file that the path leads to, where other processes look for it."""
+        while True:
+            if self._file is None:
+                self._file = os.open(self._path, _FLAGS, 0o666)
+            elif not self._is_in_place(self._file) and not self._move(self._file):
+                return False
+            if not _lock_byte(self._file, number):
+                return False
+            if self._is_in_place(self._file):
+                return True
+
+    def _is_in_place(self, file: int) -> bool:
+        """Whether the path still leads to the open file, which somebody may have removed."""
+        try:
+            return os.path.samestat(os.fstat(file), Path(self._path).stat())
+        except FileNotFoundError:
+            return False
+
+    def _move(self, left: int) -> bool:
+        """Leave a file that was removed, with all held locks, for the one in its place.
+
+        Returns:
+            Whether it was left: it is not while another process holds one of the locks there.
+        """
+        made = os.open(self._path, _FLAGS, 0o666)
+        if not all(_lock_byte(made, held) for held in self._held):
+            os.close(made)
+            return False
+        os.close(left)
+        self._file = made
+        return True
 
     def give_back(self, number: int) -> None:
         with self._lock:
@@ -155,3 +187,14 @@ class FileLocks(DatabaseLocks):
             self._path,
             error,
         )
+
+
+def _lock_byte(file: int, number: int) -> bool:
+    """Lock a byte of a file; False if another process has locked it."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+    except OSError as error:
+        if error.errno in _LOCKED:
+            return False
+        raise
+    return True

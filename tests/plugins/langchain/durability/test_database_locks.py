@@ -159,6 +159,63 @@ def test_a_folder_that_cannot_be_written_is_told_once(
     assert caplog.text.count("cannot be locked") == 1
 
 
+def test_a_file_that_was_removed_keeps_no_process_apart_and_is_left(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    assert locks.take(1)
+    Path(place + "-interpstack").unlink()
+    assert locks.take(2)
+    assert not any(_taken_elsewhere(place, number) for number in (1, 2))
+    assert _taken_elsewhere(place, 3)
+    for number in (1, 2):
+        locks.give_back(number)
+        assert _taken_elsewhere(place, number)
+    assert locks._file is None
+
+
+def test_a_file_that_is_removed_while_it_is_locked_is_opened_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks, opened, plain = FileLocks(place), list[str](), os.open
+
+    def open_and_remove(path: str, *arguments: int) -> int:
+        opened.append(path)
+        file = plain(path, *arguments)
+        if len(opened) == 1:
+            Path(path).unlink()
+        return file
+
+    monkeypatch.setattr(os, "open", open_and_remove)
+    assert locks.take(1)
+    monkeypatch.undo()
+    assert len(opened) == 2
+    assert not _taken_elsewhere(place, 1)
+    locks.give_back(1)
+
+
+def test_a_lock_that_another_process_took_on_the_next_file_is_waited_for(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    assert locks.take(1)
+    Path(place + "-interpstack").unlink()
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "True True\n"
+        assert not locks.take(3), "its own lock is not one any more"
+        other.kill()
+        other.wait()
+    assert locks.take(3)
+    assert not any(_taken_elsewhere(place, number) for number in (1, 3))
+    for number in (1, 3):
+        locks.give_back(number)
+
+
 def _taken_elsewhere(place: str, number: int) -> bool:
     """Whether another process can take a lock."""
     pid = os.fork()
