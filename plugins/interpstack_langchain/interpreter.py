@@ -32,7 +32,7 @@ from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
-from interpstack_langchain.tools.approvals import Approvals, RuleFailed
+from interpstack_langchain.tools.approvals import Approvals
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
@@ -215,10 +215,6 @@ class Interpreter:
         try:
             with self.queue.taking_part(request):
                 yield running
-        except RuleFailed as failed:
-            if running.outer is not None:  # it has to pass the code around this eval, too
-                raise
-            raise failed.error from failed.error.__cause__
         finally:
             running_eval.reset(token)
 

@@ -36,7 +36,6 @@ from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 __all__ = [
     "ApprovalNeeded",
     "Approvals",
-    "RuleFailed",
     "UnfitAnswer",
     "decided",
     "payload",
@@ -66,20 +65,6 @@ class ApprovalNeeded(GraphBubbleUp):
     def __init__(self, question: Mapping[str, Any]) -> None:
         super().__init__()
         self.question = question
-
-
-class RuleFailed(GraphBubbleUp):
-    """Raised when a rule of the host, `when` or `description`, raises an exception.
-
-    It carries the exception past everything that takes failures of tools.
-
-    Attributes:
-        error: The exception, which leaves the agent.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
 
 
 class UnfitAnswer(ValueError):
@@ -137,7 +122,6 @@ class Approvals:
         Raises:
             ApprovalNeeded: It needs an approval.
             ConfigurationError: There is no checkpointer to wait for a decision with.
-            RuleFailed: A rule of the host raised an exception.
         """
         question = self._question(call, running)
         if question is None:
@@ -165,10 +149,6 @@ class Approvals:
         except GraphInterrupt as asked:
             payload = asked.args[0][0].value
             return {"digest": _digest(call), "payload": payload}
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise RuleFailed(error) from error
         return None
 
 

@@ -147,20 +147,17 @@ async def test_a_call_that_needs_no_approval_is_made(
     assert effects == ["pay Ann 5"]
 
 
-def failing(*given: Any) -> Any:
-    """A rule of the host with a mistake in it."""
-    raise LookupError("no such account")
-
-
 @both
-@pytest.mark.parametrize("rule", ["when", "description"])
-async def test_an_exception_of_a_rule_leaves_the_agent_and_no_call_is_made(
-    chat: Any, effects: Effects, rule: str
+@pytest.mark.parametrize("args", ["{to: 'Ann'}", "{to: 'Ann', euros: '9000'}", "{}"])
+async def test_a_predicate_that_fails_lets_no_call_through(
+    chat: Any, effects: Effects, args: str
 ) -> None:
-    conversation = chat({"pay": {**CONFIGURATIONS[1], rule: failing}})
-    code = "try { await tools.pay({to: 'Ann', euros: 5}) } catch { await tools.mail({to: 'Bob'}) }"
-    with pytest.raises(LookupError, match="no such account"):
-        await conversation.turn(code)
+    """Code chooses the arguments, and so may choose some that the predicate is not made for."""
+    wanted = {**CONFIGURATIONS[1], "when": lambda request: request.tool_call["args"]["euros"] > 10}
+    (text,) = await chat({"pay": wanted}).run(
+        f"try {{ await tools.pay({args}) }} catch (e) {{ e.name }}"
+    )
+    assert text in ("<result>TypeError</result>", "<result>ToolError</result>")
     assert not effects
 
 
