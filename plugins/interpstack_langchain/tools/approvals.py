@@ -8,6 +8,7 @@ decisions are accepted unchanged, in every version.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, Protocol
@@ -42,6 +43,7 @@ __all__ = [
     "shown",
 ]
 
+_log = logging.getLogger(__name__)
 #: Python takes long to write longer integers as decimals, and refuses to.
 _LONG_BITS: Final = 8192
 #: Characters of an input that are shown of a call that runs.
@@ -149,6 +151,12 @@ class Approvals:
         except GraphInterrupt as asked:
             payload = asked.args[0][0].value
             return {"digest": _digest(call), "payload": payload}
+        except Exception as error:  # code chose the arguments, so it must not end the agent's run
+            _log.exception("the approval rule of %s failed; the call was not made", call["name"])
+            why = f"{type(error).__name__}: {error}"
+            raise GuestException(
+                f"the approval rule of {call['name']} failed, so the call was not made: {why:.500}"
+            ) from error
         return None
 
 
