@@ -61,7 +61,6 @@ class NodeEngine(Engine):
         }
     )
 
-    #: The reason why the engine `process` does not run this one.
     not_in_workers: ClassVar[str] = "its guests have processes of their own"
 
     def __init__(

@@ -108,12 +108,10 @@ class ProcessEngine(Engine):
     def around(cls, inner: type[Engine]) -> type[Engine]:
         if cls.inner is not None or issubclass(inner, ProcessEngine):
             raise ConfigurationError(f"a worker process cannot run {inner.name!r}; name one engine")
-        # An engine class may have this attribute, with the reason as a text.
-        reason: str = getattr(inner, "not_in_workers", "")
-        if reason:
-            name = inner.name
+        if inner.not_in_workers:
+            name, why = inner.name, inner.not_in_workers
             raise ConfigurationError(
-                f"a worker process cannot run {name!r}: {reason}; ask for {name!r} alone"
+                f"a worker process cannot run {name!r}: {why}; ask for {name!r} alone"
             )
         return _around(cls, inner)
 

@@ -233,6 +233,8 @@ class Engine(abc.ABC):
     #: Options, unless given, where the engine has a process of its own: one that is ended when a
     #: guest does not stop, so that no other way of giving it up is needed.
     worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    #: Why no worker process may run the engine; empty if one may.
+    not_in_workers: ClassVar[str] = ""
 
     @classmethod
     def languages(cls) -> tuple[str, ...]:
@@ -254,8 +256,6 @@ class Engine(abc.ABC):
     @classmethod
     def around(cls, inner: type[Engine]) -> type[Engine]:
         """The engine class asked for as `outer:inner`: this one, running guests of `inner`.
-
-        Effectively, by default, an engine runs no other.
 
         Raises:
             ConfigurationError: It cannot run that engine.
