@@ -17,24 +17,6 @@
       get byteLength() { throw new TypeError("no shared memory"); }
     };
   },
-  // Without a date `Intl` reads the host's clock; the guest's has to stand in for it.
-  tellTime() {
-    if (typeof Intl !== "object") return;
-    const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
-    const formats = Intl.DateTimeFormat.prototype, { now } = this.kernel.api;
-    const bound = getOwnPropertyDescriptor(formats, "format"), parts = formats.formatToParts;
-    const known = new WeakMap(), get = WeakMap.prototype.get, set = WeakMap.prototype.set;
-    const given = (date) => date === undefined ? now() : date;
-    const getFormat = { get format() {
-      const original = apply(bound.get, this, []);
-      let format = apply(get, known, [original]);
-      if (format === undefined) apply(set, known, [original, format = (date) => original(given(date))]);
-      return format;
-    } };
-    defineProperty(formats, "format", { __proto__: null, ...bound, get: getOwnPropertyDescriptor(getFormat, "format").get });
-    defineProperty(formats, "formatToParts", { __proto__: null, writable: true, enumerable: false, configurable: true,
-      value: { formatToParts(date) { return apply(parts, this, [given(date)]); } }.formatToParts });
-  },
   // The kernel's interface, with output going to the host as well; see the end of `host.js`.
   tap() {
     const { write } = this.kernel.api;
@@ -43,7 +25,6 @@
     });
   },
   seal() {
-    this.tellTime();
     for (const name of Object.keys(globalThis)) // of jsrun; those of guests show, and no others
       Object.defineProperty(globalThis, name, { __proto__: null, enumerable: false });
     this.kernel.seal();

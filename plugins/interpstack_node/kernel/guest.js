@@ -40,22 +40,6 @@
     };
   }
 
-  // Without a date `Intl` reads the machine's clock; the guest's stands in for it.
-  function tellTime(now) {
-    const formats = Intl.DateTimeFormat.prototype;
-    const bound = getOwnPropertyDescriptor(formats, "format"), parts = formats.formatToParts;
-    const known = new WeakMap(), get = WeakMap.prototype.get, set = WeakMap.prototype.set;
-    const given = (date) => date === undefined ? now() : date;
-    const getFormat = { get format() {
-      const original = apply(bound.get, this, []);
-      let format = apply(get, known, [original]);
-      if (format === undefined) apply(set, known, [original, format = (date) => original(given(date))]);
-      return format;
-    } };
-    defineProperty(formats, "format", { __proto__: null, ...bound, get: getOwnPropertyDescriptor(getFormat, "format").get });
-    defineProperty(formats, "formatToParts", { __proto__: null, writable: true, enumerable: false, configurable: true,
-      value: { formatToParts(date) { return apply(parts, this, [given(date)]); } }.formatToParts });
-  }
   // The host gets each line when it is printed: a process that ends can tell nothing afterwards.
   function record(line) {
     if (room <= 0) return;
@@ -97,7 +81,6 @@
         delete Bytes.prototype.toBase64;
         delete Bytes.fromBase64;
       }
-      tellTime(api.now);
       const names = ownKeys(globals);
       for (let i = 0; i < names.length; i++) defineProperty(globals, names[i], { __proto__: null, enumerable: false });
       kernel.seal();

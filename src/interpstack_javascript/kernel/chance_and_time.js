@@ -47,3 +47,19 @@
   // 53 bits, like the function it stands for.
   define(Math, "random", { random() { return (floor(random() * 67108864) * 134217728 + floor(random() * 134217728)) / 9007199254740992; } }.random);
 
+  // Without a date `Intl` reads the machine's clock; the guest's stands in for it.
+  if (typeof Intl === "object") {
+    const formats = Intl.DateTimeFormat.prototype;
+    const bound = getOwnPropertyDescriptor(formats, "format"), parts = formats.formatToParts;
+    const known = new WeakMap(), get = WeakMap.prototype.get, set = WeakMap.prototype.set;
+    const given = (date) => date === undefined ? now() : date;
+    const getFormat = { get format() {
+      const original = apply(bound.get, this, []);
+      let format = apply(get, known, [original]);
+      if (format === undefined) apply(set, known, [original, format = (date) => original(given(date))]);
+      return format;
+    } };
+    defineProperty(formats, "format", { __proto__: null, ...bound, get: getOwnPropertyDescriptor(getFormat, "format").get });
+    defineProperty(formats, "formatToParts", { __proto__: null, writable: true, enumerable: false, configurable: true,
+      value: { formatToParts(date) { return apply(parts, this, [given(date)]); } }.formatToParts });
+  }
