@@ -21,7 +21,13 @@ from interpstack_core import (
     run_guest,
 )
 from interpstack_javascript import KERNEL_NAME
-from interpstack_javascript.cells import TypeScriptError, load, prepare
+from interpstack_javascript.cells import (
+    OutOfTime,
+    ThreadClock,
+    TypeScriptError,
+    load,
+    prepare,
+)
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.modules import ModuleTable
@@ -29,7 +35,6 @@ from interpstack_javascript.positions import faulty, offset_of
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
-from interpstack_node.preparation import OutOfTime, PreparationClock
 from interpstack_node.printed import PrintedLines
 
 __all__ = ["UNDONE", "NodeExecution"]
@@ -209,7 +214,7 @@ class NodeExecution(KernelExecution):
             return
         if self._source is None:
             load(self._cell.language)
-            clock = PreparationClock(cpu_seconds, lambda: self._interrupted)
+            clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             try:
                 self._source = prepare(self._cell.source, self._cell.language, clock)
             except TypeScriptError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -11,7 +10,6 @@ import attrs
 
 from interpstack_javascript import cells
 from interpstack_v8.context import LOCKED
-from interpstack_v8.isolates.failures import OutOfTime
 from interpstack_v8.parsers import wrap_awaiting
 
 __all__ = ["CellClock", "Script", "prepare"]
@@ -38,7 +36,7 @@ class Script:
     awaits: bool = False
 
 
-class CellClock(cells.Clock):
+class CellClock(cells.ThreadClock):
     """The computing time of a cell's preparation, in this thread and in V8's.
 
     Args:
@@ -47,31 +45,16 @@ class CellClock(cells.Clock):
     """
 
     def __init__(self, seconds: float | None, is_interrupted: Callable[[], bool]) -> None:
-        self._seconds = seconds
-        self._is_interrupted = is_interrupted
-        self._began = time.thread_time()
+        super().__init__(seconds, is_interrupted)
         self._elsewhere = 0.0
 
     @property
     def spent(self) -> float:
-        return time.thread_time() - self._began + self._elsewhere
+        return super().spent + self._elsewhere
 
     def computed(self, seconds: float) -> None:
         """Count the time that another thread computed for the cell."""
         self._elsewhere += seconds
-
-    def left(self) -> float | None:
-        return None if self._seconds is None else self._seconds - self.spent
-
-    def pause(self) -> None:
-        """Return if time remains.
-
-        Raises:
-            OutOfTime: There is none.
-        """
-        left = self.left()
-        if self._is_interrupted() or (left is not None and left <= 0):
-            raise OutOfTime
 
 
 def prepare(source: str, language: str | None, clock: CellClock) -> Script:

@@ -10,12 +10,24 @@ All of this takes time in proportion to the source, and the cell's clock can end
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.rewriting.rewrite import rewrite
 
-__all__ = ["ENDLESS", "Clock", "TypeScriptError", "escape", "load", "prepare", "strip_types"]
+__all__ = [
+    "ENDLESS",
+    "Clock",
+    "OutOfTime",
+    "ThreadClock",
+    "TypeScriptError",
+    "escape",
+    "load",
+    "prepare",
+    "strip_types",
+]
 
 #: Nothing to do for cells without one of these words.
 _WORDS: Final = ("let", "const", "class", "import")
@@ -36,6 +48,42 @@ class Clock:
 
 
 ENDLESS: Final = Clock()
+
+
+class OutOfTime(Exception):
+    """A cell was stopped because its time was up."""
+
+
+class ThreadClock(Clock):
+    """The computing time of a cell's preparation, in this thread.
+
+    Args:
+        seconds: Time for it; `None` for no limit.
+        is_interrupted: Whether it is to stop anyway.
+    """
+
+    def __init__(self, seconds: float | None, is_interrupted: Callable[[], bool]) -> None:
+        self._seconds = seconds
+        self._is_interrupted = is_interrupted
+        self._began = time.thread_time()
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the preparation has computed."""
+        return time.thread_time() - self._began
+
+    def left(self) -> float | None:
+        return None if self._seconds is None else self._seconds - self.spent
+
+    def pause(self) -> None:
+        """Return if time remains.
+
+        Raises:
+            OutOfTime: There is none.
+        """
+        left = self.left()
+        if self._is_interrupted() or (left is not None and left <= 0):
+            raise OutOfTime
 
 
 def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) -> str:

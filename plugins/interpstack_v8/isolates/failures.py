@@ -7,6 +7,7 @@ from typing import Final
 import jsrun
 
 from interpstack_core import EngineFailure
+from interpstack_javascript.cells import OutOfTime
 
 __all__ = [
     "IsolateGone",
@@ -21,10 +22,6 @@ __all__ = [
 _STOPPED: Final = ("timed out", "Failed to get property")
 #: deno_core passes every promise that was rejected meanwhile to one call, as its arguments.
 _OVERFLOW: Final = "Maximum call stack size exceeded"
-
-
-class OutOfTime(Exception):
-    """The guest was stopped because its time was up; the isolate is sound."""
 
 
 class IsolateLost(Exception):

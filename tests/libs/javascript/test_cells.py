@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import InterpreterStack, Session
-from interpstack_javascript.cells import prepare
+from interpstack_javascript.cells import OutOfTime, ThreadClock, prepare
 
 
 @pytest.fixture
@@ -161,3 +161,14 @@ async def test_syntax_errors_name_the_line(session: Session, source: str, line: 
 async def test_a_syntax_error_runs_nothing(session: Session) -> None:
     await session.eval("let a = 1; a = 2; let b = ;")
     assert (await session.eval("typeof a")).text == "undefined"
+
+
+def test_time_runs_out() -> None:
+    ThreadClock(60.0, lambda: False).pause()
+    endless = ThreadClock(None, lambda: False)
+    endless.pause()
+    assert endless.left() is None
+    with pytest.raises(OutOfTime):
+        ThreadClock(0.0, lambda: False).pause()
+    with pytest.raises(OutOfTime):
+        ThreadClock(60.0, lambda: True).pause()
