@@ -30,12 +30,7 @@ sys.stdin.readline()
 def test_another_process_gets_what_is_given_back_and_what_the_dead_held(tmp_path: Path) -> None:
     place = str(tmp_path / "checkpoints.db")
     locks = FileLocks(place)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDS, place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
+    with _holder(place) as other:
         assert other.stdin
         assert other.stdout
         assert other.stdout.readline() == "True True\n"
@@ -199,12 +194,7 @@ def test_a_lock_that_another_process_took_on_the_next_file_is_waited_for(tmp_pat
     locks = FileLocks(place)
     assert locks.take(1)
     Path(place + "-interpstack").unlink()
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDS, place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
+    with _holder(place) as other:
         assert other.stdout
         assert other.stdout.readline() == "True True\n"
         assert not locks.take(3), "its own lock is not one any more"
@@ -214,6 +204,16 @@ def test_a_lock_that_another_process_took_on_the_next_file_is_waited_for(tmp_pat
     assert not any(_taken_elsewhere(place, number) for number in (1, 3))
     for number in (1, 3):
         locks.give_back(number)
+
+
+def _holder(place: str) -> subprocess.Popen[str]:
+    """Another process that takes locks 1 and 2, and gives the first back at a line."""
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLDS, place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def _taken_elsewhere(place: str, number: int) -> bool:
