@@ -28,11 +28,11 @@ from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import tool_description
+from interpstack_langchain.rules.approvals import Approvals
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
-from interpstack_langchain.tools.approvals import Approvals
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames

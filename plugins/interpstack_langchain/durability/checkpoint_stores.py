@@ -24,7 +24,6 @@ from interpstack_langchain.durability.checkpoint_writes import (
     task_of,
 )
 from interpstack_langchain.durability.databases import Database, open_database
-from interpstack_langchain.durability.decisions import Editable
 from interpstack_langchain.durability.eval_pauses import EvalPauses
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.evals.call_names import call_name
@@ -33,7 +32,8 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
     writes_at_start,
 )
-from interpstack_langchain.tools.approvals import shown
+from interpstack_langchain.rules.approvals import shown
+from interpstack_langchain.rules.decisions import Editable
 
 __all__ = ["CheckpointStore", "CheckpointStores"]
 

@@ -12,7 +12,6 @@ from langgraph.types import Interrupt
 from interpstack import Request
 from interpstack_durable.api import Journal, noted_in
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
-from interpstack_langchain.durability.decisions import Editable, decisions
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
     answers_given,
@@ -20,7 +19,8 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     sender,
     take_plain_answer,
 )
-from interpstack_langchain.tools.approvals import ApprovalNeeded, UnfitAnswer, payload
+from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
+from interpstack_langchain.rules.decisions import Editable, decisions
 
 __all__ = ["EvalPauses"]
 

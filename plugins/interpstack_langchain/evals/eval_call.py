@@ -20,9 +20,9 @@ from interpstack_agents import Progress
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal, journal_of
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import call_name
+from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
-from interpstack_langchain.tools.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.tools.tool_errors import uncaught
 from interpstack_langchain.tools.tool_twins import NativeCall, native_tool, noting
 

@@ -12,8 +12,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from interpstack_agents import EvalQueue, QueuePosition
 from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
+from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.state.not_restored import StateNotRestored
-from interpstack_langchain.tools.approvals import UnfitAnswer
 
 __all__ = ["CallQueue"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
-from interpstack_langchain.durability.decisions import Editable, decisions
-from interpstack_langchain.tools.approvals import UnfitAnswer
+from interpstack_langchain.rules.approvals import UnfitAnswer
+from interpstack_langchain.rules.decisions import Editable, decisions
 
 
 @tool

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 from langchain_core.tools import BaseTool
 
-from interpstack_langchain.tools.approvals import UnfitAnswer
+from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.tool_schemas import misfit
 
 __all__ = ["Editable", "decisions"]

@@ -1,0 +1,1 @@
+"""Rules for calls from code: approvals and limits, of the interpreter and of other middleware."""
