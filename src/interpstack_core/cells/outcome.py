@@ -88,9 +88,8 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data, for logs and `--json`; attachments by their type only."""
-        data = attrs.asdict(
-            self, filter=lambda a, _: a.name not in ("attachments", "error", "loss")
-        )
+        left = ("attachments", "error", "loss")
+        data = attrs.asdict(self, filter=lambda a, _: a.name not in left)
         data["ok"] = self.ok
         data["error"] = None if self.error is None else attrs.asdict(self.error)
         data["attachments"] = [type(item).__name__ for item in self.attachments]
@@ -111,6 +110,7 @@ class CellContext:
         record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Gets console output while the cell runs, if anybody listens.
         host: The object that the caller of `Session.eval` passed as `host`.
+        attachments: The objects that were attached so far.
     """
 
     session_key: str
@@ -122,7 +122,7 @@ class CellContext:
     listener: Listener | None = None
     host: Any = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
-    _attachments: list[Any] = attrs.field(factory=list)
+    attachments: list[Any] = attrs.field(factory=list)
 
     def for_request(self, request_id: int, call_key: str, plain_input: bool = False) -> CellContext:
         """The same context, seen from one request."""
@@ -136,7 +136,7 @@ class CellContext:
             self.listener,
             self.host,
             self._console,
-            self._attachments,
+            self.attachments,
         )
 
     def write_console(self, text: str, omitted_chars: int = 0) -> None:
@@ -155,11 +155,11 @@ class CellContext:
     @property
     def console(self) -> tuple[tuple[str, int], ...] | None:
         """The console output so far; `None` if an attachment has no plain form."""
-        return None if self._attachments else tuple(self._console)
+        return None if self.attachments else tuple(self._console)
 
     def attach(self, item: Any) -> None:
         """Hand an object to whoever reads the outcome; it does not go to the guest."""
-        self._attachments.append(item)
+        self.attachments.append(item)
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
         """The outcome with the collected additions."""
@@ -168,6 +168,6 @@ class CellContext:
         return Outcome(
             console=console[:limit_chars],
             console_omitted_chars=omitted,
-            attachments=tuple(self._attachments),
+            attachments=tuple(self.attachments),
             **fields,
         )

@@ -1,0 +1,5 @@
+(kernel) => {
+  "use strict";
+  const { define, request } = kernel;
+  define("display", (value, options) => request("display", [value, options]));
+}

@@ -1,0 +1,87 @@
+"""Texts of values that are no file: JSON, and tables in Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from interpstack_core import UNDEFINED, ErrorValue, MapValue, SetValue
+
+__all__ = ["is_table", "json_text", "markdown_table"]
+
+#: Columns of a table.
+_COLUMNS: Final = 50
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is a list of records, whose fields hold no other lists and records."""
+    if not isinstance(value, list) or not value:
+        return False
+    if not all(isinstance(row, Mapping) and row for row in value):
+        return False
+    flat = all(_is_scalar(item) for row in value for item in row.values())
+    return flat and len(_columns(value)) <= _COLUMNS
+
+
+def markdown_table(rows: list[Mapping[str, Any]]) -> str:
+    """A list of records as a table in Markdown, with one column for each field."""
+    columns = _columns(rows)
+    lines = [_line(columns), _line(["---"] * len(columns))]
+    lines += [_line([_cell(row.get(column)) for column in columns]) for row in rows]
+    return "\n".join(lines)
+
+
+def json_text(value: Any) -> str:
+    """Any value of a guest as JSON for people; types that JSON lacks become their nearest form."""
+    return json.dumps(_plain(value), ensure_ascii=False, indent=2)
+
+
+def _columns(rows: list[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is UNDEFINED or isinstance(value, (str, int, float, datetime, type(None)))
+
+
+def _line(cells: list[str]) -> str:
+    escaped = (" ".join(cell.replace("|", "\\|").split()) for cell in cells)
+    return f"| {' | '.join(escaped)} |"
+
+
+def _cell(value: Any) -> str:
+    if value is None or value is UNDEFINED:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json_text(value).strip('"')
+
+
+def _plain(value: Any) -> Any:
+    """The value in types of JSON; `encode` has bounded its depth."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, MapValue):
+        return [[_plain(key), _plain(item)] for key, item in value.entries]
+    if isinstance(value, SetValue):
+        return [_plain(item) for item in value.items]
+    if isinstance(value, ErrorValue):
+        return f"{value.name}: {value.message}"
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
+    if value is UNDEFINED:
+        return None
+    if isinstance(value, bytes):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
