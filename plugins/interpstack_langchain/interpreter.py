@@ -28,7 +28,8 @@ from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import tool_description
-from interpstack_langchain.rules.approvals import Approvals
+from interpstack_langchain.rules.agent_rules import AgentRules
+from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
@@ -83,7 +84,7 @@ class Interpreter:
         offers: Offers to code.
         channels: Names of the interpreter's channels in the graph's state.
         spending: Budgets of turns, if there are any.
-        approvals: Calls that need an approval, if there are any.
+        rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
     """
 
@@ -98,7 +99,7 @@ class Interpreter:
     offers: AgentOffers
     channels: Channels
     spending: Spending | None
-    approvals: Approvals | None
+    rules: AgentRules
     names: ToolNames
 
     @classmethod
@@ -111,13 +112,12 @@ class Interpreter:
         """
         options = Options(**_of_class(Options, arguments))
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
-        approvals = Approvals.of(arguments["interrupt_on"])
+        approvals = ApprovalRules.of(arguments["interrupt_on"])
         names = ToolNames.of(options.ptc, arguments["interrupt_on"], arguments["late_tools"])
-        names.check_approvals(
-            arguments["interrupt_on"], options.tool_name, subagents=options.subagents
-        )
         stack, options = _stack(arguments, options)
-        if approvals is not None and not options.durable:
+        callable_ = names.callable_(options.tool_name, subagents=options.subagents)
+        names.check_approvals(arguments["interrupt_on"], callable_)
+        if approvals and not options.durable:
             raise ConfigurationError(
                 "interrupt_on needs durable=True and a plugin that records evals, as 'durable' "
                 "does: without a record, calls that were approved would be made again"
@@ -141,7 +141,7 @@ class Interpreter:
             offers=AgentOffers(stack, options, mode.scope, _skills(stack, arguments)),
             channels=Channels.of(options.tool_name),
             spending=spending,
-            approvals=approvals,
+            rules=AgentRules(approvals, callable_, options.durable),
             names=names,
         )
 
@@ -206,7 +206,7 @@ class Interpreter:
         running = EvalCall(
             request,
             run,
-            self.approvals,
+            self.rules.approvals(request.runtime.config),
             self.stores.open(request, is_async),
             tells_tools=self.options.tool_events,
             raises=self.options.tool_errors == "raise",

@@ -10,6 +10,7 @@ import attrs
 from interpstack import ConfigurationError, Engine, HostOffer, HostTool, InterpreterStack
 from interpstack_agents import Preset
 from interpstack_langchain.options import Options, WrongType
+from interpstack_subagents.api import Subagents
 
 __all__ = ["PRESET", "StackArguments"]
 
@@ -130,6 +131,7 @@ class StackArguments:
             options,
             durable=options.durable and ("durable" in self.preset or _serves(stack, "durable")),
             capture_console=options.capture_console and "console" in self.preset,
+            subagents=options.subagents and _serves(stack, "subagents"),
         )
 
     def adopt(
@@ -166,7 +168,12 @@ class StackArguments:
         given = {name: getattr(limits, own) for name, own in _OF_LIMITS.items()}
         if given["memory_limit"] is None:
             del given["memory_limit"]
-        return attrs.evolve(options, **given, capture_console="console" in names)
+        return attrs.evolve(
+            options,
+            **given,
+            capture_console="console" in names,
+            subagents=options.subagents and _serves(stack, "subagents"),
+        )
 
     def _check_arguments(self, options: Options) -> None:
         """Refuse arguments that a ready stack would silently ignore."""
@@ -196,14 +203,18 @@ def _serves(stack: InterpreterStack, role: str) -> bool:
     plugins = stack.describe()
     if any(info.name == role for info in plugins):
         return True
-    if role == "ptc":
-        probed, empty = HostOffer(tools=[_PROBE]), HostOffer()
-        return len(stack.bridge_set(probed).bridges) > len(stack.bridge_set(empty).bridges)
+    if role in _PROBES:
+        probed, empty = stack.bridge_set(_PROBES[role]), stack.bridge_set(HostOffer())
+        return len(probed.bridges) > len(empty.bridges)
     return any(_SERVING.get(role) in info.hooks for info in plugins)
 
 
-async def _never(given: dict[str, Any], context: Any) -> None:
+async def _never(given: Any, context: Any) -> None:
     raise AssertionError("only whether it is offered is looked at")
 
 
-_PROBE: Final = HostTool(name="probe", call=_never)
+#: Offers of which a plugin in the place of the preset's plugin makes bridges.
+_PROBES: Final = {
+    "ptc": HostOffer(tools=[HostTool(name="probe", call=_never)]),
+    "subagents": HostOffer(parts=[Subagents(_never)]),
+}

@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import Any, Final, Protocol
 
 import attrs
-from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 from langchain_core.messages import AIMessage, ToolCall
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -33,6 +32,7 @@ from interpstack import (
 )
 from interpstack_durable.api import Journal, ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
+from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
 
 __all__ = [
     "ApprovalNeeded",
@@ -48,7 +48,6 @@ _log = logging.getLogger(__name__)
 _LONG_BITS: Final = 8192
 #: Characters of an input that are shown of a call that runs.
 _SHOWN_CHARS: Final = 200
-_KINDS: Final = ("approve", "edit", "reject", "respond")
 
 
 class Running(Protocol):
@@ -84,34 +83,15 @@ class UnfitAnswer(ValueError):
         return self
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class Approvals:
-    """The rules of approvals: the calls that need one, and the meaning of decisions."""
+    """Asks for the approvals of calls that need one.
 
-    policy: HumanInTheLoopMiddleware[Any, Any, Any]
+    Attributes:
+        rules: The rules that decide which calls those are.
+    """
 
-    @classmethod
-    def of(cls, interrupt_on: Any) -> Approvals | None:
-        """The approvals for the preset's argument; `None` if no call needs one.
-
-        Raises:
-            TypeError: It is no mapping of tool names.
-            ConfigurationError: A tool's configuration is wrong.
-        """
-        if interrupt_on is None:
-            return None
-        if not isinstance(interrupt_on, Mapping):
-            raise TypeError(
-                "interrupt_on takes a mapping of tool names to True, False or an "
-                f"InterruptOnConfig; got a {type(interrupt_on).__name__}"
-            )
-        for name, wanted in interrupt_on.items():
-            _check(name, wanted)
-        try:
-            policy: Any = HumanInTheLoopMiddleware(dict(interrupt_on))
-        except ValueError as error:
-            raise ConfigurationError(f"interrupt_on: {error}") from error
-        return cls(policy) if policy.interrupt_on else None
+    rules: ApprovalRules
 
     def check(self, call: ToolCall, running: Running, journal: Journal | None) -> None:
         """Refuse a call without a decision.
@@ -136,28 +116,33 @@ class Approvals:
         raise ApprovalNeeded(question)
 
     def _question(self, call: ToolCall, running: Running) -> dict[str, Any] | None:
-        if call["name"] not in self.policy.interrupt_on:
-            return None
-        request = running.request
-        shown: ToolCall = {**call, "args": _plain(call["args"])}
-        message = AIMessage(content="", tool_calls=[shown])
-        state = request.state if isinstance(request.state, Mapping) else {}
-        seen: Any = {**state, "messages": [*state.get("messages", []), message]}
-        config = request.runtime.config
-        review = scope(config, f"review:{call['id']}", [])
-        try:
-            with entered(config, review):
-                self.policy.after_model(seen, _graph_runtime(request.runtime))
-        except GraphInterrupt as asked:
-            payload = asked.args[0][0].value
-            return {"digest": _digest(call), "payload": payload}
-        except Exception as error:  # code chose the arguments, so it must not end the agent's run
-            _log.exception("the approval rule of %s failed; the call was not made", call["name"])
-            why = f"{type(error).__name__}: {error}"
-            raise GuestException(
-                f"the approval rule of {call['name']} failed, so the call was not made: {why:.500}"
-            ) from error
-        return None
+        policies = self.rules.policies(call["name"])
+        asked = (_asked(policy, call, running) for policy in policies)
+        return next((question for question in asked if question is not None), None)
+
+
+def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
+    """The question of one policy about a call; `None` if it has none."""
+    request = running.request
+    shown: ToolCall = {**call, "args": _plain(call["args"])}
+    message = AIMessage(content="", tool_calls=[shown])
+    state = request.state if isinstance(request.state, Mapping) else {}
+    seen: Any = {**state, "messages": [*state.get("messages", []), message]}
+    config = request.runtime.config
+    review = scope(config, f"review:{call['id']}", [])
+    try:
+        with entered(config, review):
+            policy.after_model(seen, _graph_runtime(request.runtime))
+    except GraphInterrupt as asked:
+        payload = asked.args[0][0].value
+        return {"digest": _digest(call), "payload": payload}
+    except Exception as error:  # code chose the arguments, so it must not end the agent's run
+        _log.exception("the approval rule of %s failed; the call was not made", call["name"])
+        why = f"{type(error).__name__}: {error}"
+        raise GuestException(
+            f"the approval rule of {call['name']} failed, so the call was not made: {why:.500}"
+        ) from error
+    return None
 
 
 def decided(call: ToolCall, journal: Journal | None, request_id: int) -> ToolCall | str | None:
@@ -249,39 +234,3 @@ def _plain(value: Any) -> Any:
 def _digest(call: ToolCall) -> str:
     text = json.dumps([call["name"], _plain(call["args"])], sort_keys=True, default=repr)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _check(name: Any, wanted: Any) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"interrupt_on takes names of tools as keys; got {name!r}")
-    if not isinstance(wanted, bool | Mapping):
-        raise TypeError(
-            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
-        )
-    if isinstance(wanted, Mapping):
-        _check_config(f"interrupt_on[{name!r}]", wanted)
-
-
-def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
-    """An error here would let calls run without their approval."""
-    known = InterruptOnConfig.__annotations__
-    unknown = [key for key in wanted if key not in known]
-    if unknown:
-        raise ConfigurationError(f"{where} has {unknown[0]!r}; it takes {', '.join(known)}")
-    decisions = wanted.get("allowed_decisions", [])
-    if not isinstance(decisions, Sequence) or isinstance(decisions, str):
-        raise TypeError(
-            f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
-        )
-    if not decisions:  # some releases of LangChain would skip the approval
-        raise ConfigurationError(
-            f"{where} needs 'allowed_decisions', a list of some of {', '.join(_KINDS)}"
-        )
-    other = [decision for decision in decisions if decision not in _KINDS]
-    if other:
-        raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
-    when, description = wanted.get("when"), wanted.get("description")
-    if when is not None and not callable(when):
-        raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
-    if not (description is None or isinstance(description, str) or callable(description)):
-        raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")

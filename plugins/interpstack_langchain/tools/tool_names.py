@@ -8,7 +8,7 @@ Other names are checked once the agent is known, which is made later.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -70,20 +70,28 @@ class ToolNames:
         made._others |= given
         return made
 
+    def callable_(self, tool_name: str, *, subagents: bool) -> frozenset[str]:
+        """Names of the tools that code can call.
+
+        Args:
+            tool_name: Name of the interpreter's own tool, which code cannot call.
+            subagents: Whether code has `task()`.
+        """
+        names = (self.called | self.given) - {tool_name}
+        return names | {"task"} if subagents else names
+
     def check_approvals(
-        self, interrupt_on: Mapping[str, Any] | None, tool_name: str, *, subagents: bool
+        self, interrupt_on: Mapping[str, Any] | None, callable_: Collection[str]
     ) -> None:
         """Refuse approvals that could never be asked for.
 
         Args:
             interrupt_on: The middleware's argument; `False` asks for nothing.
-            tool_name: Name of the interpreter's own tool, which code cannot call.
-            subagents: Whether code has `task()`.
+            callable_: Names of the tools that code can call.
 
         Raises:
             ConfigurationError: Code cannot call a tool that needs an approval.
         """
-        callable_ = (self.called | self.given) - {tool_name} | ({"task"} if subagents else set())
         for name, wanted in (interrupt_on or {}).items():
             if wanted is False or name in callable_:
                 continue

@@ -10,10 +10,18 @@ import pytest
 from deepagents.backends import StateBackend
 from langchain_core.tools import tool
 
-from interpstack import ConfigurationError, hookimpl
+from interpstack import (
+    Bridge,
+    BridgeRegistry,
+    ConfigurationError,
+    HostOffer,
+    InterpreterStack,
+    hookimpl,
+)
 from interpstack.plugins import load
 from interpstack_accounts.api import Budget
 from interpstack_langchain import PRESET, CodeInterpreterMiddleware
+from interpstack_subagents.api import Subagents
 
 #: Arguments without which an agent cannot do without a plugin.
 _INSTEAD = {"persistence": {"mode": "call"}}
@@ -109,6 +117,17 @@ def test_plugins_stand_where_the_preset_lists_them(preset: Any, first: str) -> N
             "interrupt_on needs durable=True and a plugin that records evals",
         ),
         (
+            {"preset": PRESET.without("subagents"), "interrupt_on": {"task": True}},
+            "interrupt_on names 'task', which code cannot call",
+        ),
+        (
+            {
+                "stack": InterpreterStack("quickjs", ["langchain", "persistence", "durable"]),
+                "interrupt_on": {"task": True},
+            },
+            "interrupt_on names 'task', which code cannot call",
+        ),
+        (
             {"preset": PRESET.without("accounts"), "budget": Budget(requests=3)},
             "budget needs the plugin 'accounts'",
         ),
@@ -121,6 +140,21 @@ def test_arguments_that_need_a_plugin_say_so(options: dict[str, Any], said: str)
     with pytest.raises(ConfigurationError) as caught:
         CodeInterpreterMiddleware(**options)
     assert said in str(caught.value)
+
+
+def test_a_plugin_in_the_place_of_subagents_may_need_approvals() -> None:
+    async def send(to: str) -> str:
+        return to
+
+    class Sends:
+        @hookimpl
+        def interpstack_register_bridges(self, register: BridgeRegistry, offer: HostOffer) -> None:
+            if offer.part(Subagents) is not None:
+                register.bridge(Bridge(name="send", handler=send))
+
+    preset = PRESET.replace("subagents", Sends())
+    with CodeInterpreterMiddleware(preset=preset, interrupt_on={"task": True}) as interpreter:
+        assert interpreter.options.subagents
 
 
 def test_options_turn_off_the_plugin_in_a_role() -> None:

@@ -1,0 +1,139 @@
+"""The rules of approvals: which calls from code need one, and whose rule decides that.
+
+A rule is a `HumanInTheLoopMiddleware`: one made of the interpreter's `interrupt_on`, or one that
+the agent has beside the interpreter. The latter sees calls of the model only, so the interpreter
+applies its rules to calls from code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
+
+from interpstack import ConfigurationError
+
+__all__ = ["ApprovalRules", "Policy"]
+
+Policy = HumanInTheLoopMiddleware[Any, Any, Any]
+
+_KINDS: Final = ("approve", "edit", "reject", "respond")
+
+
+@attrs.frozen(eq=False)
+class ApprovalRules:
+    """The rules for the calls from code of one agent.
+
+    Attributes:
+        own: The rules of the interpreter's `interrupt_on`; `None` without any.
+        named: Names in `interrupt_on`, those with `False` included; only `own` decides on their
+            calls.
+        siblings: Middleware of the agent whose rules hold for calls from code, too.
+    """
+
+    own: Policy | None
+    named: frozenset[str]
+    siblings: tuple[Policy, ...] = ()
+
+    @classmethod
+    def of(cls, interrupt_on: Any) -> ApprovalRules:
+        """The rules of the middleware's argument.
+
+        Raises:
+            TypeError: It is no mapping of tool names.
+            ConfigurationError: A tool's configuration is wrong.
+        """
+        if interrupt_on is None:
+            return cls(None, frozenset())
+        if not isinstance(interrupt_on, Mapping):
+            raise TypeError(
+                "interrupt_on takes a mapping of tool names to True, False or an "
+                f"InterruptOnConfig; got a {type(interrupt_on).__name__}"
+            )
+        for name, wanted in interrupt_on.items():
+            _check(name, wanted)
+        try:
+            policy: Policy = HumanInTheLoopMiddleware(dict(interrupt_on))
+        except ValueError as error:
+            raise ConfigurationError(f"interrupt_on: {error}") from error
+        return cls(policy if policy.interrupt_on else None, frozenset(interrupt_on))
+
+    def beside(self, siblings: Iterable[Any], callable_: Collection[str]) -> ApprovalRules:
+        """Add the rules of middleware beside the interpreter.
+
+        Args:
+            siblings: All middleware of the agent.
+            callable_: Names of the tools that code can call.
+
+        Raises:
+            ConfigurationError: A call would be asked about twice.
+        """
+        found: list[Policy] = []
+        for policy in siblings:
+            if not isinstance(policy, HumanInTheLoopMiddleware):
+                continue
+            if _asks_itself(policy):
+                self._check_once(policy)
+            elif {*policy.interrupt_on} & {*callable_} - self.named:
+                found.append(policy)
+        return attrs.evolve(self, siblings=tuple(found))
+
+    def policies(self, name: str) -> Sequence[Policy]:
+        """The rules that decide whether a call of a tool needs an approval."""
+        asked = ([self.own] if self.own else []) if name in self.named else self.siblings
+        return [policy for policy in asked if name in policy.interrupt_on]
+
+    def __bool__(self) -> bool:
+        return self.own is not None or bool(self.siblings)
+
+    def _check_once(self, policy: Policy) -> None:
+        """Refuse a second rule about a call that a middleware asks about itself."""
+        for name in sorted({*policy.interrupt_on} & self.named):
+            raise ConfigurationError(
+                f"interrupt_on names {name!r}, and so does a {type(policy).__name__} of the agent "
+                "with interrupt_mode='per_call', which asks about calls from code itself; name the "
+                "tool in one of them"
+            )
+
+
+def _asks_itself(policy: Policy) -> bool:
+    """Whether a middleware asks as a call starts, in `wrap_tool_call`, which calls of code pass."""
+    return getattr(policy, "interrupt_mode", "batched") == "per_call"
+
+
+def _check(name: Any, wanted: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"interrupt_on takes names of tools as keys; got {name!r}")
+    if not isinstance(wanted, bool | Mapping):
+        raise TypeError(
+            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
+        )
+    if isinstance(wanted, Mapping):
+        _check_config(f"interrupt_on[{name!r}]", wanted)
+
+
+def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
+    """An error here would let calls run without their approval."""
+    known = InterruptOnConfig.__annotations__
+    unknown = [key for key in wanted if key not in known]
+    if unknown:
+        raise ConfigurationError(f"{where} has {unknown[0]!r}; it takes {', '.join(known)}")
+    decisions = wanted.get("allowed_decisions", [])
+    if not isinstance(decisions, Sequence) or isinstance(decisions, str):
+        raise TypeError(
+            f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
+        )
+    if not decisions:  # some releases of LangChain would skip the approval
+        raise ConfigurationError(
+            f"{where} needs 'allowed_decisions', a list of some of {', '.join(_KINDS)}"
+        )
+    other = [decision for decision in decisions if decision not in _KINDS]
+    if other:
+        raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
+    when, description = wanted.get("when"), wanted.get("description")
+    if when is not None and not callable(when):
+        raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
+    if not (description is None or isinstance(description, str) or callable(description)):
+        raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")
