@@ -13,7 +13,7 @@ from langchain.agents.middleware.types import (
     ModelRequest,
     ModelResponse,
 )
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
@@ -25,9 +25,8 @@ from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
-from interpstack_langchain.evals.eval_tool import EvalTool
+from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.options import Options
-from interpstack_langchain.prompt import tool_description
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.stacks import StackArguments
@@ -37,6 +36,7 @@ from interpstack_langchain.state.owners import as_mapping, owner_of, passes, tur
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
+from interpstack_langchain.tools.tool_twins import noting
 
 __all__ = ["Interpreter", "ModelCall"]
 
@@ -74,6 +74,7 @@ class Interpreter:
 
     Attributes:
         options: Options of the middleware, as its stack fulfils them.
+        surface: Tools and words by which the model uses the interpreter.
         stack: Stack of the interpreter.
         owned: Whether the stack is closed with the middleware.
         mode: Persistence mode.
@@ -89,6 +90,7 @@ class Interpreter:
     """
 
     options: Options
+    surface: Surface
     stack: InterpreterStack
     owned: bool
     mode: Persistence
@@ -103,19 +105,19 @@ class Interpreter:
     names: ToolNames
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Interpreter:
+    def of(cls, arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
         """The interpreter for the arguments of `CodeInterpreterMiddleware`, by name.
 
         Raises:
             ConfigurationError: An argument has a wrong value.
             TypeError: An argument is of a wrong type.
         """
-        options = Options(**_of_class(Options, arguments))
+        options = _options(arguments)
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
         approvals = ApprovalRules.of(arguments["interrupt_on"])
-        names = ToolNames.of(options.ptc, arguments["interrupt_on"], arguments["late_tools"])
+        names = _names(arguments, options)
         stack, options = _stack(arguments, options)
-        callable_ = names.callable_(options.tool_name, subagents=options.subagents)
+        callable_ = names.callable_(surface.names, subagents=options.subagents)
         names.check_approvals(arguments["interrupt_on"], callable_)
         if approvals and not options.durable:
             raise ConfigurationError(
@@ -125,8 +127,10 @@ class Interpreter:
         mode, owned = _mode(stack, options), arguments["stack"] is None
         # Others that use a ready stack must not get the sessions of this middleware.
         keys = "" if owned else f"{secrets.token_hex(8)}|"
+        part = surface.part(options, mode.scope)
         return cls(
             options=options,
+            surface=surface,
             stack=stack,
             owned=owned,
             mode=mode,
@@ -137,16 +141,16 @@ class Interpreter:
                 options.pause_grace,
                 [tool for tool in options.ptc if isinstance(tool, BaseTool)],
             ),
-            queue=CallQueue(options.tool_name),
-            offers=AgentOffers(stack, options, mode.scope, _skills(stack, arguments)),
+            queue=CallQueue(surface.names),
+            offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments)),
             channels=Channels.of(options.tool_name),
             spending=spending,
             rules=AgentRules(approvals, callable_, options.durable),
             names=names,
         )
 
-    def tool(self) -> EvalTool:
-        """The tool that takes the code."""
+    def tools(self) -> list[BaseTool]:
+        """The interpreter's own tools."""
         evals = Evals(
             options=self.options,
             stack=self.stack,
@@ -159,9 +163,7 @@ class Interpreter:
             channels=self.channels,
             spending=self.spending,
         )
-        language = self.stack.language
-        described = tool_description(self.mode.scope, language)
-        return EvalTool.make(self.options.tool_name, described, evals.run, language)
+        return self.surface.tools(evals, self.mode.scope, self.stack.language)
 
     def view(self, state: Any) -> Mapping[str, Any]:
         """A graph's state with this interpreter's channels under their plain names."""
@@ -173,7 +175,28 @@ class Interpreter:
         spending, state = self.spending, self.view(request.state)
         drawing = nullcontext() if spending is None else spending.model_call(turn_key(state), state)
         with drawing:
-            yield ModelCall(self._with_prompt(request, state), spending, state, self.channels)
+            shown = self._with_tools(self._with_prompt(request, state))
+            yield ModelCall(shown, spending, state, self.channels)
+
+    def _with_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """A request with the tools that the model may call itself."""
+        tools = request.tools
+        if self.options.tools_only:
+            tools = [tool for tool in tools if _name_of(tool) in self.surface.names]
+        return request.override(tools=self.surface.for_model(tools, request.model))
+
+    def refused(self, request: ToolCallRequest) -> ToolMessage | None:
+        """The answer to a call that the model may not make; `None` for all other calls."""
+        call = request.tool_call
+        made = noting.get(None)
+        if not self.options.tools_only or (made is not None and made.id == call["id"]):
+            return None  # code of another interpreter makes it
+        return ToolMessage(
+            content=self.surface.refusal(self.stack.language),
+            tool_call_id=call["id"] or "",
+            name=call["name"],
+            status="error",
+        )
 
     def _with_prompt(
         self, request: ModelRequest[Any], state: Mapping[str, Any]
@@ -229,7 +252,26 @@ class Interpreter:
 
 def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that are fields of a class."""
-    return {field.name: arguments[field.name] for field in attrs.fields(cls)}
+    return {
+        field.name: arguments[field.name] for field in attrs.fields(cls) if field.name in arguments
+    }
+
+
+def _options(arguments: Mapping[str, Any]) -> Options:
+    """The middleware's arguments that are options, checked."""
+    options = Options(**_of_class(Options, arguments))
+    return attrs.evolve(options, every_tool=options.tools_only and arguments["ptc"] is None)
+
+
+def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:
+    """Names of tools in the middleware's arguments."""
+    rules, late = arguments["interrupt_on"], arguments["late_tools"]
+    return ToolNames.of(options.ptc, rules, late, every=options.every_tool)
+
+
+def _name_of(tool: Any) -> str:
+    """Name of a tool of the model, which may be a provider's own tool."""
+    return tool.name if isinstance(tool, BaseTool) else str(tool.get("name"))
 
 
 def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterStack, Options]:

@@ -27,6 +27,7 @@ from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
+from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import Options, PTCOption
@@ -82,6 +83,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             or `raise` it out of the eval, as it leaves a call by the model.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All others must be names of its tools when it runs code.
+        tools_only: Whether the model sees the interpreter's own tool alone. The agent's other tools
+            are left to code, which may call all of them unless `ptc` lists some.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -129,6 +132,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         pause_grace: float = 5.0,
         tool_errors: Literal["tell", "raise"] = "tell",
         late_tools: Collection[str] = (),
+        tools_only: bool = False,
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,
@@ -139,9 +143,13 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     ) -> None:
         arguments = locals()
         super().__init__()
-        self._interpreter = Interpreter.of(arguments)
+        self._interpreter = Interpreter.of(arguments, self._surface(tool_name))
         self.state_schema = self._interpreter.channels.schema
-        self.tools = [self._interpreter.tool()]
+        self.tools = self._interpreter.tools()
+
+    def _surface(self, tool_name: str) -> Surface:
+        """The tools and words by which the model uses the interpreter."""
+        return Surface(tool_name)
 
     @property
     def options(self) -> Options:
@@ -234,8 +242,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
-        if request.tool_call["name"] != self.options.tool_name:
-            return handler(request)
+        if request.tool_call["name"] not in self._interpreter.surface.names:
+            return self._interpreter.refused(request) or handler(request)
 
         own = MethodType(CodeInterpreterMiddleware.wrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=False)
@@ -251,8 +259,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
-        if request.tool_call["name"] != self.options.tool_name:
-            return await handler(request)
+        if request.tool_call["name"] not in self._interpreter.surface.names:
+            return self._interpreter.refused(request) or await handler(request)
         own = MethodType(CodeInterpreterMiddleware.awrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=True)
         with self._interpreter.eval_call(request, whole, is_async=True) as running:

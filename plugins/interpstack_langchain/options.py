@@ -113,7 +113,11 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """See `CodeInterpreterMiddleware`."""
+    """See `CodeInterpreterMiddleware`.
+
+    Attributes:
+        every_tool: Whether code may call every tool of the agent: nothing lists some of them.
+    """
 
     memory_limit: int = attrs.field(default=64 * 2**20, validator=_number(int, least=4 * 2**20))
     timeout: float | None = attrs.field(
@@ -140,12 +144,19 @@ class Options:
     tool_events: bool = attrs.field(default=True, validator=_flag)
     pause_grace: float = attrs.field(default=5.0, validator=_grace)
     tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
+    tools_only: bool = attrs.field(default=False, validator=_flag)
+    every_tool: bool = False
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))
     console_chars: int | None = attrs.field(
         default=None, validator=_number(int, least=1, optional=True, none="for max_result_chars")
     )
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether code may call tools of the agent."""
+        return self.every_tool or bool(self.ptc)
 
     @property
     def console_limit(self) -> int:

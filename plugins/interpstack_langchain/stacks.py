@@ -117,7 +117,7 @@ class StackArguments:
             ConfigurationError: An argument needs a plugin that the preset lacks.
         """
         needs = {
-            "ptc": ("ptc", bool(options.ptc)),
+            "ptc": ("ptc", options.calls_tools),
             "skills": ("skills_backend", skills),
             "accounts": ("budget", budget),
         }
@@ -155,7 +155,7 @@ class StackArguments:
         wanted = ["langchain", "persistence"]
         wanted += ["durable"] if options.durable else []
         wanted += ["accounts"] if budget else []
-        wanted += ["ptc"] if options.ptc else []
+        wanted += ["ptc"] if options.calls_tools else []
         wanted += ["skills"] if skills else []
         names = {info.name for info in stack.describe()}
         missing = [name for name in wanted if not _serves(stack, name)]

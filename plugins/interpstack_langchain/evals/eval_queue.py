@@ -31,11 +31,11 @@ class CallQueue:
     """Lets the evals of one model message run one after another, as the model wrote them.
 
     Args:
-        tool_name: Name of the eval tool.
+        names: Names of the tools that use the interpreter.
     """
 
-    def __init__(self, tool_name: str) -> None:
-        self._tool_name = tool_name
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
         self._queue = EvalQueue(_PAUSES, lambda: GraphInterrupt(()))
 
     @contextmanager
@@ -66,7 +66,7 @@ class CallQueue:
         """The message of an eval, and the names of the message's evals without an answer."""
         message, calls = last_calls(request.state)
         names = unique_names(str(call["id"] or "") for call in calls)
-        evals = [n for n, c in zip(names, calls, strict=True) if c["name"] == self._tool_name]
+        evals = [n for n, c in zip(names, calls, strict=True) if c["name"] in self._names]
         if call_name(request) not in evals:
             return "", []
         return f"{message}:{evals[0]}", evals

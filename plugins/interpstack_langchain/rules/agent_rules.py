@@ -15,6 +15,7 @@ from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.siblings import graph_nodes, middleware_of
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.approvals import Approvals
+from interpstack_langchain.tools.tool_names import CallableTools
 
 __all__ = ["AgentRules"]
 
@@ -25,12 +26,12 @@ class AgentRules:
 
     Attributes:
         own: Rules of the interpreter's `interrupt_on`.
-        callable_: Names of the tools that code can call.
+        callable_: The tools that code can call.
         durable: Whether evals are recorded, which approvals need.
     """
 
     own: ApprovalRules
-    callable_: frozenset[str]
+    callable_: CallableTools
     durable: bool
     #: The nodes of the last agent's graph, and the rules there.
     _known: tuple[Mapping[str, Any], Approvals | None] | None = attrs.field(
@@ -60,7 +61,7 @@ class AgentRules:
 
     def _refuse(self, rules: ApprovalRules) -> None:
         sibling = rules.siblings[0]
-        name = min({*sibling.interrupt_on} & self.callable_ - rules.named)
+        name = min(self.callable_.among(sibling.interrupt_on) - rules.named)
         raise ConfigurationError(
             f"a {type(sibling).__name__} of the agent asks for an approval of {name!r}, which code "
             "can call, and that needs durable=True and a plugin that records evals, as 'durable' "

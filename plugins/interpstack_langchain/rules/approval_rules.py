@@ -7,13 +7,14 @@ applies its rules to calls from code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 
 from interpstack import ConfigurationError
+from interpstack_langchain.tools.tool_names import CallableTools
 
 __all__ = ["ApprovalRules", "Policy"]
 
@@ -60,12 +61,12 @@ class ApprovalRules:
             raise ConfigurationError(f"interrupt_on: {error}") from error
         return cls(policy if policy.interrupt_on else None, frozenset(interrupt_on))
 
-    def beside(self, siblings: Iterable[Any], callable_: Collection[str]) -> ApprovalRules:
+    def beside(self, siblings: Iterable[Any], callable_: CallableTools) -> ApprovalRules:
         """Add the rules of middleware beside the interpreter.
 
         Args:
             siblings: All middleware of the agent.
-            callable_: Names of the tools that code can call.
+            callable_: The tools that code can call.
 
         Raises:
             ConfigurationError: A call would be asked about twice.
@@ -76,7 +77,7 @@ class ApprovalRules:
                 continue
             if _asks_itself(policy):
                 self._check_once(policy)
-            elif {*policy.interrupt_on} & {*callable_} - self.named:
+            elif callable_.among(policy.interrupt_on) - self.named:
                 found.append(policy)
         return attrs.evolve(self, siblings=tuple(found))
 

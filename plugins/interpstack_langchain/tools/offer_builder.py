@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from langchain_core.tools import BaseTool
@@ -14,7 +14,6 @@ from interpstack_durable.api import Flights, Journals
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
-from interpstack_langchain.prompt import InterpreterShown
 from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.subagents import dispatcher
 from interpstack_langchain.tools.tool_calls import host_tool
@@ -33,7 +32,8 @@ class AgentOffers:
     Args:
         stack: Stack of the middleware.
         options: Options of the middleware; `ptc` is the allowlist.
-        scope: How long variables live.
+        part: Part of each offer of which the interpreter's prompt section is made.
+        own: Names of the interpreter's own tools, which its code cannot call.
         skills: Source of skills, if the middleware has a backend for them.
 
     Raises:
@@ -41,11 +41,17 @@ class AgentOffers:
     """
 
     def __init__(
-        self, stack: InterpreterStack, options: Options, scope: str, skills: BackendSkills | None
+        self,
+        stack: InterpreterStack,
+        options: Options,
+        part: object,
+        own: Collection[str],
+        skills: BackendSkills | None,
     ) -> None:
         self._stack = stack
         self._options = options
-        parts: list[object] = [InterpreterShown(options, scope), Journals(_store_for, _flights_for)]
+        self._own = own
+        parts: list[object] = [part, Journals(_store_for, _flights_for)]
         if skills is not None:
             parts.append(Skills(skills))
         self._builder = OfferBuilder(
@@ -72,7 +78,10 @@ class AgentOffers:
         return [Subagents(dispatch, concurrency=most, passes=PASSES)]
 
     def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
-        """Tools of the allowlist: objects first, then names the agent has, each once."""
+        """Tools of the allowlist: objects first, then names the agent has, each once.
+
+        Without an allowlist, all of the agent's tools.
+        """
         chosen: dict[str, BaseTool] = {}
         for item in self._options.ptc:
             if isinstance(item, BaseTool):
@@ -80,8 +89,9 @@ class AgentOffers:
         for item in self._options.ptc:
             if isinstance(item, str) and item in tools:
                 chosen.setdefault(item, tools[item])
-        chosen.pop(self._options.tool_name, None)
-        return list(chosen.values())
+        if self._options.every_tool:
+            chosen = {name: tool for name, tool in tools.items() if name != "task"}
+        return [tool for name, tool in chosen.items() if name not in self._own]
 
 
 class OfferedTools:

@@ -25,6 +25,7 @@ from interpstack import (
 )
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.call_scopes import enter
+from interpstack_langchain.tools.call_log import CallLog
 from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.tool_schemas import (
@@ -113,14 +114,17 @@ async def run_tool(
         enter(scope)
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
     made = running.run(request)
-    try:
-        answer = await (made if running.store is None else finished(made, call))
-    except (*PASSES, GuestException):
-        raise
-    except Exception as error:
-        running.raised.append(error)
-        raise
-    return _value(tool, call, answer, running, context), call.value
+    with CallLog(tool.name, call_id, PASSES) as log:
+        try:
+            answer = await (made if running.store is None else finished(made, call))
+        except (*PASSES, GuestException):
+            raise
+        except Exception as error:
+            running.raised.append(error)
+            raise
+        value = _value(tool, call, answer, running, context)
+        log.answered(value)
+    return value, call.value
 
 
 def _request(

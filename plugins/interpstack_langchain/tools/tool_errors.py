@@ -8,7 +8,7 @@ import attrs
 
 from interpstack import GuestError, Outcome
 
-__all__ = ["ToolFailed", "shown", "uncaught"]
+__all__ = ["ToolFailed", "message_of", "shown", "uncaught"]
 
 
 class ToolFailed(Exception):
@@ -31,7 +31,7 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
         return None
     kind = error.data["kind"]
     for exception in raised:
-        if type(exception).__name__ == kind and _message(exception) == error.message:
+        if type(exception).__name__ == kind and message_of(exception) == error.message:
             return exception
     return ToolFailed(f"{error.data.get('tool')} raised {kind}: {error.message}")
 
@@ -49,7 +49,7 @@ def _told(error: GuestError) -> str:
     return f"{error.message}\n({kind} in {tool})" if kind else f"{error.message}\n(in {tool})"
 
 
-def _message(error: Exception) -> str:
+def message_of(error: BaseException) -> str:
     """The error message that code received; see `interpstack.cells.raised.describe_error`."""
     try:
         return (str(error) or type(error).__name__)[:2000]

@@ -8,7 +8,7 @@ Other names are checked once the agent is known, which is made later.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -16,10 +16,32 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
 
-__all__ = ["ToolNames"]
+__all__ = ["CallableTools", "ToolNames"]
 
 #: Names that an error lists at most.
 _LISTED = 20
+
+
+@attrs.frozen
+class CallableTools:
+    """The tools that code can call.
+
+    Attributes:
+        names: Their names, as far as they are known before the agent.
+        never: Names of tools that code cannot call.
+        every: Whether code can call all other tools of the agent as well.
+    """
+
+    names: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
+    every: bool = False
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names or (self.every and name not in self.never)
+
+    def among(self, names: Iterable[str]) -> set[str]:
+        """The names of tools that code can call."""
+        return {name for name in names if name in self}
 
 
 @attrs.define(eq=False)
@@ -33,18 +55,25 @@ class ToolNames:
         given: Names of the tools that `ptc` holds themselves.
         approved: Names in `interrupt_on`.
         late: Names that no tool may have yet.
+        every: Whether code may call every tool of the agent.
     """
 
     called: frozenset[str]
     given: frozenset[str]
     approved: frozenset[str]
     late: frozenset[str]
+    every: bool = False
     _tools: set[str] = attrs.field(factory=set, init=False)
     _others: set[str] = attrs.field(factory=lambda: {"task"}, init=False)
 
     @classmethod
     def of(
-        cls, ptc: Iterable[str | BaseTool], interrupt_on: Mapping[str, Any] | None, late: Any
+        cls,
+        ptc: Iterable[str | BaseTool],
+        interrupt_on: Mapping[str, Any] | None,
+        late: Any,
+        *,
+        every: bool = False,
     ) -> ToolNames:
         """The names in the middleware's arguments.
 
@@ -66,28 +95,32 @@ class ToolNames:
             frozenset(given),
             frozenset(interrupt_on or ()),
             frozenset(late),
+            every,
         )
         made._others |= given
         return made
 
-    def callable_(self, tool_name: str, *, subagents: bool) -> frozenset[str]:
-        """Names of the tools that code can call.
+    def callable_(self, own: Iterable[str], *, subagents: bool) -> CallableTools:
+        """The tools that code can call.
 
         Args:
-            tool_name: Name of the interpreter's own tool, which code cannot call.
+            own: Names of the interpreter's own tools, which code cannot call.
             subagents: Whether code has `task()`.
         """
-        names = (self.called | self.given) - {tool_name}
-        return names | {"task"} if subagents else names
+        never = frozenset(own)
+        names = (self.called | self.given) - never
+        if subagents:
+            return CallableTools(names | {"task"}, never, self.every)
+        return CallableTools(names, never | {"task"}, self.every)
 
     def check_approvals(
-        self, interrupt_on: Mapping[str, Any] | None, callable_: Collection[str]
+        self, interrupt_on: Mapping[str, Any] | None, callable_: CallableTools
     ) -> None:
         """Refuse approvals that could never be asked for.
 
         Args:
             interrupt_on: The middleware's argument; `False` asks for nothing.
-            callable_: Names of the tools that code can call.
+            callable_: The tools that code can call.
 
         Raises:
             ConfigurationError: Code cannot call a tool that needs an approval.
@@ -95,9 +128,9 @@ class ToolNames:
         for name, wanted in (interrupt_on or {}).items():
             if wanted is False or name in callable_:
                 continue
-            meant = _nearest(name, callable_)
+            meant = _nearest(name, callable_.names)
             hint = f"; did you mean {meant}?" if meant else "."
-            listed = ", ".join(map(repr, sorted(callable_)[:_LISTED])) or "nothing"
+            listed = ", ".join(map(repr, sorted(callable_.names)[:_LISTED])) or "nothing"
             raise ConfigurationError(
                 f"interrupt_on names {name!r}, which code cannot call, so that no approval would "
                 f"ever be asked for{hint} It covers calls from code, of tools in ptc and of task: "

@@ -7,12 +7,16 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from interpstack import InterpreterStack
 from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import InterpreterShown
 from interpstack_langchain.tools.offer_builder import AgentOffers
+
+PART = InterpreterShown(Options(), "thread")
 
 
 def _tool(name: str) -> BaseTool:
@@ -49,7 +53,9 @@ def stack() -> Iterator[InterpreterStack]:
 
 def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
     tools = [_tool("one"), _tool("two"), _tool("other")]
-    offers = AgentOffers(stack, _options(["one", "two"]), "thread", None)
+    offers = AgentOffers(
+        stack, _options(["one", "two"]), InterpreterShown(Options(), "thread"), ("eval",), None
+    )
     offer = offers.offer(tools)
     assert offers.offer(list(tools)) is offer
     assert offers.offer(tools[:2]) is offer  # what is not allowed makes no difference
@@ -58,7 +64,9 @@ def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
 
 
 def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
-    offers = AgentOffers(stack, _options(["one"]), "thread", None)
+    offers = AgentOffers(
+        stack, _options(["one"]), InterpreterShown(Options(), "thread"), ("eval",), None
+    )
     tools = [_tool("one") for _ in range(17)]
     first, *_, last = [offers.offer([tool]) for tool in tools]
     assert offers.offer([tools[-1]]) is last
@@ -67,13 +75,21 @@ def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
 
 def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
     own = _tool("own")
-    offers = AgentOffers(stack, _options(["two", own, "missing", "eval", "two"]), "thread", None)
+    offers = AgentOffers(
+        stack,
+        _options(["two", own, "missing", "eval", "two"]),
+        InterpreterShown(Options(), "thread"),
+        ("eval",),
+        None,
+    )
     offer = offers.offer([_tool("one"), _tool("two"), _tool("own"), _tool("eval")])
     assert [tool.name for tool in offer.tools] == ["own", "two"]
 
 
 def test_tools_of_other_offers_are_not_kept(stack: InterpreterStack) -> None:
-    offers = AgentOffers(stack, _options(["one"]), "thread", None)
+    offers = AgentOffers(
+        stack, _options(["one"]), InterpreterShown(Options(), "thread"), ("eval",), None
+    )
     tools = [_tool("one") for _ in range(40)]
     kept = [weakref.ref(tool) for tool in tools]
     for tool in tools:
@@ -83,3 +99,12 @@ def test_tools_of_other_offers_are_not_kept(stack: InterpreterStack) -> None:
     del tools, tool
     gc.collect()
     assert sum(ref() is not None for ref in kept) <= 16
+
+
+def test_without_an_allowlist_all_tools_but_the_interpreters_are_offered(
+    stack: InterpreterStack,
+) -> None:
+    options = attrs.evolve(_options(None), tools_only=True, every_tool=True)
+    offers = AgentOffers(stack, options, PART, ("eval",), None)
+    offer = offers.offer([_tool("one"), _tool("eval"), _tool("task"), _tool("two")])
+    assert [tool.name for tool in offer.tools] == ["one", "two"]

@@ -1,0 +1,57 @@
+"""Surfaces: the tools and the words by which a model uses an interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+
+from interpstack import GuestLanguage
+from interpstack_langchain.evals.eval_runner import Evals
+from interpstack_langchain.evals.eval_tool import EvalTool
+from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import InterpreterShown, tool_description
+
+__all__ = ["Surface"]
+
+
+class Surface:
+    """The surface of `CodeInterpreterMiddleware`: one tool that takes code.
+
+    Args:
+        tool_name: Name of the tool.
+    """
+
+    def __init__(self, tool_name: str) -> None:
+        self.tool_name = tool_name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the interpreter's own tools, which code of the interpreter cannot call."""
+        return (self.tool_name,)
+
+    def tools(self, evals: Evals, scope: str, language: GuestLanguage) -> list[BaseTool]:
+        """The interpreter's own tools.
+
+        Args:
+            evals: Runs the model's code.
+            scope: How long variables live.
+            language: The guest language.
+        """
+        described = tool_description(scope, language)
+        return [EvalTool.make(self.tool_name, described, evals.run, language)]
+
+    def part(self, options: Options, scope: str) -> object:
+        """The part of each `HostOffer` of which a plugin makes the prompt section."""
+        return InterpreterShown(options, scope)
+
+    def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
+        """The tools of one call of the model, in the form that the model takes."""
+        return list(tools)
+
+    def refusal(self, language: GuestLanguage) -> str:
+        """The answer to the model's call of a tool that only code may call."""
+        call = language.call("tools.<name>", {"field": "…"})
+        return f"direct tool calls are disabled; use {self.tool_name} and {call} instead"
