@@ -14,11 +14,13 @@ import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 from langchain.agents import factory
 from langgraph.prebuilt import tool_node
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolNode
+from langsmith import get_current_run_tree
 
 from interpstack import ConfigurationError
 
@@ -41,7 +43,8 @@ def whole_chain(
 
     Left out are `own`, because LangChain's tracing makes each method of a chain slow, and deep
     agents' `FilesystemMiddleware` in front of it, which moves long answers to files to spare the
-    model's context: code takes them whole, and only its result goes to the model.
+    model's context: code takes them whole, and only its result goes to the model. In a run that is
+    not traced, the tracing around all other methods is left out, too.
 
     Args:
         handler: The handler that a middleware received.
@@ -66,10 +69,22 @@ def whole_chain(
     def run(request: ToolCallRequest) -> Any:
         return execute(prepare(request))
 
+    # The hook that calls this is traced itself where anything is, and so stands in a run tree.
+    traced = not is_async or get_current_run_tree() is not None
     whole: _Handler = run
     for part in reversed(kept):
-        whole = _inside(part, whole)
+        whole = _inside(part if traced else _untraced(part), whole)
     return whole
+
+
+def _untraced(part: Callable[..., Any]) -> Callable[..., Any]:
+    """A middleware's method without LangChain's tracing around it.
+
+    Where nothing is traced, the tracing of an async method still takes two hops to a thread.
+    """
+    method = getattr(part, "__wrapped__", None)
+    traced = isinstance(part, FunctionType) and getattr(part, "__langsmith_traceable__", False)
+    return method if traced and isinstance(method, MethodType) else part
 
 
 def _inside(part: Callable[..., Any], handler: _Handler) -> _Handler:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langchain.agents import create_agent
@@ -14,6 +15,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt.tool_node import ToolNode
+from langsmith import Client, get_current_run_tree, tracing_context
 
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
@@ -226,3 +228,53 @@ def test_the_request_is_prepared_behind_all_middleware() -> None:
     result = agent.invoke({"messages": [("user", "go")]})
     assert result["messages"][-2].text == "first"
     assert seen == ["a second", "prepared"]
+
+
+class Spans(Noting):
+    """Notes the span in which each call is made."""
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        tree = get_current_run_tree()
+        self.seen.append(f"{request.tool_call['name']} {tree.name if tree else '-'}")
+        return await handler(request)
+
+
+class Counting(Caller):
+    """Counts the hops to threads that the call of `second` takes."""
+
+    def __init__(self) -> None:
+        super().__init__(skips=True)
+        self.hops = 0
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loop, "run_in_executor", self._counted(loop.run_in_executor))
+            return await super().awrap_tool_call(request, handler)
+
+    def _counted(self, run: Any) -> Any:
+        def counted(*args: Any) -> Any:
+            self.hops += 1
+            return run(*args)
+
+        return counted
+
+
+@pytest.mark.parametrize("enabled", [False, "local"], ids=["untraced", "traced"])
+async def test_methods_of_the_chain_are_traced_where_the_run_is(enabled: Any) -> None:
+    """LangChain's tracing takes two hops to a thread for each method, even where it is off."""
+    seen: list[str] = []
+    caller = Counting()
+    agent = create_agent(
+        Model(messages=iter([_call(), AIMessage("done")])),
+        tools=[first, second],
+        middleware=[caller, Spans("a", seen), Spans("b", seen)],
+    )
+    client = Client(api_key="none", session=Mock(), auto_batch_tracing=False)  # sends nothing
+    with tracing_context(enabled=enabled, client=client):
+        assert await _answer(agent, True) == "second"
+    if enabled:
+        assert seen == ["second a.awrap_tool_call", "second b.awrap_tool_call"]
+    else:
+        assert seen == ["second -", "second -"]
+        assert caller.hops == 1  # of the tool, which is synchronous
