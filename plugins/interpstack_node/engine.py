@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from interpstack_core import (
@@ -20,6 +22,9 @@ from interpstack_core import (
 )
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
+from interpstack_node.modules.finding import ModuleFinder
+from interpstack_node.modules.places import places
+from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.realm import NodeRealm
 from interpstack_node.runtime import NodeRuntime, find_node
 
@@ -41,6 +46,11 @@ class NodeEngine(Engine):
         grace_seconds: Seconds that a guest has to stop once its time is up, before its process
             is ended.
         message_bytes: Bytes that one answer of a process may have.
+        module_dirs: Folders whose `node_modules` hold packages that code may import, in order;
+            `None` for those that `INTERPSTACK_NODE_MODULE_DIRS` names. The working folder comes
+            last.
+        working_dir: Folder whose `.js` and `.mjs` files code may import by path; `None` for none:
+            then packages of the process's own working directory come last.
 
     Raises:
         ConfigurationError: An option is wrong.
@@ -72,6 +82,8 @@ class NodeEngine(Engine):
         idle_seconds: float | None = 600.0,
         grace_seconds: float = 2.0,
         message_bytes: int = 256 * 2**20,
+        module_dirs: Sequence[str | os.PathLike[str]] | None = None,
+        working_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         if node_path is not None and not (isinstance(node_path, str) and node_path):
             raise ConfigurationError(f"node_path takes a path or None; got {node_path!r}")
@@ -80,6 +92,8 @@ class NodeEngine(Engine):
         _check_number("idle_seconds", 1 if idle_seconds is None else idle_seconds, 0.1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("message_bytes", message_bytes, 2**20, whole=True)
+        finder = ModuleFinder(places(module_dirs, working_dir), network=False)
+        self._files = ModuleQuestions(finder)
         self._node_path = node_path
         self._runtime: NodeRuntime | None = None
         self._idle_seconds = idle_seconds
@@ -114,7 +128,7 @@ class NodeEngine(Engine):
             idle_seconds=self._idle_seconds,
         )
         self.pool.start_ahead(config)
-        return NodeRealm(limits, bridges, self.pool, config)
+        return NodeRealm(limits, bridges, self.pool, config, self._files)
 
     def close(self) -> None:
         self._end()

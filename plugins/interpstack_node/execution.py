@@ -35,6 +35,7 @@ from interpstack_javascript.positions import faulty, offset_of
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
+from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.printed import PrintedLines
 
 __all__ = ["UNDONE", "NodeExecution"]
@@ -65,6 +66,10 @@ class Home(Protocol):
     @property
     def modules(self) -> ModuleTable:
         """Sources that the guest may import."""
+
+    @property
+    def files(self) -> ModuleQuestions:
+        """Built-in modules, packages and files that the guest may import."""
 
     @property
     def is_awake(self) -> bool:
@@ -110,6 +115,7 @@ class NodeExecution(KernelExecution):
         self._callbacks = Callbacks(
             is_interrupted=lambda: self._interrupted,
             resolve=self._resolve,
+            files=realm.files.answer,
             printed=self._output.take,
         )
 

@@ -22,6 +22,7 @@ from interpstack_node.kernels.clock import EXPORT_SECONDS
 from interpstack_node.kernels.launch import KernelConfig, program
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
+from interpstack_node.modules.questions import ModuleQuestions
 
 __all__ = ["NodeRealm"]
 
@@ -42,12 +43,19 @@ class NodeRealm(Realm):
         bridges: What is offered.
         pool: Where kernels come from.
         config: How they are started.
+        files: Modules beside those of the host's loaders.
     """
 
     def __init__(
-        self, limits: Limits, bridges: BridgeSet, pool: KernelPool, config: KernelConfig
+        self,
+        limits: Limits,
+        bridges: BridgeSet,
+        pool: KernelPool,
+        config: KernelConfig,
+        files: ModuleQuestions,
     ) -> None:
         self.limits = limits
+        self.files = files
         self.modules = ModuleTable()
         self._pool = pool
         self._config = config
@@ -214,6 +222,10 @@ class NodeRealm(Realm):
             "kernelSource": kernel_source(),
             "setup": program("guest.js"),
             "awaiting": awaiting_source(),
+            "modules": program("modules.js"),
+            "builtins": program("builtins.js"),
+            "packages": program("packages.js"),
+            "about": self.files.about,
             "mostBytes": self.limits.memory_bytes,
             "sources": [{"name": one.name, "source": one.source} for one in sources],
         }

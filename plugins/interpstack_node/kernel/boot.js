@@ -1,12 +1,12 @@
 // Given to `node -e`. Reads the kernel's main program from the connection, since a kernel may
 // open no file; a frame is a kind (one byte), a length (four bytes, little endian) and UTF-8 text.
 ((require, process, Buffer, FD) => {
-  const fs = require("node:fs"), { Script } = require("node:vm");
+  const { readSync, writeSync } = require("node:fs"), { Script } = require("node:vm");
   const read = (size) => {
     const bytes = Buffer.allocUnsafe(size);
     for (let at = 0; at < size;) {
       try {
-        const count = fs.readSync(FD, bytes, at, size - at, null);
+        const count = readSync(FD, bytes, at, size - at, null);
         if (count === 0) process.reallyExit(0); // the host is gone
         at += count;
       } catch (error) {
@@ -26,7 +26,7 @@
     body.copy(frame, 5);
     for (let at = 0; at < frame.length;) {
       try {
-        at += fs.writeSync(FD, frame, at);
+        at += writeSync(FD, frame, at);
       } catch (error) {
         if (error.code !== "EINTR" && error.code !== "EAGAIN") process.reallyExit(0);
       }

@@ -6,19 +6,32 @@
 // the guest, and should a guest get hold of it nevertheless, code cannot be made from text here.
 (require, process, Buffer, receive, send) => {
   "use strict";
-  const vm = require("node:vm");
+  const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
+  const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
-  const { Script, SourceTextModule } = vm;
-  const { setImmediate } = globalThis;
+  const { Script, compileFunction } = vm;
+  const { setImmediate, setTimeout } = globalThis;
   setFlagsFromString("--expose-gc"); // for contexts that are made now, and no guest's is
   const gc = vm.runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const exit = process.reallyExit.bind(process);
-  const TURNS = 50; // of the event loop, for modules that are being loaded
+  const TURNS = 50; // of the event loop, for modules that wait for something else
+  const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
   const CALL = "$interpstack"; // a global of this realm, for the script that SIGINT ends
-  process.on("SIGINT", () => {}); // one that comes when no guest computes must end nothing
+  // One that comes when no guest computes must end nothing; a cell that waits for Node ends.
+  process.on("SIGINT", () => {
+    state.interrupted = true;
+    wake();
+  });
+  // Callbacks of guests that Node calls run outside of entries; their errors are the cell's.
+  process.on("uncaughtException", (error) => { enter(() => kernel.reject(error)); });
+  let emptied = false, wake = () => {};
+  process.on("beforeExit", () => {
+    emptied = true;
+    wake();
+  });
   // What could harm other processes of this user, whoever may get hold of it.
   for (const name of ["kill", "_kill", "abort", "binding", "_linkedBinding", "dlopen", "chdir", "setuid", "setgid",
     "setgroups", "seteuid", "setegid", "initgroups", "_debugProcess", "_debugEnd", "_startProfilerIdleNotifier",
@@ -28,74 +41,37 @@
 
   const entry = new Script(`${CALL}()`, { filename: "interpstack:entry" });
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
-  let context, guest, kernel, wrap, interrupted = false, completed = false, imported = false, loading = 0, most = Infinity;
+  let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity;
+  // Whether the guest was stopped and whether it imports something; shared with modules.js.
+  const state = { interrupted: false, imported: false, loading: 0 };
 
   // Run something that may enter the guest; whether it came to its end.
   function enter(action) {
-    if (interrupted) return false;
+    if (state.interrupted) return false;
     globalThis[CALL] = action;
     try {
       entry.runInThisContext({ breakOnSigint: true });
       return true;
     } catch (error) {
       if (error?.code !== "ERR_SCRIPT_EXECUTION_INTERRUPTED") throw error;
-      interrupted = true;
+      state.interrupted = true;
       return false;
     }
   }
   const runJobs = () => { checkpoint.runInContext(context); };
 
-  // -- modules of the host ------------------------------------------------------------------
-
-  const modules = new Map(); // by name
-  // The host resolves a name as `base` imports it, and has the source.
-  function find(base, specifier) {
-    send("R", JSON.stringify([base, specifier]));
-    const [name, source, why] = JSON.parse(receive()[1]);
-    if (source === null && !modules.has(name)) throw guest.absent(why);
-    if (!modules.has(name)) {
-      modules.set(name, new SourceTextModule(source, {
-        identifier: name, context,
-        importModuleDynamically: (wanted) => load(name, wanted),
-        initializeImportMeta: (meta) => { meta.url = name; },
-      }));
-    }
-    return modules.get(name);
-  }
-  async function load(base, specifier) {
-    loading++;
-    imported = true;
-    try {
-      const module = find(base, specifier);
-      try {
-        if (module.status === "unlinked") await module.link((wanted, from) => find(from.identifier, wanted));
-        if (module.status === "linking") await until(() => module.status !== "linking");
-        if (module.status === "linked") await module.evaluate({ breakOnSigint: true });
-        else if (module.status === "evaluating") await until(() => module.status !== "evaluating");
-      } catch (error) {
-        if (module.status !== "evaluated") modules.delete(module.identifier); // a later import tries again
-        if (error?.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") interrupted = true;
-        throw told(error);
-      }
-      if (module.status === "errored") throw module.error;
-      return module.namespace;
-    } finally {
-      loading--;
-    }
-  }
-  async function until(done) {
-    while (!done()) await turn();
-  }
-  // An error of this realm as one of the guest's; errors of guests as they are.
-  const told = (error) => error instanceof Error ? guest.error(String(error.name), String(error.message)) : error;
+  const ask = (kind, question) => {
+    send(kind, JSON.stringify(question));
+    return JSON.parse(receive()[1]);
+  };
   function refuse() {
-    imported = true;
+    state.imported = true;
     throw guest.refusal();
   }
 
   // -- commands -----------------------------------------------------------------------------
 
-  function setUp({ name, kernelSource, setup, awaiting, sources, mostBytes }) {
+  function setUp({ name, kernelSource, setup, awaiting, sources, mostBytes, ...parts }) {
     most = mostBytes ?? Infinity;
     const options = (label) => ({ microtaskMode: "afterEvaluate", codeGeneration: { strings: true, wasm: false }, name: label });
     wrap = new Script(`(\n${awaiting})()`, { filename: "interpstack:awaiting" })
@@ -104,11 +80,30 @@
     const run = (filename, source, importModuleDynamically = refuse) =>
       new Script(`(${source}\n)`, { filename, importModuleDynamically }).runInContext(context);
     guest = run("interpstack:host", setup)({ __proto__: null, print: (line) => { send("P", line); }, placeOf, toBase64, fromBase64 }, CELL);
-    kernel = run(name, kernelSource, (wanted) => load(name, wanted))();
+    kernel = run(name, kernelSource, (wanted) =>
+      wanted.startsWith(FROM_CELL) ? modules.load("", wanted.slice(FROM_CELL.length)) : modules.load(name, wanted))();
     guest.install(kernel);
     for (const each of sources) run(each.name, each.source)(guest.api);
+    setUpModules(run, parts);
     guest.seal();
     runJobs();
+    // Guests share these with this program, by `node:buffer`.
+    for (const shared of [Buffer, Buffer.prototype]) Object.freeze(shared);
+  }
+  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd } }) {
+    const builtin = run("interpstack:builtins", builtins)({
+      __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
+      builtin: (name) => require(`node:${name}`), text: (bytes) => utf8Of(Buffer.from(bytes)),
+    }, (line) => guest.api.write(line), cwd);
+    packages = run("interpstack:packages", programs)({
+      __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,
+      ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])),
+      compile: (filename, text, scope) => compileFunction(text.startsWith("#!") ? `//${text}` : text, ["exports", "require", "module", "__filename", "__dirname"], {
+        filename, parsingContext: context, contextExtensions: [scope], importModuleDynamically: (wanted) => modules.load(filename, wanted),
+      }),
+    }, builtin, cwd);
+    kernel.findModulesBy(packages);
+    modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state });
   }
   // A guest's array may have properties of its own by these names.
   const part = (name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name).get);
@@ -138,6 +133,8 @@
     __proto__: null,
     begin([text, source, awaits]) {
       completed = false;
+      modules.forgetLocal();
+      packages.beginCell();
       enter(() => {
         const wrapped = awaits ? wrap(source) : "";
         guest.begin(text, wrapped || source, wrapped !== "");
@@ -152,19 +149,32 @@
     },
     end() { enter(() => send("D", kernel.dispatch('["end"]'))); },
   };
+  // A cell that nothing of the host can let go on may wait for Node, as for a file that is read.
+  // Node says when its event loop has run out of work.
+  async function waitForNode() {
+    emptied = false;
+    while (!state.interrupted && !emptied && kernel.needsNothing()) {
+      await new Promise((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, 1).unref();
+      });
+      enter(runJobs);
+    }
+  }
   async function carryOut(kind, given) {
-    interrupted = false;
+    state.interrupted = false;
     commands[kind](given);
     if (kind === "say" || kind === "end") return;
     enter(runJobs);
     // A promise of `import()` settles some turns of the event loop after its module is loaded.
-    for (let i = 0, more = imported || loading > 0 ? 2 : 0; more > 0 && !interrupted && i < TURNS; i++) {
+    for (let i = 0, more = state.imported || state.loading > 0 ? 2 : 0; more > 0 && !state.interrupted && i < TURNS; i++) {
       await turn();
       enter(runJobs);
-      if (loading === 0) more--;
+      if (state.loading === 0) more--;
       else more = 2;
     }
-    imported = false;
+    state.imported = false;
+    await waitForNode();
     enter(drain);
   }
   function exportValues() {
@@ -178,14 +188,14 @@
       const [kind, ...given] = JSON.parse(text);
       if (kind === "setup") setUp(given[0]);
       else await carryOut(kind, given);
-      const stopped = interrupted; // what is counted is the guest's own, without the export
+      const stopped = state.interrupted; // what is counted is the guest's own, without the export
       let { used_heap_size: heap, external_memory: external } = getHeapStatistics();
       if (Math.max(heap, external) > most) {
         gc(); // it may be garbage
         ({ used_heap_size: heap, external_memory: external } = getHeapStatistics());
       }
       if (kind === "end" || (!stopped && completed && kind !== "say")) {
-        interrupted = false;
+        state.interrupted = false;
         exportValues();
       }
       send("Z", JSON.stringify({ stopped, heap, external }));

@@ -46,6 +46,10 @@ def _no_modules(base: str, specifier: str) -> Sequence[Any]:
     return "", None, specifier
 
 
+def _no_files(question: Sequence[str]) -> Any:
+    return {"code": "ERR_MODULE_NOT_FOUND", "message": "Modules are found while a cell runs"}
+
+
 def _unheard(line: str) -> None:
     """Without a listener, lines are returned with the cell's calls."""
 
@@ -57,11 +61,14 @@ class Callbacks:
     Attributes:
         is_interrupted: Becomes true when the guest is to be stopped.
         resolve: Name and source of a module as another one imports it, and why there is none.
+        files: Answers a question about built-in modules, packages and files: what is asked, the
+            address of the importing file, the specifier.
         printed: Takes each line that the guest prints.
     """
 
     is_interrupted: Callable[[], bool] = _not_interrupted
     resolve: Callable[[str, str], Sequence[Any]] = _no_modules
+    files: Callable[[Sequence[str]], Any] = _no_files
     printed: Callable[[str], None] = _unheard
 
 
@@ -169,8 +176,12 @@ class Conversation:
             case "E":
                 self._clock.export()
             case "R":
-                found = self._callbacks.resolve(*_names(frame.text))
+                base, specifier = _words(frame.text, 2)
+                found = self._callbacks.resolve(base, specifier)
                 yield from self._send("r", json.dumps(list(found)))
+            case "N":
+                answer = self._callbacks.files(_words(frame.text, 3))
+                yield from self._send("n", json.dumps(answer))
             case _:
                 raise Malformed(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")
 
@@ -225,16 +236,16 @@ def _end_of_answer(text: str) -> tuple[bool, int]:
     return stopped, max(heap, external)
 
 
-def _names(text: str) -> tuple[str, str]:
-    """The two names in a question about a module.
+def _words(text: str, count: int) -> list[str]:
+    """The words of a question about a module.
 
     Raises:
         Malformed: The text has another form.
     """
     try:
-        names = json.loads(text)
+        words = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Malformed("a question that is no JSON") from error
-    if not isinstance(names, list) or [type(name) for name in names] != [str, str]:
+    if not isinstance(words, list) or [type(word) for word in words] != [str] * count:
         raise Malformed("a question of another form")
-    return names[0], names[1]
+    return words

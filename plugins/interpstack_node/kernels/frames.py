@@ -16,7 +16,7 @@ __all__ = ["Frame", "Frames", "Malformed", "packed"]
 
 _HEAD: Final = struct.Struct("<BI")
 #: Kinds of frames that a kernel may send, in the order of `kernel/main.js`.
-KINDS: Final = frozenset("RPDEVZF")
+KINDS: Final = frozenset("RNPDEVZF")
 
 
 class Malformed(Exception):

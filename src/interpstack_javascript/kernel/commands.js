@@ -71,6 +71,7 @@
     } }[name]);
   }
   const seal = () => {
+    defineProperty(importModule, "meta", { __proto__: null, get: cellMeta });
     defineProperty(globals, "$mport", { __proto__: null, value: freeze(importModule) });
     // Nothing may be added where every object would inherit it: `then` on it would hijack
     // each promise that resolves to an object, a setter `value` the engine's own boxes.
@@ -90,5 +91,10 @@
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
   };
-  return { dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal };
+  return {
+    dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal,
+    findModulesBy: (found) => { engineModules = found; },
+    // Whether nothing that the host does can let the running cell go on.
+    needsNothing: () => active && keys(pending).length === 0,
+  };
 }

@@ -249,7 +249,8 @@
     return found;
   }
   function isError(value) {
-    return attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true;
+    if (attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true) return true;
+    return nativeIsError !== undefined && nativeIsError(value); // one of another realm
   }
   function isPromise(value) {
     return attempt((v) => apply(isPrototypeOf, PromiseClass.prototype, [v]), value) === true;

@@ -2,7 +2,8 @@
   async function importModule(specifier, names) {
     // No call, so the limit of calls does not hold; each costs the host something nevertheless.
     if (++imported > 1000) throw new RangeErrorClass("import: a cell may make at most 1000 imports");
-    const entry = await request("module", "" + specifier, '"module"', false);
+    const wanted = "" + specifier, own = engineModules === undefined ? undefined : engineModules.entryOf(wanted);
+    const entry = own === undefined ? await request("module", wanted, '"module"', false) : own;
     const mine = cell;
     let module;
     importing++;
@@ -15,6 +16,11 @@
     }
     if (isArray(names)) for (let i = 0; i < names.length; i++) if (!(names[i] in module)) throw missingExport(specifier, names[i], module);
     return module;
+  }
+  // `import.meta` in a cell is this function's property.
+  function cellMeta() {
+    if (engineModules === undefined) throw makeError(new ErrorClass(), "SyntaxError", "import.meta is not available in cells of this engine", table());
+    return engineModules.meta();
   }
   // A file that a module imports is not there: engines word it as below.
   function moduleError(error) {

@@ -6,6 +6,9 @@
 //   reject(reason, place)    the cell could not even be started; `place` is "[line,column]" or undefined
 //   api                      what guest sources (console, web APIs) build upon
 //   seal()                   called once when all guest sources are installed
+//   findModulesBy(found)     an engine finds modules itself: entryOf(specifier) -> what to import,
+//                            or undefined for modules of the host; meta() -> `import.meta` of a cell
+//   needsNothing()           whether nothing that the host does can let the running cell go on
 //
 // Untrusted code runs in the same realm afterwards. So nothing here looks up a property that
 // such code could have replaced: intrinsics are captured first; no spread, no for-of, no array
@@ -31,6 +34,7 @@
   const promiseThen = Promise.prototype.then;
   const objectToString = Object.prototype.toString;
   const objectPrototype = Object.prototype, arrayPrototype = Array.prototype, regexpPrototype = RegExp.prototype;
+  const nativeIsError = Error.isError; // older engines have none
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
   const lookupGetter = uncurry(Object.prototype.__lookupGetter__), lookupSetter = uncurry(Object.prototype.__lookupSetter__);

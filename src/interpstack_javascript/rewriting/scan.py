@@ -62,6 +62,8 @@ _MAX_DEPTH: Final = 20_000
 _PER_PAUSE: Final = 2048
 #: Slashes that may turn out to begin no regular expression; each costs a look at its line.
 _MAX_DOUBTS: Final = 10
+#: What follows `import` in `import.meta`.
+_META: Final = re.compile(r"\.\s*meta\b")
 _DO: Final = re.compile(r"\bdo\b")
 #: Kinds before a curly bracket that make it one of an object.
 _BEFORE_OBJECT: Final = frozenset({OPERATOR, KEYWORD, OPEN, COLON})
@@ -77,7 +79,7 @@ class Found:
         keywords: Start and end of each `let` and `const` that declares at the top level.
         classes: Start, end and name of each class declared there.
         imports: Import statements.
-        calls: The positions at which `import` is called like a function.
+        calls: The positions at which `import` is called like a function, or `import.meta` is read.
     """
 
     keywords: list[tuple[int, int]] = attrs.Factory(list)
@@ -280,6 +282,9 @@ class _Scan:
         if self._source.startswith("(", following):
             self._open((")", OPERAND, start), following + 1, OPEN)
             return following + 1
+        if _META.match(self._source, following):
+            self._found.calls.append(start)
+            return None
         if self._brackets:
             return None
         before, broke = self._before(start)

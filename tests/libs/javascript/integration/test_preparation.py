@@ -196,7 +196,11 @@ def test_imports_that_are_cut_short_stay(source: str) -> None:
         ("[...import('x')]", "[...$mport('x')]"),
         ("`${import('x')}`", "`${$mport('x')}`"),
         ("({import(x) { return 1 }})", "({import(x) { return 1 }})"),
-        ("a.import('x'); import.meta; reimport('x')", "a.import('x'); import.meta; reimport('x')"),
+        (
+            "a.import('x'); a.import.meta; reimport('x')",
+            "a.import('x'); a.import.meta; reimport('x')",
+        ),
+        ("[import.meta, import . meta.url]", "[$mport.meta, $mport . meta.url]"),
         ("import 'x'", "await $mport('x');"),
         ("import 'x' with {type: 'json'}; 1", "await $mport('x'); 1"),
         ("import a from 'x'", "var {default: a} = (await $mport('x', [\"default\"]));"),

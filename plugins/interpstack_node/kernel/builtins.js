@@ -1,0 +1,109 @@
+// Node's built-in modules as a guest gets them: whole, in part, as a stand-in, or closed.
+//
+// Evaluated in the guest's realm. The host decides on the form; see `modules/builtin.py`. Objects that
+// hold a module's exports are copies, so that no guest replaces what Node itself calls.
+(host, write, cwd) => {
+  "use strict";
+  const { ownKeys, getPrototypeOf, defineProperty } = Reflect;
+  const globals = globalThis, about = JSON.parse(host.about);
+  const ErrorClass = Error, ProxyClass = Proxy;
+  const made = { __proto__: null }; // form and name -> exports
+  const { setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask, performance } = globals;
+  const PARTS = {
+    __proto__: null,
+    os: ["EOL", "arch", "availableParallelism", "constants", "devNull", "endianness", "platform", "tmpdir", "type"],
+    async_hooks: ["AsyncLocalStorage", "AsyncResource"],
+  };
+  const THREADS = ["MessageChannel", "MessagePort", "isMainThread", "markAsUncloneable", "markAsUntransferable", "parentPort", "threadId", "workerData"];
+  // Loading these changes Node itself, or opens something.
+  const UNSEEN = ["cluster", "domain", "repl", "sea", "sqlite", "test", "test/reporters", "trace_events", "wasi"];
+
+  const define = (target, key, value) => defineProperty(target, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+  const attempt = (action) => { try { return action(); } catch { return undefined; } };
+  function copy(whole, names) {
+    if (typeof whole === "function") return whole;
+    const copied = {};
+    for (let i = 0; i < names.length; i++) if (names[i] in whole) define(copied, names[i], attempt(() => whole[names[i]]));
+    return copied;
+  }
+  // Exports of the same names that throw when code calls them; data as they are.
+  function closed(name) {
+    const refuse = () => { throw new ErrorClass(`Using module "node:${name}" is not allowed`); };
+    if (UNSEEN.includes(name)) return new ProxyClass({}, { __proto__: null, get: (_, key) => typeof key === "string" && key !== "then" ? refuse : undefined });
+    const whole = host.builtin(name), names = ownKeys(whole), shown = {};
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i], value = attempt(() => whole[key]);
+      if (typeof value === "function") define(shown, key, function () { refuse(); });
+      else if (typeof value !== "object") define(shown, key, value);
+      else define(shown, key, attempt(() => JSON.parse(JSON.stringify(value))));
+    }
+    return shown;
+  }
+  const soon = (callback, ...args) => setTimeout(callback, 0, ...args);
+  const later = (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); });
+  const stream = (fd) => ({
+    fd, isTTY: false, columns: 80, writable: true, on() { return this; }, once() { return this; }, end() {}, getColorDepth: () => 1, hasColors: () => false,
+    write(text) {
+      const line = typeof text === "string" ? text : host.text(text);
+      write(line.endsWith("\n") ? line.slice(0, -1) : line);
+      return true;
+    },
+  });
+  function makeProcess() {
+    const same = () => process;
+    const hrtime = () => { const ms = performance.now(); return [Math.floor(ms / 1000), Math.floor((ms % 1000) * 1e6)]; };
+    hrtime.bigint = () => BigInt(Math.floor(performance.now() * 1e6));
+    const process = {
+      title: "node", argv: ["node"], argv0: "node", execArgv: [], execPath: "node", env: {}, exitCode: undefined, pid: 1, ppid: 0,
+      ...about, release: { name: "node" }, features: {}, config: { variables: {} }, stdout: stream(1), stderr: stream(2),
+      cwd: () => cwd ?? "/", nextTick: (callback, ...args) => queueMicrotask(() => callback(...args)), hrtime,
+      uptime: () => performance.now() / 1000, emitWarning() {}, memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
+      on: same, once: same, off: same, addListener: same, removeListener: same, removeAllListeners: same, prependListener: same, emit: () => false,
+      listeners: () => [], listenerCount: () => 0, umask: () => 18,
+      exit() { throw new ErrorClass("process.exit() is not allowed"); },
+      binding() { throw new ErrorClass("process.binding() is not allowed"); },
+    };
+    return process;
+  }
+  const makers = {
+    __proto__: null,
+    process: makeProcess,
+    module: (requireFrom) => ({ createRequire: (base) => requireFrom("" + base), builtinModules: [], isBuiltin: (name) => ("" + name).startsWith("node:") }),
+    console: () => globals.console ?? {},
+    timers: () => ({ setTimeout, setInterval, clearTimeout, clearInterval, setImmediate: soon, clearImmediate: clearTimeout }),
+    "timers/promises": () => ({ setTimeout: later, setImmediate: (value) => later(0, value), scheduler: { wait: later, yield: () => later(0) } }),
+    worker_threads: () => ({ ...closed("worker_threads"), ...copy(host.builtin("worker_threads"), THREADS) }),
+    tty: () => ({ isatty: () => false }),
+  };
+  define(globals, "global", globals);
+  define(globals, "Buffer", host.builtin("buffer").Buffer);
+  define(globals, "setImmediate", soon);
+  define(globals, "clearImmediate", (id) => clearTimeout(id));
+
+  // Of no use before a package asks for them, and slow to load.
+  const SOME = { __proto__: null, "stream/web": ["ReadableStream", "WritableStream", "TransformStream", "ByteLengthQueuingStrategy",
+    "CountQueuingStrategy", "CompressionStream", "DecompressionStream", "TextDecoderStream", "TextEncoderStream"], buffer: ["Blob", "File"], worker_threads: ["MessageChannel", "MessagePort"] };
+  for (const module of ownKeys(SOME)) for (const name of SOME[module]) {
+    if (name in globals) continue;
+    const put = (value) => defineProperty(globals, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
+    defineProperty(globals, name, {
+      __proto__: null, enumerable: false, configurable: true, set: put,
+      get() {
+        const found = host.builtin(module)[name];
+        put(found);
+        return found;
+      },
+    });
+  }
+
+  function make(name, form, requireFrom) {
+    if (form === "closed") return closed(name);
+    if (form === "made") return makers[name](requireFrom);
+    const whole = host.builtin(name);
+    return copy(whole, form === "part" ? PARTS[name] : ownKeys(whole));
+  }
+  return (name, form, requireFrom) => {
+    const key = form + ":" + name;
+    return made[key] ??= make(name, form, requireFrom);
+  };
+}

@@ -1,0 +1,112 @@
+// Modules of a guest: bundles of the host's loaders, built-in modules, packages, and local files.
+//
+// Runs in the kernel's own realm, with `packages` (packages.js) as its hand in the guest's. The host
+// finds and reads all files; a kernel opens none for an import.
+(kernel) => {
+  "use strict";
+  const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state } = kernel;
+  const modules = new Map(), places = new Map(); // by name; how each was found
+  const INTERRUPTED = "ERR_SCRIPT_EXECUTION_INTERRUPTED";
+  let busy = Promise.resolve(); // graphs are linked one after the other
+
+  const find = (base, specifier) => base === "" || base.startsWith("file:") ? findFile(base, specifier) : findBundled(base, specifier);
+  // The host resolves a name as `base` imports it, and has the source.
+  function findBundled(base, specifier) {
+    const [name, source, why] = ask("R", [base, specifier]);
+    if (source === null && !modules.has(name)) throw guest.absent(why);
+    if (!modules.has(name)) modules.set(name, text(name, source));
+    return modules.get(name);
+  }
+  function findFile(base, specifier) {
+    const found = ask("N", ["import", base, specifier]);
+    if (found.code !== undefined) throw guest.moduleError(found.code, found.message);
+    const { name, kind } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
+    if (!modules.has(key)) {
+      places.set(key, found);
+      modules.set(key, kind === "module" ? file(name) : made(key, () => packages.load(name, kind)));
+    }
+    return modules.get(key);
+  }
+  function text(name, source) {
+    return new SourceTextModule(source, {
+      identifier: name, context,
+      importModuleDynamically: (wanted) => load(name, wanted),
+      initializeImportMeta: (meta) => packages.fillMeta(meta, name),
+    });
+  }
+  function file(name) {
+    const { source, code, message } = ask("N", ["source", "", name]);
+    if (code !== undefined) throw guest.moduleError(code, message);
+    if (!places.get(name).local && source.includes("process")) {
+      // A package may take `process` for a global, which cells have not.
+      try { return text(name, `import process from "node:process"; ${source}`); } catch { /* it declares the name itself */ }
+    }
+    return text(name, source);
+  }
+  // A module whose exports are there before it is linked: what is not written as a module has to run
+  // for its names to be known.
+  function made(name, make) {
+    let names, values;
+    if (!enter(() => { [names, values] = packages.exported(make); })) throw guest.error("Error", "interrupted");
+    if (names === undefined) throw values;
+    return new SyntheticModule(names, function () {
+      for (let i = 0; i < names.length; i++) this.setExport(names[i], values[i]);
+    }, { identifier: name, context });
+  }
+
+  async function link(module) {
+    const before = busy;
+    let done;
+    busy = new Promise((resolve) => { done = resolve; });
+    await before;
+    try {
+      if (module.status === "unlinked") await module.link((wanted, from) => find(from.identifier, wanted));
+    } catch (error) {
+      for (const [name, each] of modules) if (each.status !== "linked" && each.status !== "evaluated" && each.status !== "evaluating") modules.delete(name);
+      throw error;
+    } finally {
+      done();
+    }
+  }
+  async function load(base, specifier) {
+    state.loading++;
+    state.imported = true;
+    try {
+      let module;
+      try {
+        module = find(base, specifier);
+        await link(module);
+        if (module.status === "linked") await module.evaluate({ breakOnSigint: true });
+        else if (module.status === "evaluating") await until(() => module.status !== "evaluating");
+      } catch (error) {
+        forgetFailed();
+        if (error?.code === INTERRUPTED) state.interrupted = true;
+        throw told(error);
+      }
+      if (module.status === "errored") throw module.error;
+      return module.namespace;
+    } finally {
+      state.loading--;
+    }
+  }
+  // A later import tries again.
+  function forgetFailed() {
+    for (const [name, each] of modules) if (each.status === "errored") modules.delete(name);
+  }
+  async function until(done) {
+    while (!done()) await turn();
+  }
+  // An error of this realm as one of the guest's; errors of guests as they are.
+  const told = (error) => error instanceof Error ? guest.error(String(error.name), String(error.message)) : error;
+  return {
+    load,
+    // A cell begins: files may have changed since the last one.
+    forgetLocal() {
+      for (const [name, { local }] of places) {
+        if (!local) continue;
+        places.delete(name);
+        modules.delete(name);
+      }
+    },
+  };
+}

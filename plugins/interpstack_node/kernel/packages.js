@@ -1,0 +1,122 @@
+// The guest's side of its modules: packages that are written with `require`, `import.meta`.
+//
+// Evaluated in the guest's realm, before any code of the guest. Functions of `host` take and return
+// text, but for `compile`, whose functions are of this realm.
+(host, builtins, cwd) => {
+  "use strict";
+  const { parse, stringify } = JSON;
+  const { apply, ownKeys, defineProperty } = Reflect;
+  const ErrorClass = Error;
+  const slice = Function.prototype.call.bind(String.prototype.slice);
+  const lastIndexOf = Function.prototype.call.bind(String.prototype.lastIndexOf);
+  const decode = decodeURIComponent;
+  const loaded = { __proto__: null }; // address -> module of `require`
+  let cells = 0;
+
+  const define = (target, key, value) => defineProperty(target, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+  const pathOf = (address) => decode(slice(address, 7)); // file://
+  const folderOf = (path) => slice(path, 0, lastIndexOf(path, "/")) || "/";
+  const ask = (kind, base, name) => parse(host.ask(kind, base, name));
+  function moduleError(code, message) {
+    const error = new ErrorClass(message);
+    define(error, "code", code);
+    return error;
+  }
+  function find(kind, base, specifier) {
+    const found = ask(kind, base, "" + specifier);
+    if (found.code !== undefined) throw moduleError(found.code, found.message);
+    return found;
+  }
+
+  // -- require ------------------------------------------------------------------------------
+
+  function load(address, kind) {
+    if (slice(kind, 0, 8) === "builtin:") return builtins(slice(address, 5), slice(kind, 8), requireFrom);
+    if (loaded[address] !== undefined) return loaded[address].exports;
+    if (kind === "module") throw moduleError("ERR_REQUIRE_ESM", `require() of the ES module ${address}; use import()`);
+    const module = { id: address, filename: pathOf(address), exports: {}, loaded: false, children: [], paths: [] };
+    loaded[address] = module;
+    try {
+      run(module, address, kind);
+    } catch (error) {
+      delete loaded[address];
+      throw error;
+    }
+    module.loaded = true;
+    return module.exports;
+  }
+  function run(module, address, kind) {
+    const { source, code, message } = ask("source", "", address);
+    if (code !== undefined) throw moduleError(code, message);
+    if (kind === "json") {
+      module.exports = parse(source);
+      return;
+    }
+    const scope = { __proto__: null, process: builtins("process", "made", requireFrom) };
+    const compiled = host.compile(address, source, scope), path = module.filename;
+    apply(compiled, module.exports, [module.exports, module.require = requireFrom(address), module, path, folderOf(path)]);
+  }
+  function requireFrom(base) {
+    const address = slice(base, 0, 5) === "file:" ? base : "file://" + base;
+    const require = { require(specifier) {
+      const { name, kind } = find("require", address, specifier);
+      return load(name, kind);
+    } }.require;
+    define(require, "resolve", (specifier) => {
+      const { name } = find("require", address, specifier);
+      return slice(name, 0, 5) === "file:" ? pathOf(name) : name;
+    });
+    define(require, "cache", {});
+    return require;
+  }
+
+  // -- import -------------------------------------------------------------------------------
+
+  // Names and values that a module of another kind exports; no names, and the error, if it throws.
+  function exported(make) {
+    try {
+      const whole = make(), names = ["default"], values = [whole];
+      if ((typeof whole === "object" && whole !== null) || typeof whole === "function") {
+        const keys = ownKeys(whole);
+        for (let i = 0; i < keys.length; i++) {
+          const key = keys[i];
+          if (typeof key !== "string" || key === "default" || typeof whole === "function" && (key === "prototype" || key === "length" || key === "name")) continue;
+          define(names, names.length, key);
+          let value;
+          try { value = whole[key]; } catch { /* a getter that throws: nothing is exported */ }
+          define(values, values.length, value);
+        }
+      }
+      return [names, values];
+    } catch (error) {
+      return [undefined, error];
+    }
+  }
+  const resolver = (base) => ({ resolve: (specifier) => find("import", base, specifier).name }).resolve;
+  function fillMeta(meta, address) {
+    define(meta, "url", address);
+    if (slice(address, 0, 5) !== "file:") return; // one of a bundle
+    define(meta, "filename", pathOf(address));
+    define(meta, "dirname", folderOf(pathOf(address)));
+    define(meta, "main", false);
+    define(meta, "resolve", resolver(address));
+  }
+  return {
+    __proto__: null, load, exported, fillMeta, moduleError,
+    entryOf: (specifier) => ask("has", "", specifier) ? host.cell + specifier : undefined,
+    beginCell() { cells++; },
+    meta() {
+      const name = `.interpstack_cell_${cells}.mjs`, meta = { __proto__: null };
+      if (cwd === null) {
+        define(meta, "url", `interpstack:${name}`);
+      } else {
+        define(meta, "url", `${host.address(cwd)}/${name}`);
+        define(meta, "filename", `${cwd === "/" ? "" : cwd}/${name}`);
+        define(meta, "dirname", cwd);
+      }
+      define(meta, "main", true);
+      define(meta, "resolve", resolver(""));
+      return meta;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+"""Which of Node's built-in modules code may import, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+__all__ = ["POLICY", "Access", "builtin_name", "granted"]
+
+
+class Access(Enum):
+    """The form in which code gets a built-in module."""
+
+    REAL = "real"  #: Node's own
+    PART = "part"  #: some of its exports; those that show the machine are missing
+    MADE = "made"  #: a stand-in in the guest's own realm, for cells and packages
+    PACKAGES = "packages"  #: a stand-in that packages alone get; cells are refused
+    NETWORK = "network"  #: Node's own, with the option `network`; else as `CLOSED`
+    CLOSED = "closed"  #: refused; a package gets exports that throw when it calls them
+
+
+#: Modules by name. A module that is not listed is not there.
+POLICY: Final[Mapping[str, Access]] = {
+    # computing: these open nothing
+    **dict.fromkeys(
+        (
+            "assert",
+            "assert/strict",
+            "buffer",
+            "constants",
+            "crypto",
+            "diagnostics_channel",
+            "events",
+            "path",
+            "path/posix",
+            "path/win32",
+            "perf_hooks",
+            "punycode",
+            "querystring",
+            "stream",
+            "stream/consumers",
+            "stream/promises",
+            "stream/web",
+            "string_decoder",
+            "sys",
+            "url",
+            "util",
+            "util/types",
+            "zlib",
+        ),
+        Access.REAL,
+    ),
+    # files: the permission model and the limit of open files decide what they reach
+    "fs": Access.REAL,
+    "fs/promises": Access.REAL,
+    # without the machine's name, addresses and users; without the hooks into Node's own tasks
+    "os": Access.PART,
+    "async_hooks": Access.PART,
+    # on the guest's own clock and console
+    "console": Access.MADE,
+    "timers": Access.MADE,
+    "timers/promises": Access.MADE,
+    "tty": Access.MADE,
+    # what packages look at while they load
+    "module": Access.PACKAGES,
+    "process": Access.PACKAGES,
+    "worker_threads": Access.PACKAGES,
+    # connections
+    **dict.fromkeys(
+        ("dgram", "dns", "dns/promises", "http", "http2", "https", "net", "tls"), Access.NETWORK
+    ),
+    # programs, threads, other contexts, the debugger, the engine itself, the terminal, databases
+    **dict.fromkeys(
+        (
+            "child_process",
+            "cluster",
+            "domain",
+            "inspector",
+            "inspector/promises",
+            "readline",
+            "readline/promises",
+            "repl",
+            "sea",
+            "sqlite",
+            "test",
+            "test/reporters",
+            "trace_events",
+            "v8",
+            "vm",
+            "wasi",
+        ),
+        Access.CLOSED,
+    ),
+}
+#: Names that mean a built-in module only with the prefix `node:`.
+_PREFIXED: Final = frozenset({"sea", "sqlite", "test", "test/reporters"})
+
+
+def builtin_name(specifier: str) -> str | None:
+    """The built-in module that a specifier means; `None` if it means none."""
+    name = specifier.removeprefix("node:")
+    if name not in POLICY or (name in _PREFIXED and name == specifier):
+        return None
+    return name
+
+
+def granted(name: str, *, for_package: bool, network: bool) -> str | None:
+    """The form in which an importer gets a built-in module; `None` refuses.
+
+    Args:
+        name: One of `POLICY`.
+        for_package: Whether a package imports it, and no cell or file of the working folder.
+        network: The engine's option.
+    """
+    access = POLICY[name]
+    if access is Access.NETWORK and network:
+        access = Access.REAL
+    elif access is Access.PACKAGES and for_package:
+        access = Access.MADE
+    elif access in (Access.NETWORK, Access.PACKAGES):
+        access = Access.CLOSED
+    if access is Access.CLOSED and not for_package:
+        return None
+    return str(access.value)

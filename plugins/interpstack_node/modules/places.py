@@ -1,0 +1,81 @@
+"""The folders that modules come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from interpstack_core import ConfigurationError
+
+__all__ = ["VARIABLE", "Places", "inside", "places"]
+
+#: Environment variable with folders whose `node_modules` hold packages.
+VARIABLE: Final = "INTERPSTACK_NODE_MODULE_DIRS"
+_PACKAGES: Final = "node_modules"
+
+
+@attrs.frozen
+class Places:
+    """The folders that modules come from, as paths without symbolic links.
+
+    Attributes:
+        packages: Folders named `node_modules`, in the order of the search.
+        working: The folder whose files code may import by path; `None` for no files.
+    """
+
+    packages: tuple[Path, ...] = ()
+    working: Path | None = None
+
+    def root_of(self, path: Path) -> Path | None:
+        """The folder of packages that a real path is inside; `None` if it is in none."""
+        return next((root for root in self.packages if inside(path, root)), None)
+
+
+def places(
+    module_dirs: Sequence[str | os.PathLike[str]] | None,
+    working_dir: str | os.PathLike[str] | None,
+) -> Places:
+    """The folders that the options name, and the environment after them.
+
+    Args:
+        module_dirs: Folders whose `node_modules` hold packages; the entry may be that
+            `node_modules`. `None` for those that the environment variable names.
+        working_dir: The folder of files, and the last place for packages; `None` for no files, and
+            packages of the process's working directory.
+
+    Raises:
+        ConfigurationError: A folder that an option names is not there.
+    """
+    named = module_dirs
+    if named is None:
+        named = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    elif isinstance(named, str | os.PathLike):
+        raise ConfigurationError(f"module_dirs takes a list of folders; got {named!r}")
+    working = None if working_dir is None else _folder("working_dir", working_dir)
+    bases = [_folder("module_dirs", one) for one in named]
+    found = dict.fromkeys(_roots([*bases, working or Path.cwd()]))
+    return Places(tuple(found), working)
+
+
+def _folder(option: str, value: str | os.PathLike[str]) -> Path:
+    path = Path(value)
+    if not path.is_dir():
+        raise ConfigurationError(f"{option}: there is no folder {os.fspath(value)!r}")
+    return path.resolve()
+
+
+def _roots(bases: Sequence[Path]) -> Iterator[Path]:
+    """The folders of packages that are there."""
+    for base in bases:
+        root = base if base.name == _PACKAGES else base / _PACKAGES
+        if root.is_dir():
+            yield root.resolve()
+
+
+def inside(path: Path, folder: Path) -> bool:
+    """Whether a real path is a folder, or inside it."""
+    return path == folder or folder in path.parents

@@ -1,0 +1,45 @@
+"""Answers to a kernel's questions about modules; it is told no more than it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interpstack_node.modules.finding import ModuleFinder, Refused
+
+__all__ = ["ModuleQuestions"]
+
+
+class ModuleQuestions:
+    """Answers the questions of kernels.
+
+    Args:
+        finder: Finds and reads modules.
+    """
+
+    def __init__(self, finder: ModuleFinder) -> None:
+        self._finder = finder
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """Facts that a kernel has from its start: the working folder."""
+        working = self._finder.working
+        return {"cwd": None if working is None else str(working)}
+
+    def answer(self, question: Sequence[str]) -> Any:
+        """The answer to one question, as a plain JSON value.
+
+        Args:
+            question: One of `has`, `import`, `require` and `source`; the address of the importing
+                file, empty for a cell; the specifier, or the address of a module.
+        """
+        kind, base, name = question
+        try:
+            if kind == "has":
+                return self._finder.has(name)
+            if kind == "source":
+                return {"source": self._finder.source(name)}
+            found = self._finder.find(base, name, require=kind == "require")
+        except Refused as error:
+            return {"code": error.code, "message": str(error)}
+        return {"name": found.name, "kind": found.kind, "local": found.local}

@@ -1,0 +1,173 @@
+"""Imports of cells: local files, built-in modules, packages, and the host's loaders beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interpstack import InterpreterStack, Limits, ModuleBundle, Session, hookimpl
+from interpstack_core.modules import ModuleLoader
+from interpstack_node.engine import NodeEngine
+
+
+class _Loader:
+    """A module loader of the host."""
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str) -> ModuleLoader | None:
+        async def load() -> ModuleBundle:
+            return ModuleBundle("@/own/a.js", {"@/own/a.js": "export const own = 1"})
+
+        return load if specifier == "@/own" else None
+
+
+_PACKAGES = {
+    "cjs": "exports.named = 1; exports.self = () => require('./index.js') === exports;",
+    "wide": "module.exports = {cwd: process.cwd(), env: process.env, dir: __dirname.length > 0};",
+    "prints": "process.stdout.write('from a package\\n'); module.exports = 1;",
+    "throws": "throw new TypeError('on purpose')",
+    "spawns": "exports.run = () => require('child_process').execSync('true')",
+    "makes": "exports.r = require('module').createRequire(__filename)",
+    "request": "exports.get = () => require('http').get('http://localhost')",
+    "cycle": "exports.early = 1; exports.other = require('cycle2').seen; ",
+    "cycle2": "exports.seen = require('cycle').early",
+    "listed": "module.exports = require('./data.json').list",
+    "loops": "for (;;);",
+    "esm": "import {named} from 'cjs'; import process from 'node:process'; export default named",
+    "bare": "export const platform = typeof process.platform",
+    "both": "import {createRequire} from 'module'; export default createRequire(import.meta.url)",
+}
+_MODULES = ("esm", "bare", "both")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("work")
+    for name, source in _PACKAGES.items():
+        package = folder / "node_modules" / name
+        package.mkdir(parents=True)
+        about = {"type": "module"} if name in _MODULES else {}
+        (package / "package.json").write_text(json.dumps(about), "utf-8")
+        (package / "index.js").write_text(source, "utf-8")
+    (folder / "node_modules" / "listed" / "data.json").write_text('{"list": [1, 2]}', "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stack(work: Path) -> Iterator[InterpreterStack]:
+    limits = Limits(cpu_seconds=30, wall_seconds=120)
+    engine = NodeEngine(working_dir=work)
+    with InterpreterStack(engine, ["console", _Loader()], limits=limits) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("import {named} from 'cjs'; named", "1"),
+        ("import cjs from 'cjs'; cjs.self()", "true"),
+        ("import * as all from 'cjs'; Object.keys(all).sort().join()", "default,named,self"),
+        ("import w from 'wide'; [w.cwd === import.meta.dirname, w.env, w.dir]", "[true, {}, true]"),
+        ("import listed from 'listed'; listed", "[1, 2]"),
+        ("import c from 'cycle'; c.other", "1"),
+        ("import esm from 'esm'; esm", "1"),
+        ("import {platform} from 'bare'; platform", "string"),
+        ("import make from 'both'; make('cjs').named", "1"),
+        ("import r from 'makes'; r.r('path').sep", "/"),
+        ("import {join} from 'path'; join('a', 'b')", "a/b"),
+        ("import {EventEmitter} from 'node:events'; typeof new EventEmitter().on", "function"),
+        ("import {Buffer as B} from 'node:buffer'; B.from('x') instanceof Uint8Array", "false"),
+        ("import c from 'node:crypto'; c.createHash('md5').update('').digest('hex')", "d41d8cd98f"),
+        ("import os from 'os'; [typeof os.EOL, typeof os.hostname]", '["string", "undefined"]'),
+        ("import t from 'timers/promises'; await t.setTimeout(5, 'late')", "late"),
+        ("import {own} from '@/own'; own", "1"),
+        ("import.meta.main && import.meta.filename.endsWith('.mjs')", "true"),
+        ("import.meta.url.startsWith('file:///')", "true"),
+        ("(await import(import.meta.resolve('cjs'))).named", "1"),
+        ("import.meta.resolve('fs')", "node:fs"),
+        ("(await import('cjs')) === (await import('cjs'))", "true"),
+    ],
+)
+async def test_imports(session: Session, source: str, text: str) -> None:
+    outcome = await session.eval(source)
+    assert outcome.error is None, outcome.error
+    assert outcome.text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import 'process'", 'Importing module "process" is not allowed'),
+        ("await import('node:module')", 'Importing module "node:module" is not allowed'),
+        ("import http from 'http'", 'Importing module "http" is not allowed'),
+        ("import './missing.js'", "Module not found: ./missing.js"),
+        ("import 'throws'", "on purpose"),
+        ("import {run} from 'spawns'; run()", 'Using module "node:child_process" is not allowed'),
+        ("import {r} from 'makes'; r('vm').runInThisContext('1')", 'Using module "node:vm"'),
+        ("import {r} from 'makes'; r('/etc/passwd')", "Module not found: /etc/passwd"),
+        ("import {get} from 'request'; get()", 'Using module "node:http" is not allowed'),
+        ("import {absent} from 'cjs'", "has no export 'absent'"),
+        ("import fs from 'fs'; fs.readFileSync('/etc/passwd')", "has been restricted"),
+    ],
+)
+async def test_refused_imports(session: Session, source: str, message: str) -> None:
+    error = (await session.eval(source)).error
+    assert error is not None
+    assert message in error.message
+
+
+async def test_a_local_file_is_read_again_by_the_next_cell(session: Session, work: Path) -> None:
+    file = work / "edited.mjs"
+    file.write_text("export const n = 1; export const {main, filename} = import.meta", "utf-8")
+    source = "const [a, b] = [await import('./edited.mjs'), await import('./edited.mjs')];"
+    same = await session.eval(f"{source} [a === b, a.n, a.main, a.filename.endsWith('edited.mjs')]")
+    assert same.text == "[true, 1, false, true]"
+    file.write_text("export const n = ;", "utf-8")
+    assert (await session.eval("await import('./edited.mjs')")).error is not None
+    file.write_text("export const n = 2", "utf-8")
+    assert (await session.eval("(await import('./edited.mjs')).n")).text == "2"
+
+
+async def test_a_local_file_shares_the_realm(session: Session, work: Path) -> None:
+    file = work / "shares.mjs"
+    source = "import {named} from 'cjs'; console.log('file', named); export default [secret, Array]"
+    file.write_text(source, "utf-8")
+    cell = "globalThis.secret = 7; const f = (await import('./shares.mjs')).default;"
+    outcome = await session.eval(f"{cell} [f[0], f[1] === Array]")
+    assert (outcome.text, outcome.console) == ("[7, true]", "file 1")
+
+
+async def test_what_a_package_prints_is_console_output(session: Session) -> None:
+    outcome = await session.eval("import 'prints'")
+    assert outcome.console == "from a package"
+
+
+async def test_work_of_node_is_waited_for(session: Session) -> None:
+    source = "import z from 'zlib'; import {promisify} from 'util';"
+    outcome = await session.eval(f"{source} (await promisify(z.gzip)('hello')).length > 0")
+    assert outcome.text == "true", outcome.error
+    error = (await session.eval("await new Promise(() => {})")).error
+    assert error is not None
+    assert error.name == "Deadlock"
+
+
+async def test_an_error_in_a_callback_of_node_is_the_cells(session: Session) -> None:
+    source = "import c from 'crypto'; await new Promise(() => c.randomBytes(8, () => { boom(); }))"
+    error = (await session.eval(source)).error
+    assert error is not None
+    assert error.message == "boom is not defined"
+    assert (await session.eval("1 + 1")).text == "2"
+
+
+async def test_a_package_that_never_ends_is_stopped(work: Path) -> None:
+    limits = Limits(cpu_seconds=0.5, wall_seconds=60)
+    engine = NodeEngine(working_dir=work)
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        await session.eval("let n = 1")
+        error = (await session.eval("n = 2; await import('loops')")).error
+        assert error is not None
+        assert error.name == "Timeout"
+        assert (await session.eval("n")).error is None
