@@ -21,4 +21,4 @@ def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
     flights = journals.flights_for(session.host)
     if flights is None:
         flights = flights_of(session.stack)
-    return JournalSteps(CellJournal(store, cell), flights)
+    return JournalSteps(CellJournal(store, cell), flights, journals.look_for(session.host))

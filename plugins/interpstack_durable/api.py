@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import attrs
-
+from interpstack_durable.background.cells import BackgroundCells, CellAnswer
+from interpstack_durable.background.journals import Journals
+from interpstack_durable.background.looks import Look, Shown, StillRunning
+from interpstack_durable.background.memory_store import MemoryStore
 from interpstack_durable.cell_journal import JournalStore, ReplayDivergence
 from interpstack_durable.entries import answered_by, noted_in
-from interpstack_durable.flights import Flights
+from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.forms import UnreadableJournal, form_of
 from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
@@ -17,15 +16,22 @@ from interpstack_durable.retries import retry_entry
 from interpstack_durable.steps import JournalSteps, journal_of
 
 __all__ = [
+    "BackgroundCells",
+    "CallsInFlight",
+    "CellAnswer",
     "Flights",
     "Journal",
     "JournalSteps",
     "JournalStore",
     "Journals",
+    "Look",
+    "MemoryStore",
     "RecordedCell",
     "RecordedEntry",
     "RecordedRequest",
     "ReplayDivergence",
+    "Shown",
+    "StillRunning",
     "Suspension",
     "UndeliveredAnswers",
     "UnreadableJournal",
@@ -36,18 +42,3 @@ __all__ = [
     "read_cell",
     "retry_entry",
 ]
-
-
-@attrs.frozen
-class Journals:
-    """Part of a `HostOffer` that makes cells durable.
-
-    Attributes:
-        store_for: Called with `Session.host` when a cell is about to run. Returns the store for the
-            cell's journal, or `None` for a cell that need not be durable.
-        flights_for: Called with `Session.host`, too. Returns the place for calls that outlast a
-            pause, which another run of the cell looks in. By default, each stack has one.
-    """
-
-    store_for: Callable[[Any], JournalStore | None]
-    flights_for: Callable[[Any], Flights | None] = lambda host: None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -17,12 +18,15 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import CellRun, Request, Settlement, StackView
+from interpstack import CellRun, Request, Settlement, StackView, Step, to_end
+from interpstack_durable.journal import Journal
 
-__all__ = ["Flight", "Flights", "flights_of"]
+__all__ = ["CallsInFlight", "Flight", "Flights", "flights_of"]
 
 #: Calls that are known at once; the answers of the oldest ones are forgotten first.
 _MAX_FLIGHTS: Final = 1024
+#: Seconds that cancelled calls get to clean up.
+_STOP_SECONDS: Final = 5.0
 
 
 @attrs.define(eq=False)
@@ -64,6 +68,11 @@ class Flight:
         if self.end.done():
             return self.end.cancelled()
         return self.pid != os.getpid() or self.task.get_loop().is_closed()
+
+    @property
+    def answered(self) -> bool:
+        """Whether the call has ended with an answer, and not with an exception for the host."""
+        return self.end.done() and not self.end.cancelled() and self.end.exception() is None
 
     async def wait(self) -> Settlement | None:
         """The answer; `None` if there is none, so that the call is to be made again.
@@ -154,6 +163,72 @@ class Flights:
         if flight is not None:
             flight.cancel()
             self.drop(key)
+
+
+@attrs.define(eq=False)
+class CallsInFlight:
+    """The calls that a run left running, until another run of the cell takes their answers.
+
+    Attributes:
+        flights: Knows the calls.
+        keys: The keys of the calls.
+        journal: Records their answers as undelivered.
+        guards: Count the resources that the calls use.
+        seconds: Seconds that the calls may still take; `None` for no limit.
+    """
+
+    flights: Flights
+    keys: Sequence[str]
+    journal: Journal
+    guards: Any
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, run: CellRun, journal: Journal, flights: Flights) -> CallsInFlight:
+        """Leave the calls of a run alone whose handlers have begun."""
+        requests = run.requests
+        keys = [requests.key(request.id) for request in flights.leave_running(run)]
+        return cls(flights, keys, journal, requests.guards, run.clock.wall_left())
+
+    @property
+    def _known(self) -> dict[str, Flight]:
+        return {key: one for key in self.keys if (one := self.flights.get(key)) is not None}
+
+    async def land(self) -> None:
+        """Record the answers as they arrive, until all calls have ended or their time is up.
+
+        No other run of the cell may record meanwhile: cancel this before the next one. A call
+        without an answer stays known, and another run in this process takes its end.
+        """
+        known, loop = self._known, asyncio.get_running_loop()
+        until = None if self.seconds is None else loop.time() + self.seconds
+        while known:
+            ends = [asyncio.wrap_future(flight.end) for flight in known.values()]
+            left = None if until is None else max(0.0, until - loop.time())
+            await asyncio.wait(ends, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            ended = [key for key, flight in known.items() if flight.end.done()]
+            if not ended:
+                await self.stop()
+                return
+            for key in ended:
+                await to_end(self._take(key, known.pop(key)))
+
+    async def _take(self, key: str, flight: Flight) -> None:
+        if flight.answered:
+            answer = Step(time.time(), (flight.end.result(),), self.guards.amounts())
+            await self.journal.keep(None, answer)
+            self.flights.drop(key)
+
+    async def stop(self) -> None:
+        """Cancel the calls, and wait a moment for their handlers to clean up."""
+        known = self._known
+        for flight in known.values():
+            flight.cancel()
+        ends = [asyncio.wrap_future(flight.end) for flight in known.values() if not flight.lost]
+        if ends:
+            await asyncio.wait(ends, timeout=_STOP_SECONDS)
+        for key in known:
+            self.flights.drop(key)
 
 
 _flights: weakref.WeakKeyDictionary[StackView, Flights] = weakref.WeakKeyDictionary()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 
 import attrs
 
-from interpstack import CellRun, Request, Step, run_guest
+from interpstack import CellRun, GuestError, Request, Settlement, Step, run_guest
 from interpstack_durable.journal import Suspension
 
 __all__ = ["HeldRequests"]
@@ -61,6 +62,12 @@ class HeldRequests:
         self.untold |= {one.id: self.held[one.id] for one in ours}
         self.replay(undelivered)
         self.run.requests.settled.extend(ours)
+
+    def refuse(self, name: str, message: str) -> None:
+        """Answer the requests that are held with an error."""
+        error = GuestError(name, f"{message}, so this was not done")
+        refused = [Settlement(number, error=error, refused=True) for number in self.held]
+        self.take_undelivered(Step(time.time(), tuple(refused)))
 
     def told(self, step: Step) -> None:
         """Note that the guest gets the answers of a step."""

@@ -1,18 +1,53 @@
-"""The calls that a pause waits for."""
+"""Waits of a run, for a guest that computes or for calls, which record answers that arrive."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Final
 
-from interpstack import CellRun
+from interpstack import CellRun, Progress, to_end
 
-__all__ = ["quiesce"]
+__all__ = ["compute", "quiesce"]
 
 #: The bridge of timers, which do no work.
 _TIMER: Final = "timer"
+#: Seconds of computing after which answers that arrive are recorded in entries of their own.
+_KEEP_SECONDS: Final = 0.05
+
+
+async def compute(
+    guest: Callable[[], Awaitable[Progress]],
+    keep: Callable[[], Awaitable[bool]],
+    woken: Callable[[], Coroutine[Any, Any, Any]],
+) -> Progress:
+    """Let the guest compute, and record answers that arrive during a long computation.
+
+    Args:
+        guest: Runs the guest.
+        keep: Records the answers that are not recorded yet; False if there are none.
+        woken: Waits for another answer.
+    """
+    computing = asyncio.ensure_future(guest())
+    try:
+        await asyncio.wait({computing}, timeout=_KEEP_SECONDS)
+        while not computing.done():
+            if await keep():
+                continue
+            waking = asyncio.ensure_future(woken())
+            try:
+                await asyncio.wait({computing, waking}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waking.cancel()
+    except GeneratorExit:
+        raise
+    except BaseException:
+        computing.cancel()
+        # Nobody may touch the realm before the guest has stopped.
+        await to_end(asyncio.wait({computing}))
+        raise
+    return computing.result()
 
 
 async def quiesce(run: CellRun, grace: float, keep: Callable[[], Awaitable[bool]]) -> None:

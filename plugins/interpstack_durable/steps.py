@@ -22,15 +22,16 @@ from interpstack import (
     StepSource,
     to_end,
 )
-from interpstack_durable.flights import Flights
+from interpstack_durable.background.looks import CellAge, Look, StillRunning, shown_request
+from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, Suspension
-from interpstack_durable.pauses import quiesce
+from interpstack_durable.pauses import compute, quiesce
 
 __all__ = ["JournalSteps", "journal_of"]
 
-#: Seconds of computing after which answers that arrive are recorded in entries of their own.
-_KEEP_SECONDS: Final = 0.05
+#: The bridge of timers, which no earlier run can have left running.
+_TIMER: Final = "timer"
 #: Seconds that a journal has for its last record when the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
 
@@ -48,10 +49,12 @@ class JournalSteps(StepSource):
     Attributes:
         journal: The journal of the cell.
         flights: Calls that earlier runs left running.
+        look: The look for which a cell in the background runs; `None` for other cells.
     """
 
     journal: Journal
     flights: Flights = attrs.field(factory=Flights)
+    look: Look | None = None
     repeats = True
     _began: float = attrs.field(default=0.0, init=False)
     _suspends: bool = attrs.field(default=False, init=False)
@@ -67,6 +70,7 @@ class JournalSteps(StepSource):
     #: How many of the answers that the guest has not got are in the journal.
     _kept: int = attrs.field(default=0, init=False)
     _held: HeldRequests = attrs.field(init=False)
+    _age: CellAge = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.seed = self.journal.seed
@@ -87,6 +91,7 @@ class JournalSteps(StepSource):
 
     def begin(self, run: CellRun) -> float:
         self.run, self._held = run, HeldRequests(run)
+        self._age = CellAge() if self.look is None else CellAge.of(self.journal, run)
         if run.resumed and self._suspension is not None:
             self._go_on(self._suspension)
         return self._began
@@ -95,7 +100,7 @@ class JournalSteps(StepSource):
         """Continue an unfinished run."""
         self.journal.skip(suspension.steps)
         self._told, self._asked = suspension.steps, list(suspension.asked)
-        self.run.clock.cpu_seconds = suspension.cpu_seconds
+        self.run.clock.go_on(cpu_seconds=suspension.cpu_seconds)
         self._held.go_on(suspension.open, suspension.made)
         for text, omitted in suspension.console:
             self.run.context.write_console(text, omitted)
@@ -144,6 +149,8 @@ class JournalSteps(StepSource):
             self.flights.stop(self.run.requests.key(request_id))
 
     async def earlier(self, request: Request) -> Settlement | None:
+        if request.bridge == _TIMER:
+            return None if self.look is None else await self._age.end(request)
         return await self.flights.landed(self.run, request)
 
     @property
@@ -194,15 +201,27 @@ class JournalSteps(StepSource):
             self._held.take_undelivered(undelivered.step)
             self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)
         self._replaying = False
+        if self.look is not None and self._out_of_time:  # while nobody looked
+            self._held.refuse(*self.run.clock.out_of_time())
         self._held.release()
+
+    @property
+    def _out_of_time(self) -> bool:
+        wall = self.run.clock.wall_left()
+        return wall is not None and wall <= 0
 
     async def _computed(self) -> Step | None:
         """Wait for answers, and record them; `None` if none can come, or the time is up first."""
         requests = self.run.requests
         if requests.idle:
             return None
-        in_time = await requests.wait(self.run.clock.wall_left())
+        wall, look = self.run.clock.wall_left(), None if self.look is None else self.look.left
+        known = [seconds for seconds in (wall, look) if seconds is not None]
+        waiting = requests.wait(min(known, default=None))
+        in_time = await (waiting if self.look is None else self.look.within(waiting))
         if not in_time and not requests.paused:  # a pause that is due comes before the limit
+            if self.look is not None and not self.look.left and not self._out_of_time:
+                raise await self._put_aside()
             return None
         if requests.paused or self._pausing:
             return await self._pause()
@@ -236,27 +255,25 @@ class JournalSteps(StepSource):
         """Let the guest compute, and record answers that arrive during a long computation."""
         if self._replaying or not self.run.requests.open:
             return await guest()
-        computing = asyncio.ensure_future(guest())
-        try:
-            await asyncio.wait({computing}, timeout=_KEEP_SECONDS)
-            while not computing.done():
-                if await self._keep(None):
-                    continue
-                woken = asyncio.ensure_future(self.run.requests.woken())
-                try:
-                    await asyncio.wait({computing, woken}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    woken.cancel()
-        except GeneratorExit:
-            raise
-        except BaseException:
-            computing.cancel()
-            # Nobody may touch the realm before the guest has stopped.
-            await to_end(asyncio.wait({computing}))
-            raise
-        return computing.result()
+        return await compute(guest, lambda: self._keep(None), self.run.requests.woken)
 
     # -- pauses ----------------------------------------------------------------------------
+
+    async def _put_aside(self) -> BaseException:
+        """Leave the cell because a look is over; calls in flight continue."""
+        await self._keep(None)
+        waits_for = [shown_request(request) for request in self.outstanding]
+        calls = CallsInFlight.of(self.run, self.journal, self.flights)
+        await self._suspend()
+        await self.journal.note(self._age.note(self.run, counts=True))
+        return StillRunning(waits_for, calls)
+
+    async def _suspend(self) -> None:
+        """Store the unfinished run, where the engine and the journal can."""
+        if self._suspends:
+            suspension = await self._held.suspension(self._told, tuple(self._asked))
+            if suspension is not None:
+                await self.journal.suspend(suspension)
 
     async def _pause(self) -> Step | None:
         """Leave the cell when the running calls have ended and are recorded.
@@ -267,15 +284,12 @@ class JournalSteps(StepSource):
         await quiesce(self.run, self.journal.pause_grace, lambda: self._keep(self._asked))
         requests = self.run.requests
         if not requests.paused:  # an earlier run was about to pause, this one need not
-            wall = self.run.clock.wall_left()
-            if wall is not None and wall <= 0:
+            if self._out_of_time:
                 return None
             self._pausing = False
             return await self._record()
         running = self.flights.leave_running(self.run)
-        suspension = None
-        if self._suspends:
-            suspension = await self._held.suspension(self._told, tuple(self._asked))
-        if suspension is not None:
-            await self.journal.suspend(suspension)
+        await self._suspend()
+        if self.look is not None:
+            await self.journal.note(self._age.note(self.run, counts=False))
         raise await self.journal.pause(self._asked, self._new_step(), requests.paused, running)

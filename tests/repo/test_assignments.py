@@ -17,7 +17,6 @@ _OWN = frozenset({"self", "cls"})
 #: may only fall, and a package without any has no place here.
 _KNOWN: dict[str, int] = {
     "interpstack": 3,
-    "interpstack_durable": 1,
 }
 
 #: Attributes that have no method, of objects that are not of this project: their documentation says

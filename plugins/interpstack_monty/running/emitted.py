@@ -57,8 +57,10 @@ class Emitted:
         self._omitted = 0
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        """Pass output on to `hear` as it comes."""
+        """Pass output on to `hear`: that of a resumed cell at once, all other as it comes."""
         self._hear = hear
+        for text in self._text:
+            hear(text)
 
     # -- from the guest --------------------------------------------------------------------
 

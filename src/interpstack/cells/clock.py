@@ -32,23 +32,20 @@ class CellClock:
         """Since the clock was made."""
         return time.monotonic() - self._started
 
-    def computed(self, seconds: float) -> None:
-        """Note that the guest has computed.
+    def go_on(self, *, cpu_seconds: float = 0.0, wall_seconds: float = 0.0) -> None:
+        """Count the seconds that earlier runs of the cell used."""
+        self.cpu_seconds += cpu_seconds
+        self._started -= wall_seconds
 
-        Args:
-            seconds: The engine's count; a negative one would refund time.
-        """
+    def computed(self, seconds: float) -> None:
+        """Note that the guest has computed; a negative count would refund time."""
         seconds = max(0.0, seconds)
         self.cpu_seconds += seconds
         for guard in self.guards:
             guard.computed(seconds)
 
     def left(self, *, wall: bool = True) -> float | None:
-        """Seconds the guest may compute now; `None` for no limit.
-
-        Args:
-            wall: Count the seconds until the cell must end, too.
-        """
+        """Seconds the guest may compute now; `wall` counts those until the cell must end, too."""
         both = (self._cpu_left(), self.wall_left() if wall else None)
         known = [seconds for seconds in both if seconds is not None]
         return max(0.0, min(known)) if known else None

@@ -220,6 +220,7 @@ class Session(SyncToo):
         cell: str | Cell,
         *,
         wants_values: Callable[[Image], bool] = lambda image: True,
+        on_console: Callable[[str], None] | None = None,
         host: Any = None,
     ) -> tuple[Outcome, SessionState | None]:
         """Run a cell, and return its outcome with the session's state after it.
@@ -228,7 +229,7 @@ class Session(SyncToo):
         the state is then `None`, and a notice of the outcome gives the reason.
 
         Args:
-            cell: See `eval`; also for `host`.
+            cell: See `eval`; also for `on_console` and `host`.
             wants_values: Says whether the state is to have values beside such an image; to
                 export much data takes longer than most cells.
 
@@ -236,8 +237,9 @@ class Session(SyncToo):
             NotImplementedError: The engine has neither images nor portable values.
         """
         cell = _checked(self.stack, cell)
+        listener = Listener.of(on_console, self.stack.limits.console_chars)
         async with self._queue.held():
-            outcome = await self._eval(cell, None, host)
+            outcome = await self._eval(cell, listener, host)
             try:
                 return outcome, await self._state.take(wants_values)
             except EngineFailure as error:

@@ -1,0 +1,1 @@
+"""Cells in the background: run for some seconds, put aside, and looked at again."""

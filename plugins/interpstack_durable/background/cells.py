@@ -1,0 +1,249 @@
+"""Cells in the background of one session: run for some seconds, put aside, and looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+import attrs
+
+from interpstack import ConfigurationError, Outcome, Session, to_end
+from interpstack_durable.background.journals import Journals
+from interpstack_durable.background.looks import Look, Shown, StillRunning
+from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.flights import CallsInFlight, Flights
+
+__all__ = ["BackgroundCells", "CellAnswer"]
+
+#: Cells that have ended and are remembered, to say what happened to them.
+_MAX_ENDED: Final = 64
+
+
+@attrs.frozen(kw_only=True)
+class CellAnswer:
+    """The answer of a cell in the background to one look.
+
+    Attributes:
+        id: The id of the cell.
+        outcome: The outcome of the cell; `None` while it runs.
+        console: Console output since the look before.
+        waits_for: The calls and timers that the guest waits for.
+        gone: The reason why there is no such cell, in words; empty if there is one.
+    """
+
+    id: str
+    outcome: Outcome | None = None
+    console: str = ""
+    waits_for: tuple[str, ...] = ()
+    gone: str = ""
+
+
+@attrs.define(eq=False)
+class _Cell:
+    """A cell that has not ended.
+
+    Attributes:
+        id: The id of the cell.
+        code: The source.
+        store: The store of its journal.
+        flights: Calls that outlast a look.
+        heard: Parts of the console output of the current look.
+        shown: Console output that was returned.
+        calls: The calls in flight between two looks.
+        landing: Records the answers of these calls.
+        look: The current look.
+        run: The run of the current look.
+    """
+
+    id: str
+    code: str
+    store: JournalStore
+    flights: Flights = attrs.field(factory=Flights)
+    heard: list[str] = attrs.field(factory=list)
+    shown: Shown = attrs.field(factory=Shown)
+    calls: CallsInFlight | None = None
+    landing: asyncio.Task[None] | None = None
+    look: Look | None = None
+    run: asyncio.Task[Outcome] | None = None
+
+    def begin(self, seconds: float, run: Callable[[], Coroutine[Any, Any, Outcome]]) -> None:
+        """Begin a look."""
+        self.look = Look(seconds)
+        self.run = asyncio.ensure_future(run())
+
+    async def ended(self) -> Outcome | StillRunning:
+        """Wait for the end of the current look, also if the caller is cancelled."""
+        if self.run is None or self.look is None:
+            raise RuntimeError(f"nobody looks at cell {self.id}")
+        try:
+            await asyncio.wait({self.run})
+        except asyncio.CancelledError:
+            self.look.cut()
+            await to_end(_done(self.run))
+            raise
+        finally:
+            if self.run.done() and not self.run.cancelled():
+                self._note(self.run)
+        try:
+            return self.run.result()
+        except StillRunning as still:
+            return still
+
+    def _note(self, run: asyncio.Task[Outcome]) -> None:
+        """Let the calls in flight continue after a look."""
+        still = run.exception()
+        if isinstance(still, StillRunning) and self.look is not None:
+            self.calls = still.calls
+            self.landing = asyncio.ensure_future(still.calls.land())
+        self.look = None
+
+    async def stop_landing(self) -> None:
+        """Stop recording; the calls in flight continue."""
+        landing, self.landing = self.landing, None
+        if landing is not None:
+            landing.cancel()
+            await asyncio.wait({landing})
+
+
+async def _done(task: asyncio.Task[Any]) -> None:
+    await asyncio.wait({task})
+
+
+class BackgroundCells:
+    """The cells of a session that may run in the background, one at a time.
+
+    The offer of the session needs the part `cells.journals`, and the stack the plugin `durable`.
+
+    Args:
+        session: The session. Nothing else may run cells in it.
+        make_store: Makes the store for the journal of a cell, by the id of the cell. A cell whose
+            store outlives the process continues in another one, after `adopt`.
+    """
+
+    def __init__(
+        self, session: Session, make_store: Callable[[str], JournalStore] | None = None
+    ) -> None:
+        self._session = session
+        self._make_store = make_store or (lambda cell: MemoryStore(secrets.token_hex(8)))
+        self._cell: _Cell | None = None
+        self._count = 0
+        self._ended: OrderedDict[str, str] = OrderedDict()
+        #: The part of the session's offer by which the plugin `durable` finds the current cell.
+        self.journals = Journals(
+            lambda host: None if self._cell is None else self._cell.store,
+            lambda host: None if self._cell is None else self._cell.flights,
+            lambda host: None if self._cell is None else self._cell.look,
+        )
+
+    @property
+    def running(self) -> str | None:
+        """The id of the cell that has not ended, if there is one."""
+        return None if self._cell is None else self._cell.id
+
+    async def eval(self, code: str, *, yield_after: float, host: Any = None) -> CellAnswer:
+        """Run a cell, in the background if it takes long.
+
+        Args:
+            code: Source text.
+            yield_after: Seconds after which a cell that waits for its calls is put aside.
+            host: See `Session.eval`.
+
+        Raises:
+            ConfigurationError: A cell of the session has not ended.
+        """
+        while (number := str(self._count + 1)) in self._ended:
+            self._count += 1
+        self.adopt(number, code)
+        return await self.wait(number, yield_after, host=host)
+
+    def adopt(self, id: str, code: str) -> None:  # noqa: A002 - the word for it
+        """Take over a cell that another process has left, so that `wait` continues it.
+
+        Args:
+            id: The id that the cell had there.
+            code: The source, which the journal must fit.
+
+        Raises:
+            ConfigurationError: A cell of the session has not ended.
+        """
+        if self._cell is not None:
+            raise ConfigurationError(
+                f"cell {self._cell.id} of session {self._session.key!r} is still at work and holds "
+                "its variables; wait for it, or terminate it"
+            )
+        self._cell = _Cell(id, code, self._make_store(id))
+
+    async def wait(self, id: str, seconds: float, *, host: Any = None) -> CellAnswer:  # noqa: A002
+        """Continue a cell, for at most some seconds.
+
+        A handler's exception for the host leaves this method; the cell stays, and continues with
+        the next call.
+
+        Args:
+            id: The id of the cell.
+            seconds: Seconds after which the cell is put aside again.
+            host: See `Session.eval`.
+
+        Raises:
+            ConfigurationError: Somebody else waits for the cell.
+        """
+        cell = self._cell
+        if cell is None or cell.id != id:
+            return self._gone(id)
+        if cell.look is not None:
+            raise ConfigurationError(f"cell {id} has an observer; one at a time may wait for it")
+        cell.begin(seconds, lambda: self._run(cell, host))
+        return self._answer(cell, await cell.ended())
+
+    async def _run(self, cell: _Cell, host: Any) -> Outcome:
+        await cell.stop_landing()
+        cell.heard.clear()
+        return await self._session.eval(cell.code, host=host, on_console=cell.heard.append)
+
+    async def terminate(self, id: str) -> CellAnswer:  # noqa: A002
+        """End a cell, and its calls in flight; a cell that ends by itself at that moment has ended.
+
+        Its changes to variables are undone.
+        """
+        cell = self._cell
+        if cell is None or cell.id != id:
+            return self._gone(id)
+        if cell.look is not None and cell.run is not None:
+            cell.look.cut()
+            await asyncio.wait({cell.run})
+            await asyncio.sleep(0)  # whoever waits for the cell gets its outcome
+            if self._cell is not cell:
+                return self._gone(id)
+        self._end(cell, "it was terminated")
+        await cell.stop_landing()
+        if cell.calls is not None:
+            await to_end(cell.calls.stop())
+        return self._gone(id)
+
+    async def aclose(self) -> None:
+        """Terminate what still runs."""
+        if self._cell is not None:
+            await self.terminate(self._cell.id)
+
+    def _answer(self, cell: _Cell, ended: Outcome | StillRunning) -> CellAnswer:
+        if isinstance(ended, StillRunning):
+            console = cell.shown.new("".join(cell.heard))
+            return CellAnswer(id=cell.id, console=console, waits_for=ended.waits_for)
+        self._end(cell, "it has ended, and its outcome was returned")
+        return CellAnswer(id=cell.id, outcome=ended, console=cell.shown.new(ended.console))
+
+    def _end(self, cell: _Cell, why: str) -> None:
+        if self._cell is cell:
+            self._cell = None
+        self._ended[cell.id] = why
+        while len(self._ended) > _MAX_ENDED:
+            self._ended.popitem(last=False)
+
+    def _gone(self, id: str) -> CellAnswer:  # noqa: A002
+        known = "no cell is running" if self._cell is None else f"cell {self._cell.id} is running"
+        why = self._ended.get(id, "there is no such cell")
+        return CellAnswer(id=id, gone=f"cell {id}: {why}; {known}")

@@ -1,0 +1,177 @@
+"""Looks at a cell in the background: a cell that waits too long is put aside and continued later.
+
+The cell is put aside when its guest can only wait. The calls in flight continue; the guest learns
+of nothing until somebody looks at the cell again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, Final
+
+import attrs
+
+from interpstack import CellRun, ConfigurationError, InterpstackError, Request, Settlement
+from interpstack_durable.flights import CallsInFlight
+from interpstack_durable.journal import Journal
+
+__all__ = ["CellAge", "Look", "Shown", "StillRunning", "shown_request"]
+
+#: The bridge of timers.
+_TIMER: Final = "timer"
+#: The note on a cell that was put aside.
+_ASIDE: Final = "aside"
+#: Characters of a call's input that are shown.
+_INPUT_CHARS: Final = 200
+
+
+@attrs.define(eq=False)
+class Look:
+    """One look at a cell that runs in the background.
+
+    Attributes:
+        seconds: Seconds from now on after which the cell is put aside, as soon as its guest can
+            only wait. Before that, the guest receives the answers that are ready.
+
+    Raises:
+        ConfigurationError: It is no number of seconds of at least 0.
+    """
+
+    seconds: float = attrs.field()
+    _until: float = attrs.field(init=False)
+    _ended: Future[None] = attrs.field(factory=Future, init=False)
+
+    @seconds.validator
+    def _check(self, attribute: object, value: Any) -> None:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not value >= 0:
+            raise ConfigurationError(f"a look takes a number of seconds from 0; got {value!r:.60}")
+
+    def __attrs_post_init__(self) -> None:
+        self._until = time.monotonic() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds until the look is over; 0 once it is."""
+        return 0.0 if self._ended.done() else max(0.0, self._until - time.monotonic())
+
+    def cut(self) -> None:
+        """End the look now; from any thread."""
+        with suppress(InvalidStateError):  # it was cut before
+            self._ended.set_result(None)
+
+    async def within(self, waiting: Coroutine[Any, Any, bool]) -> bool:
+        """The result of `waiting`; False if the look is cut first."""
+        task = asyncio.ensure_future(waiting)
+        ends: set[asyncio.Future[Any]] = {task, asyncio.wrap_future(self._ended)}
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            return task.done() and task.result()
+        finally:
+            task.cancel()  # the other is left alone: to cancel it would end the look
+
+
+class StillRunning(InterpstackError):
+    """Raised out of `Session.eval` when a look is over and the cell is not.
+
+    Another run of the cell with the same journal continues it.
+
+    Attributes:
+        waits_for: Descriptions of the calls and timers that the guest waits for.
+        calls: The calls in flight.
+    """
+
+    def __init__(self, waits_for: Sequence[str], calls: CallsInFlight) -> None:
+        super().__init__(f"the cell still waits for {', '.join(waits_for) or 'nothing'}")
+        self.waits_for = tuple(waits_for)
+        self.calls = calls
+
+
+@attrs.define(eq=False)
+class CellAge:
+    """The age of a cell and of its timers, over all its looks.
+
+    Time counts while nobody looks, except while the cell waits for an approval.
+
+    Attributes:
+        due: When the open timers end, in seconds since 1970, by the ids of their requests.
+    """
+
+    due: dict[int, float] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, journal: Journal, run: CellRun) -> CellAge:
+        """The age that a journal has noted; counted against the limit of the cell."""
+        noted = journal.noted(_ASIDE)
+        if noted is None:
+            return cls()
+        away = max(0.0, time.time() - noted["at"]) if noted["at"] is not None else 0.0
+        run.clock.go_on(wall_seconds=noted["wall"] + away)
+        return cls({int(number): at for number, at in noted["timers"].items()})
+
+    async def end(self, timer: Request) -> Settlement:
+        """Wait until a timer is due, which may have been started in an earlier look."""
+        wire = timer.wire
+        number = isinstance(wire, (int, float)) and not isinstance(wire, bool)
+        seconds = min(max(0.0, wire), 2**31 - 1) / 1000 if number else 0.0
+        due = self.due.setdefault(timer.id, time.time() + seconds)
+        await asyncio.sleep(min(max(0.0, due - time.time()), seconds))
+        self.due.pop(timer.id, None)
+        return Settlement(timer.id)
+
+    def note(self, run: CellRun, *, counts: bool) -> Mapping[str, Any]:
+        """The note for the next run.
+
+        Args:
+            run: The run that ends.
+            counts: Whether the time until the next run counts.
+        """
+        still = run.requests.open
+        timers = {str(number): due for number, due in self.due.items() if number in still}
+        at = time.time() if counts else None
+        return {_ASIDE: {"at": at, "wall": run.clock.wall_seconds, "timers": timers}}
+
+
+@attrs.define(eq=False)
+class Shown:
+    """The console output of a cell that its reader has seen, as a length and a digest.
+
+    Attributes:
+        chars: Characters that were shown.
+        digest: Identifies them.
+    """
+
+    chars: int = 0
+    digest: str = ""
+
+    def new(self, console: str) -> str:
+        """The unseen part of console output, which is seen from now on.
+
+        Args:
+            console: The output of a run of the cell: from the cell's start, where the run repeats
+                it, or from the start of this run.
+        """
+        console = console.removesuffix("\n")
+        repeated = _digest(console[: self.chars]) == self.digest
+        new = console[self.chars :] if repeated and self.chars else console
+        if new or not self.chars:
+            self.chars, self.digest = len(console), _digest(console)
+        return new.removeprefix("\n")
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def shown_request(request: Request) -> str:
+    """A request that the guest waits for, as a reader is shown it."""
+    if request.bridge == _TIMER:
+        return "a timer"
+    text = json.dumps(request.wire, ensure_ascii=False, default=repr)
+    return f"{request.bridge}({text if len(text) <= _INPUT_CHARS else text[:_INPUT_CHARS] + '…'})"

@@ -1,0 +1,310 @@
+"""Cells in the background of one session, on every engine that is installed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack, Limits
+from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore
+
+SLOW = {
+    "javascript": "console.log('begun'); const a = await kit.slow({n: 1}); console.log('half');"
+    "const b = await kit.slow({n: 2}); a + b",
+    "python": "print('begun')\na = await kit.slow(n=1)\nprint('half')\n"
+    "b = await kit.slow(n=2)\na + b",
+}
+COUNT = {
+    "javascript": "total = total + await kit.slow({n: 1})",
+    "python": "total += await kit.slow(n=1)\ntotal",
+}
+SLEEP = "await new Promise(done => setTimeout(done, 300)); 'awake'"
+
+
+class Asks(Exception):
+    """A call waits for a decision."""
+
+
+@attrs.define(eq=False)
+class Kit:
+    """Functions that code calls, and what they did.
+
+    Attributes:
+        begun: Inputs of the calls of `slow`, in order.
+        ended: Those of the calls that ended.
+        go: Lets calls of `slow` end, one for each input.
+        approved: Whether `pay` may be called.
+        paid: Inputs of the calls of `pay` that had their effect.
+    """
+
+    begun: list[int] = attrs.field(factory=list)
+    ended: list[int] = attrs.field(factory=list)
+    cancelled: list[int] = attrs.field(factory=list)
+    go: dict[int, asyncio.Event] = attrs.field(factory=dict)
+    approved: bool = False
+    paid: list[int] = attrs.field(factory=list)
+    stores: dict[str, MemoryStore] = attrs.field(factory=dict)
+
+    def let(self, n: int) -> None:
+        self.go.setdefault(n, asyncio.Event()).set()
+
+    async def slow(self, n: int) -> int:
+        self.begun.append(n)
+        try:
+            await self.go.setdefault(n, asyncio.Event()).wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(n)
+            raise
+        self.ended.append(n)
+        return n
+
+    async def pay(self, n: int) -> str:
+        if not self.approved:
+            raise Asks
+        self.paid.append(n)
+        return f"paid {n}"
+
+    def store(self, cell: str) -> MemoryStore:
+        return self.stores.setdefault(cell, MemoryStore(f"cell {cell}"))
+
+    @asynccontextmanager
+    async def cells(self, engine: Any, **limits: Any) -> AsyncIterator[BackgroundCells]:
+        """Cells of a process of their own, whose journals this kit keeps."""
+        bridges = [
+            Bridge(name="kit.slow", handler=self.slow),
+            Bridge(name="kit.pay", handler=self.pay, passes=(Asks,)),
+        ]
+        async with (
+            InterpreterStack(
+                engine, ["console", "durable"], bridges=bridges, limits=Limits(**limits)
+            ) as stack,
+            stack.session() as session,
+        ):
+            cells = BackgroundCells(session, self.store)
+            session.bind(HostOffer(parts=[cells.journals]))
+            try:
+                yield cells
+            finally:
+                await cells.aclose()
+
+
+@pytest.fixture
+def kit() -> Kit:
+    return Kit()
+
+
+@pytest.fixture(params=["quickjs", "v8", "monty", "node"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def of(codes: dict[str, str], engine: str) -> str:
+    return codes["python" if engine == "monty" else "javascript"]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - set from anywhere
+            await asyncio.sleep(0.01)
+
+
+async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(of(SLOW, engine), yield_after=0.05)
+        assert (first.outcome, first.console, first.waits_for) == (
+            None,
+            "begun",
+            ('kit.slow({"n": 1})',),
+        )
+        assert cells.running == first.id
+        kit.let(1)
+        await until(lambda: kit.ended == [1])
+        assert kit.begun == [1], "the guest makes no call while nobody looks"
+        second = await cells.wait(first.id, 0.05)
+        assert (second.outcome, second.console, second.waits_for) == (
+            None,
+            "half",
+            ('kit.slow({"n": 2})',),
+        )
+        kit.let(2)
+        third = await cells.wait(first.id, 30)
+        assert third.outcome is not None
+        assert (third.outcome.text, third.console) == ("3", "")
+        assert third.outcome.console == "begun\nhalf"
+        assert (kit.begun, kit.ended) == ([1, 2], [1, 2])
+        assert cells.running is None
+
+
+async def test_a_quick_cell_ends_at_once(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        answer = await cells.eval("1 + 1", yield_after=30)
+        assert answer.outcome is not None
+        assert answer.outcome.text == "2"
+        assert (await cells.wait(answer.id, 0)).gone == (
+            "cell 1: it has ended, and its outcome was returned; no cell is running"
+        )
+
+
+async def test_another_process_continues_a_cell(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(of(SLOW, engine), yield_after=0.05)
+        kit.let(1)
+        await until(lambda: kit.ended == [1])
+        await until(lambda: any("kept" in entry for entry in kit.store("1")._entries.values()))
+    async with kit.cells(engine) as others:
+        others.adopt(first.id, of(SLOW, engine))
+        second = await others.wait(first.id, 0.05)
+        assert second.waits_for == ('kit.slow({"n": 2})',)
+        kit.let(2)
+        third = await others.wait(first.id, 30)
+        assert third.outcome is not None
+        assert third.outcome.text == "3"
+    assert kit.begun == [1, 2]
+
+
+async def test_a_call_that_ends_between_looks_is_recorded_at_once(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        kit.let(1)
+        await until(lambda: any("kept" in entry for entry in kit.store("1")._entries.values()))
+        assert cells.running == "1"
+
+
+async def test_a_terminated_cell_leaves_nothing_running(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        await cells.eval(
+            of({"javascript": "var total = 40", "python": "total = 40"}, engine), yield_after=30
+        )
+        running = await cells.eval(of(COUNT, engine), yield_after=0.05)
+        answer = await cells.terminate(running.id)
+        assert answer.gone == f"cell {running.id}: it was terminated; no cell is running"
+        assert (kit.begun, kit.cancelled) == ([1], [1])
+        kit.let(1)
+        again = await cells.eval(of(COUNT, engine), yield_after=30)
+        assert again.outcome is not None
+        assert again.outcome.text == "41", "the changes of the terminated cell are undone"
+        assert (await cells.wait(running.id, 0)).gone.startswith(f"cell {running.id}: it was term")
+
+
+async def test_an_approval_is_asked_at_the_look_that_reaches_it(kit: Kit, engine: str) -> None:
+    code = {
+        "javascript": "const n = await kit.slow({n: 1}); await kit.pay({n})",
+        "python": "n = await kit.slow(n=1)\nawait kit.pay(n=n)",
+    }
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(of(code, engine), yield_after=0.05)
+        kit.let(1)
+        await until(lambda: kit.ended == [1])
+        with pytest.raises(Asks):
+            await cells.wait(first.id, 30)
+        with pytest.raises(Asks):
+            await cells.wait(first.id, 30)
+        kit.approved = True
+        answer = await cells.wait(first.id, 30)
+        assert answer.outcome is not None
+        assert answer.outcome.text.strip("'\"") == "paid 1"
+        assert (kit.begun, kit.paid) == ([1], [1])
+
+
+async def test_one_cell_and_one_observer_at_a_time(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        with pytest.raises(ConfigurationError, match=r"cell 1 of session .* is still at work"):
+            await cells.eval("1", yield_after=1)
+        looking = asyncio.ensure_future(cells.wait(first.id, 30))
+        await until(lambda: cells._cell is not None and cells._cell.look is not None)
+        with pytest.raises(ConfigurationError, match="cell 1 has an observer"):
+            await cells.wait(first.id, 0)
+        assert (await cells.wait("7", 0)).gone == "cell 7: there is no such cell; cell 1 is running"
+        kit.let(1)
+        assert (await looking).outcome is not None
+
+
+async def test_terminate_cuts_the_look_of_an_observer(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        looking = asyncio.ensure_future(cells.wait(first.id, 3000))
+        await until(lambda: cells._cell is not None and cells._cell.look is not None)
+        await asyncio.sleep(0.05)
+        assert "it was terminated" in (await cells.terminate(first.id)).gone
+        assert (await looking).outcome is None
+        assert kit.cancelled == [1]
+
+
+async def test_a_cell_that_ends_by_itself_is_not_terminated(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        looking = asyncio.ensure_future(cells.eval("await kit.slow({n: 1})", yield_after=3000))
+        await until(lambda: kit.begun == [1])
+        kit.let(1)
+        await until(lambda: kit.ended == [1])
+        told = await cells.terminate("1")
+        answer: CellAnswer = await looking
+        assert answer.outcome is None or answer.outcome.text == "1"
+        assert ("it has ended" in told.gone) == (answer.outcome is not None)
+
+
+async def test_a_cancelled_look_loses_no_call(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        looking = asyncio.ensure_future(cells.eval("await kit.slow({n: 1})", yield_after=3000))
+        await until(lambda: kit.begun == [1])
+        looking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await looking
+        assert (kit.cancelled, cells.running) == ([], "1")
+        kit.let(1)
+        answer = await cells.wait("1", 30)
+        assert answer.outcome is not None
+        assert (answer.outcome.text, kit.begun) == ("1", [1])
+
+
+async def test_timers_count_while_nobody_looks(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        first = await cells.eval(SLEEP, yield_after=0)
+        assert first.waits_for == ("a timer",)
+        for _ in range(40):
+            answer = await cells.wait(first.id, 0.03)
+            if answer.outcome is not None:
+                break
+        assert answer.outcome is not None, "looks that are shorter than a timer do not restart it"
+        assert answer.outcome.text == "awake"
+
+
+async def test_the_wall_limit_holds_over_all_looks(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine, wall_seconds=2.0) as cells:
+        first = await cells.eval(of(SLOW, engine), yield_after=0)
+        await until(lambda: kit.cancelled == [1])
+        answer = await cells.wait(first.id, 30)
+        assert answer.outcome is not None
+        assert answer.outcome.error is not None
+        assert answer.outcome.error.name == "Timeout"
+        assert "2 s in all" in answer.outcome.error.message
+        assert kit.begun == [1]
+
+
+async def test_closing_the_cells_ends_their_calls(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        await cells.eval("await kit.slow({n: 1})", yield_after=0)
+    assert kit.cancelled == [1]
+
+
+async def test_a_hundred_cells_at_once(kit: Kit) -> None:
+    async def one(n: int, stack: InterpreterStack) -> str:
+        async with stack.session() as session:
+            cells = BackgroundCells(session)
+            session.bind(HostOffer(parts=[cells.journals]))
+            answer = await cells.eval(f"await kit.slow({{n: {n}}})", yield_after=0)
+            while answer.outcome is None:
+                kit.let(n)
+                answer = await cells.wait(answer.id, 0.05)
+            return answer.outcome.text
+
+    bridges = [Bridge(name="kit.slow", handler=kit.slow)]
+    async with InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack:
+        said = await asyncio.gather(*(one(n, stack) for n in range(100)))
+    assert said == [str(n) for n in range(100)]
+    assert sorted(kit.begun) == list(range(100))

@@ -1,0 +1,71 @@
+"""Looks: how long they last, and what a reader has seen."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError, Request
+from interpstack_durable.api import Look, Shown
+from interpstack_durable.background.looks import CellAge, shown_request
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), "3", None, True])
+def test_a_look_takes_seconds(seconds: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a look takes a number of seconds"):
+        Look(seconds)
+
+
+def test_a_look_is_over_once_it_is_cut() -> None:
+    look = Look(3000)
+    assert 2900 < look.left <= 3000
+    look.cut()
+    look.cut()
+    assert look.left == 0
+
+
+async def test_a_cut_ends_the_wait() -> None:
+    async def forever() -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    async def at_once() -> bool:
+        return True
+
+    look = Look(3000)
+    assert await look.within(at_once()) is True
+    asyncio.get_running_loop().call_later(0.01, look.cut)
+    assert await look.within(forever()) is False
+
+
+@pytest.mark.parametrize(
+    ("heard", "told"),
+    [
+        (["a", "a\nb", "a\nb\nc"], ["a", "b", "c"]),
+        (["a\n", "a\n", "a\nb"], ["a", "", "b"]),
+        (["a", "b", "c"], ["a", "b", "c"]),
+        (["a", "", "a\nb"], ["a", "", "b"]),
+        (["", "a"], ["", "a"]),
+        (["ü", "ü\n\ud800"], ["ü", "\ud800"]),
+    ],
+)
+def test_only_new_output_is_returned(heard: list[str], told: list[str]) -> None:
+    shown = Shown()
+    assert [shown.new(console) for console in heard] == told
+
+
+def test_requests_are_shown_with_the_start_of_their_input() -> None:
+    assert shown_request(Request(1, "timer", 5)) == "a timer"
+    assert shown_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'
+    assert len(shown_request(Request(1, "tools.a", "x" * 1000))) == len("tools.a()") + 201
+
+
+async def test_a_timer_lasts_no_longer_than_it_was_set() -> None:
+    age = CellAge({1: 10**12})  # the machine's clock was put back
+    async with asyncio.timeout(30):
+        assert (await age.end(Request(1, "timer", 1))).id == 1
+    assert (await CellAge({2: 0.0}).end(Request(2, "timer", 10**9))).id == 2
+    assert (await CellAge().end(Request(3, "timer", "nonsense"))).id == 3
+    assert age.due == {}
