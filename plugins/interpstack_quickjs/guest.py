@@ -19,6 +19,7 @@ import attrs
 import wasmtime
 
 from interpstack_core import EngineFailure
+from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine, address_of
 from interpstack_quickjs.webassembly.templates import template_of
@@ -64,14 +65,14 @@ class Heap:
         stack_pointer: The guest's own stack pointer.
         workspace: The part of the memory in which the host passes data.
         size: Size of the memory in bytes; larger than `memory` if `differences` extend beyond it.
-        differences: Address and content of the parts that differ from `memory`.
+        differences: The parts that differ from `memory`.
     """
 
     memory: bytes | bytearray = attrs.field(repr=False)
     stack_pointer: int
     workspace: Workspace
     size: int = attrs.field(default=attrs.Factory(lambda self: len(self.memory), takes_self=True))
-    differences: tuple[tuple[int, bytes], ...] = attrs.field(default=(), repr=False)
+    differences: Stretches = attrs.field(factory=Stretches, repr=False)
 
     @property
     def is_whole(self) -> bool:

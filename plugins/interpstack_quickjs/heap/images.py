@@ -25,6 +25,7 @@ import attrs
 
 from interpstack_core import ImageError
 from interpstack_quickjs.guest import Heap
+from interpstack_quickjs.heap.stretches import WORD, Stretches
 
 __all__ = ["SEAL_BYTES", "Memory", "compared", "difference", "pack", "sealed", "unpack"]
 
@@ -34,12 +35,10 @@ _DIGEST_BYTES: Final = 16
 #: What stands before that which the checksum covers.
 SEAL_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
 _LENGTH: Final = struct.Struct("<I")
-_STRETCH: Final = struct.Struct("<II")
 #: Sizes in which memory is compared: most of a heap is as it was, so look at large parts first.
 _PART: Final = 65536
 _PAGE: Final = 4096
 _BLOCK: Final = 256
-_WORD: Final = 4
 #: Blocks of a page that may differ before each is stored as it is: looking for what is the same
 #: in them takes longer than storing it.
 _FEW: Final = 8
@@ -64,10 +63,7 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
         heap = compared(heap, base)
     header = {"size": heap.size, "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
-    parts = [_LENGTH.pack(len(head)), head]
-    for start, data in heap.differences:
-        parts += (_STRETCH.pack(start // _WORD, len(data) // _WORD), data)
-    return sealed(b"".join(parts))
+    return sealed(b"".join((_LENGTH.pack(len(head)), head, heap.differences.data)))
 
 
 def sealed(body: bytes) -> bytes:
@@ -78,18 +74,21 @@ def sealed(body: bytes) -> bytes:
 def compared(heap: Heap, base: Heap) -> Heap:
     """The same heap, as the memory of `base` and the differences from it."""
     memory, stack = heap.memory, heap.stack_pointer
-    differences = tuple(
+    differences = (
         (max(start, stack), bytes(memory[max(start, stack) : end]))
         for start, end in _stretches(memory, base.memory, stack)
         if end > stack  # the memory below holds remains of other calls and other guests
     )
-    return attrs.evolve(base, stack_pointer=stack, size=heap.size, differences=differences)
+    return _differing(base, stack, Stretches.of(differences, heap.size))
 
 
 def difference(base: Heap, stack: int, size: int, stretches: bytes) -> Heap:
     """The heap of that size that differs from `base` by stretches, as an image has them."""
-    differences = tuple(_parse(stretches, 0, size))
-    return attrs.evolve(base, stack_pointer=stack, size=size, differences=differences)
+    return _differing(base, stack, Stretches(stretches, size))
+
+
+def _differing(base: Heap, stack: int, differences: Stretches) -> Heap:
+    return attrs.evolve(base, stack_pointer=stack, size=differences.size, differences=differences)
 
 
 def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
@@ -166,7 +165,7 @@ def _in_block(memory: Memory, reference: memoryview, block: int) -> Iterator[Spa
 
 
 def _in_words(block: int, first: int, last: int) -> Span:
-    return block + first // _WORD * _WORD, block + -(-last // _WORD) * _WORD
+    return block + first // WORD * WORD, block + -(-last // WORD) * WORD
 
 
 def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
@@ -181,8 +180,9 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
         raise ValueError("its stack pointer is out of range")
     if not isinstance(extra, dict):
         raise ValueError("it has no extra data")  # noqa: TRY004 - told as damage, like the rest
-    differences = tuple(_parse(data, start, size))
-    return attrs.evolve(base, stack_pointer=stack, size=size, differences=differences), extra
+    differences = Stretches(data[start:], size)
+    iter(differences)  # before anything is done with them
+    return _differing(base, stack, differences), extra
 
 
 def _opened(data: bytes) -> int:
@@ -198,16 +198,3 @@ def _opened(data: bytes) -> int:
 
 def _digest(body: bytes | memoryview) -> bytes:
     return hashlib.sha256(body).digest()[:_DIGEST_BYTES]
-
-
-def _parse(data: bytes, at: int, size: int) -> Iterator[tuple[int, bytes]]:
-    end, read, head = len(data), _STRETCH.unpack_from, _STRETCH.size
-    while at < end:
-        start, words = read(data, at)
-        address, length = _WORD * start, _WORD * words
-        at += head + length
-        if at > end:
-            raise ValueError("it is cut short")
-        if address + length > size:
-            raise ValueError("it names memory it does not have")
-        yield address, data[at - length : at]

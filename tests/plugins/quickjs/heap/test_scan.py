@@ -103,7 +103,7 @@ def test_nothing_below_the_stack_pointer_counts(scanner: Scanner) -> None:
     memory[: _STACK + 100] = b"\xee" * (_STACK + 100)
     stack = _STACK + 96
     found = scanner.scan(_guest(memory, stack), _BASES[0])
-    assert found.differences == ((stack, b"\xee" * 4),)
+    assert tuple(found.differences) == ((stack, b"\xee" * 4),)
 
 
 # -- of real guests ------------------------------------------------------------------------

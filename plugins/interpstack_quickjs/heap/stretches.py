@@ -1,0 +1,63 @@
+"""Stretches of memory in the form that images have: start and length in words, then the bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+import attrs
+
+__all__ = ["WORD", "Stretches"]
+
+#: Bytes of a word, of which starts and lengths are multiples.
+WORD: Final = 4
+_HEAD: Final = struct.Struct("<II")
+
+
+@attrs.frozen(slots=False)
+class Stretches:
+    """Stretches of a memory, taken apart when they are needed.
+
+    Most images are stored and never loaded again.
+
+    Attributes:
+        data: The stretches as an image has them.
+        size: Bytes of the memory.
+    """
+
+    data: bytes = attrs.field(default=b"", repr=False)
+    size: int = 0
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[int, bytes]], size: int) -> Stretches:
+        """The stretches with these addresses and contents, in whole words."""
+        pieces: list[bytes] = []
+        for address, content in parts:
+            pieces += (_HEAD.pack(address // WORD, len(content) // WORD), content)
+        return cls(b"".join(pieces), size)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """Address and content of each stretch.
+
+        Raises:
+            ValueError: The data is damaged.
+        """
+        return iter(self._parts)
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[int, bytes], ...]:
+        return tuple(self._parse())
+
+    def _parse(self) -> Iterator[tuple[int, bytes]]:
+        data, at, end, read = self.data, 0, len(self.data), _HEAD.unpack_from
+        while at + _HEAD.size <= end:
+            start, words = read(data, at)
+            address, length = WORD * start, WORD * words
+            at += _HEAD.size + length
+            if address + length > self.size:
+                raise ValueError("it names memory it does not have")
+            yield address, data[at - length : at]
+        if at != end:
+            raise ValueError("it is cut short")
