@@ -20,19 +20,11 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from interpstack import (
-    UNDEFINED,
-    BigInt,
-    ConfigurationError,
-    ErrorValue,
-    GuestException,
-    MapValue,
-    Request,
-    SetValue,
-)
+from interpstack import ConfigurationError, GuestException, Request
 from interpstack_durable.api import Journal, ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
+from interpstack_langchain.rules.shown_values import plain, read, storable
 
 __all__ = [
     "ApprovalNeeded",
@@ -44,8 +36,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-#: Python takes long to write longer integers as decimals, and refuses to.
-_LONG_BITS: Final = 8192
 #: Characters of an input that are shown of a call that runs.
 _SHOWN_CHARS: Final = 200
 
@@ -124,7 +114,7 @@ class Approvals:
 def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
     """The question of one policy about a call; `None` if it has none."""
     request = running.request
-    shown: ToolCall = {**call, "args": _plain(call["args"])}
+    shown: ToolCall = {**call, "args": plain(call["args"])}
     message = AIMessage(content="", tool_calls=[shown])
     state = request.state if isinstance(request.state, Mapping) else {}
     seen: Any = {**state, "messages": [*state.get("messages", []), message]}
@@ -134,8 +124,7 @@ def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] |
         with entered(config, review):
             policy.after_model(seen, _graph_runtime(request.runtime))
     except GraphInterrupt as asked:
-        payload = asked.args[0][0].value
-        return {"digest": _digest(call), "payload": payload}
+        return {"digest": _digest(call), "payload": _stored(asked.args[0][0].value)}
     except Exception as error:  # code chose the arguments, so it must not end the agent's run
         _log.exception("the approval rule of %s failed; the call was not made", call["name"])
         why = f"{type(error).__name__}: {error}"
@@ -164,7 +153,7 @@ def decided(call: ToolCall, journal: Journal | None, request_id: int) -> ToolCal
     if decision is None:
         return None
     if decision["digest"] != _digest(call):
-        asked = f"{call['name']}({json.dumps(_plain(call['args']), default=repr)[:200]})"
+        asked = f"{call['name']}({json.dumps(plain(call['args']), default=repr)[:200]})"
         raise ReplayDivergence(
             f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
         )
@@ -193,6 +182,12 @@ def shown(request: Request) -> dict[str, Any]:
     return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
 
 
+def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload of a question in a form that checkpoints and people can read."""
+    requests = [{**one, "args": storable(one["args"])} for one in payload["action_requests"]]
+    return {**payload, "action_requests": requests}
+
+
 def _graph_runtime(runtime: Any) -> Runtime[Any]:
     """The graph's runtime, from which the tool node made the tool's runtime."""
     return Runtime(
@@ -206,7 +201,7 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
 
 def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
     if decision["type"] == "edit":
-        return {**call, "name": decision["name"], "args": decision["args"]}
+        return {**call, "name": decision["name"], "args": read(decision["args"])}
     if decision["type"] == "respond":
         return str(decision["message"])
     if decision["type"] == "reject":
@@ -216,21 +211,6 @@ def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
     return call
 
 
-def _plain(value: Any) -> Any:
-    """A value of the guest in types that people, and the stores of checkpoints, can read."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return hex(value) if value.bit_length() > _LONG_BITS else str(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, MapValue):
-        return [[_plain(key), _plain(item)] for key, item in value.entries]
-    if isinstance(value, list | SetValue):
-        return [_plain(item) for item in (value.items if isinstance(value, SetValue) else value)]
-    if isinstance(value, ErrorValue):
-        return {"name": value.name, "message": value.message}
-    return None if value is UNDEFINED else int(value) if isinstance(value, BigInt) else value
-
-
 def _digest(call: ToolCall) -> str:
-    text = json.dumps([call["name"], _plain(call["args"])], sort_keys=True, default=repr)
+    text = json.dumps([call["name"], plain(call["args"])], sort_keys=True, default=repr)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

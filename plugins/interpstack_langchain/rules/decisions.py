@@ -12,6 +12,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack_langchain.rules.approvals import UnfitAnswer
+from interpstack_langchain.rules.shown_values import read, storable
 from interpstack_langchain.tools.tool_schemas import misfit
 
 __all__ = ["Editable", "decisions"]
@@ -57,7 +58,7 @@ class Editable:
                 return ""
             known = ", ".join(sorted(tools))
             return f"{shown} cannot be edited to {name!r}, which is no tool; the agent has: {known}"
-        why = misfit(tool, args)
+        why = misfit(tool, read(args))
         return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""
 
 
@@ -132,7 +133,7 @@ def _edited(shown: str, edited: Any, editable: Editable) -> dict[str, Any]:
     why = editable.refusal(shown, name, args)
     if why:
         raise UnfitAnswer(why)
-    return {"name": name, "args": dict(args)}
+    return {"name": name, "args": storable(dict(args))}
 
 
 def _listed(keys: tuple[str, ...]) -> str:

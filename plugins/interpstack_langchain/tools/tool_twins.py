@@ -181,7 +181,10 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         call = noting.get()
         with call.working():
-            return call.note(run_blocking(self, cls, args, kwargs))
+            try:
+                return call.note(run_blocking(self, cls, args, kwargs))
+            except StopIteration as error:  # which no future, and so no thread, can pass on
+                raise RuntimeError(f"the tool raised {error!r}") from error
 
     async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         return noting.get().note(await cls._arun(self, *args, **kwargs))

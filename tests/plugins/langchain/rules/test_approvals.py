@@ -162,6 +162,31 @@ async def test_a_predicate_that_fails_lets_no_call_through(
     assert "the approval rule of pay failed; the call was not made" in caplog.text
 
 
+@both
+async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
+    got: list[Any] = []
+
+    @tool
+    def move(amount: Any) -> str:
+        """Move an amount."""
+        got.append(amount)
+        return "moved"
+
+    def large(request: Any) -> bool:
+        return int(request.tool_call["args"]["amount"]) > 10  # what the tool would get
+
+    rule = {"allowed_decisions": ["approve", "edit"], "when": large}
+    chat = talk(ptc=[move], interrupt_on={"move": rule})
+    code = (
+        "await Promise.all([2n ** 70n, String(2n ** 70n), 5n].map(amount => tools.move({amount})))"
+    )
+    (found,) = (await chat.turn(code))["__interrupt__"]
+    args = [one["args"] for one in found.value["action_requests"]]
+    assert args == [{"amount": {"$bigint": str(2**70)}}, {"amount": str(2**70)}]
+    await decide(chat, edited("move", args[0]), APPROVE)
+    assert got == [5, 2**70, str(2**70)]
+
+
 async def test_code_alone_is_asked_about(talk: Any, effects: Effects) -> None:
     """The agent's own calls are not: that is what `HumanInTheLoopMiddleware` is for."""
     conversation = talk(tools=effects.tools(), ptc=["pay"], interrupt_on={"pay": True})

@@ -108,6 +108,25 @@ async def test_code_that_catches_reads_the_message_alone(chat: Any) -> None:
     ]
 
 
+@both
+@pytest.mark.parametrize("tool_errors", ["tell", "raise"])
+async def test_an_exception_that_no_thread_can_pass_on_is_an_error_of_the_tool(
+    talk: Any, tool_errors: str
+) -> None:
+    @tool
+    def last() -> str:
+        """Take the next of nothing."""
+        raise StopIteration("nothing left")
+
+    chat = talk(ptc=[last], tool_errors=tool_errors)
+    code = "try { await tools.last() } catch (e) { e.name + ': ' + e.message }"
+    said = "the tool raised StopIteration('nothing left')"
+    assert await chat.run(code) == [f"<result>ToolError: {said}</result>"]
+    if tool_errors == "raise":
+        with pytest.raises(RuntimeError, match="nothing left"):
+            await chat.run("await tools.last()")
+
+
 async def test_wrong_input_says_which_tool(chat: Any) -> None:
     (told,) = await chat().run("await tools.whole({number: 'x'})")
     assert "valid integer" in told
