@@ -118,20 +118,44 @@ class EvalPauses:
             await journal.note(notes)
             return
         questions, asked = pause["questions"], self._question_id(number)
+        refused: Mapping[str, str] = {}
         if asked in given:
-            try:
-                made = decisions(questions, given.pop(asked), self.editable)
-            except UnfitAnswer as error:
-                raise error.asking(self._waiting(journal, number)) from None
-            notes |= {f"decision {key}": decision for key, decision in made.items()}
-            questions = {}
+            found = decisions(questions, given[asked], self.editable)
+            given[asked] = True  # evals of its calls see that this resume answers more than theirs
+            refused = found.refused
+            if refused and len(answers) == 1 and not found.made:
+                raise UnfitAnswer(_first(refused)).asking(self._waiting(journal, number))
+            notes |= {f"decision {key}": decision for key, decision in found.made.items()}
+            questions = {key: {**questions[key], "refused": why} for key, why in refused.items()}
         self._given |= given
         notes["given"] = self._given
+        if refused:
+            await self._ask_again(journal, number, questions, notes)
         if questions or not (given or pause["questions"]):
             if given:
                 await journal.note({"given": self._given})
             raise GraphInterrupt(self._waiting(journal, number))
         await journal.note(notes)
+
+    async def _ask_again(
+        self,
+        journal: Journal,
+        number: int,
+        questions: Mapping[str, Mapping[str, Any]],
+        notes: Mapping[str, Any],
+    ) -> None:
+        """Pause anew for the decisions that were refused: the same resume made others.
+
+        Nothing of those is lost, and no call is made before the last decision. An error would end
+        other evals whose questions this resume answers.
+
+        Raises:
+            GraphInterrupt: Always.
+        """
+        pause = {**journal.noted(f"pause {number}"), "questions": questions}
+        pause["others"] = [one for one in pause["others"] if one.id not in self._given]
+        await journal.note({**notes, "pauses": number + 1, f"pause {number + 1}": pause})
+        raise GraphInterrupt(self._waiting(journal, number + 1))
 
     async def _drop_used(self, owners: Mapping[str, int]) -> None:
         """Forget answers that subagents took before the process died.
@@ -157,6 +181,10 @@ class EvalPauses:
 
     def _question_id(self, number: int) -> str:
         return scope(self.config, f"approval:{number}", []).id
+
+
+def _first(reasons: Mapping[str, str]) -> str:
+    return next(iter(reasons.values()))
 
 
 def _interrupts(error: BaseException) -> Sequence[Interrupt]:

@@ -173,6 +173,9 @@ def payload(
         key: [item for question in questions.values() for item in question["payload"][key]]
         for key in ("action_requests", "review_configs")
     }
+    refused = [question.get("refused") for question in questions.values()]
+    if any(refused):
+        asked["refused"] = refused
     return {**asked, "still_running": list(running)} if running else asked
 
 

@@ -1,6 +1,6 @@
 """Decisions of people about calls that wait for an approval, checked before they are used.
 
-A decision that does not fit is refused as a whole, and its question stays open.
+A decision that does not fit is refused, and its question stays open.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.rules.shown_values import read, storable
 from interpstack_langchain.tools.tool_schemas import misfit
 
-__all__ = ["Editable", "decisions"]
+__all__ = ["Decisions", "Editable", "decisions"]
 
 #: Keys of a decision by its type; the first one is needed.
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -62,31 +62,46 @@ class Editable:
         return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""
 
 
+@attrs.frozen
+class Decisions:
+    """The decisions of one answer.
+
+    Attributes:
+        made: The decisions that fit, as they are noted, by request.
+        refused: Reasons to refuse the other decisions, by request.
+    """
+
+    made: Mapping[str, dict[str, Any]]
+    refused: Mapping[str, str]
+
+
 def decisions(
     questions: Mapping[str, Mapping[str, Any]], answer: Any, editable: Editable
-) -> dict[str, dict[str, Any]]:
-    """The decisions of an answer, by request.
+) -> Decisions:
+    """The decisions of an answer, each checked alone.
 
     Args:
         questions: Questions by request.
         answer: The answer of a person.
         editable: Tools that a decision may name.
-
-    Raises:
-        UnfitAnswer: The answer does not fit the questions.
     """
     given = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
-        raise UnfitAnswer(
+        return Decisions({}, dict.fromkeys(
+            questions,
             'resume with {"decisions": […]}, one decision for each action request; '
-            f"got {answer!r:.200}"
-        )
+            f"got {answer!r:.200}",
+        ))  # fmt: skip
     if len(given) != len(questions):
-        raise UnfitAnswer(f"{len(questions)} action requests wait for a decision; got {len(given)}")
-    return {
-        key: _decided(question, decision, editable)
-        for (key, question), decision in zip(questions.items(), given, strict=True)
-    }
+        why = f"{len(questions)} action requests wait for a decision; got {len(given)}"
+        return Decisions({}, dict.fromkeys(questions, why))
+    made, refused = dict[str, dict[str, Any]](), dict[str, str]()
+    for (key, question), decision in zip(questions.items(), given, strict=True):
+        try:
+            made[key] = _decided(question, decision, editable)
+        except UnfitAnswer as error:
+            refused[key] = str(error)
+    return Decisions(made, refused)
 
 
 def _decided(

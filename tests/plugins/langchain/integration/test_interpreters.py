@@ -259,10 +259,11 @@ async def test_one_wrong_decision_of_several_leaves_the_others(
     ]
     outer, inner = sorted(asked, key=lambda one: -one.value["action_requests"][0]["args"]["n"])
     right, wrong = {"decisions": [{"type": "approve"}]}, {"decisions": []}
-    with pytest.raises(ValueError, match="got 0"):
-        await agent.send(Command(resume={outer.id: right, inner.id: wrong}))
-    assert (await agent.send(None))["__interrupt__"] == [inner]
-    await agent.send(Command(resume={inner.id: right}))
+    result = await agent.send(Command(resume={outer.id: right, inner.id: wrong}))
+    (again,) = result["__interrupt__"]
+    assert again.value["refused"] == ["1 action requests wait for a decision; got 0"]
+    assert (await agent.send(None))["__interrupt__"] == [again]
+    await agent.send(Command(resume={again.id: right}))
     assert agent.done == [2, 1]
 
 

@@ -363,6 +363,77 @@ async def test_calls_that_wait_at_once_are_one_interrupt(chat: Any, effects: Eff
 
 @pytest.mark.engines("javascript")
 @both
+@pytest.mark.parametrize("by_id", [False, True], ids=["plain", "by id"])
+async def test_only_an_invalid_one_of_several_decisions_is_asked_for_again(
+    chat: Any, effects: Effects, by_id: bool
+) -> None:
+    conversation = chat({"pay": {"allowed_decisions": ["approve", "reject"]}})
+    (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
+    wrong = [{"type": "reject", "message": "no"}, {"type": "pay"}, APPROVE]
+    given: Any = {"decisions": wrong}
+    result = await send(conversation, Command(resume={asked.id: given} if by_id else given))
+    (again,) = result["__interrupt__"]
+    assert again.id != asked.id
+    assert [one["args"]["to"] for one in again.value["action_requests"]] == ["Bob"]
+    assert again.value["refused"] == ["pay can be decided with approve, reject; got 'pay'"]
+    assert await waiting(conversation) == [again]
+    assert effects == ["mail Mia"]  # no call is made before the last decision
+    with pytest.raises(ValueError, match="got 'wrong'"):
+        await decide(conversation, {"type": "wrong"})
+    assert told(await decide(conversation, APPROVE)) == (
+        "<result>a reviewer rejected this call of pay: no; receipt Bob 1; receipt Eve 2; "
+        "mailed Mia; 3</result>"
+    )
+    assert sorted(effects) == ["mail Mia", "pay Bob 1", "pay Eve 2"]
+
+
+@both
+async def test_an_answer_to_a_question_of_before_decides_nothing(
+    chat: Any, effects: Effects
+) -> None:
+    conversation = chat({"pay": True})
+    (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
+    (again,) = (await decide(conversation, APPROVE, {"type": "wrong"}, APPROVE))["__interrupt__"]
+    late = Command(resume={asked.id: {"decisions": [APPROVE] * 3}})
+    assert (await send(conversation, late))["__interrupt__"] == [again]
+    assert effects == ["mail Mia"]
+
+
+@both
+async def test_answers_beside_an_invalid_decision_are_not_lost(chat: Any, effects: Effects) -> None:
+    conversation = chat({"pay": True})
+    code = f"(await Promise.all([tools.ask({{what: 'sure?'}}), {PAY[6:]}])).join()"
+    approval, other = (await conversation.turn(code))["__interrupt__"]
+    given = {approval.id: {"decisions": []}, other.id: "yes"}
+    (again,) = (await send(conversation, Command(resume=given)))["__interrupt__"]
+    assert again.value["refused"] == ["1 action requests wait for a decision; got 0"]
+    assert not effects
+    result = await decide(conversation, APPROVE)
+    assert told(result) == "<result>yes,receipt Ann 5</result>"
+    assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
+
+
+@both
+async def test_evals_beside_one_with_an_invalid_decision_go_on(
+    chat: Any, effects: Effects, evals: Any
+) -> None:
+    conversation = chat({"pay": True}, mode="call")
+    codes = [PAY.replace("Ann", name) for name in ("Ann", "Bob", "Eve")]
+    asked = (await conversation.turn(evals(*codes)))["__interrupt__"]
+    assert len(asked) == 3
+    given = {one.id: {"decisions": [APPROVE]} for one in asked}
+    given[asked[1].id] = {"decisions": [{"type": "wrong"}]}
+    (again,) = (await send(conversation, Command(resume=given)))["__interrupt__"]
+    assert "got 'wrong'" in again.value["refused"][0]
+    name = again.value["action_requests"][0]["args"]["to"]
+    assert sorted(effects) == [f"pay {one} 5" for one in ("Ann", "Bob", "Eve") if one != name]
+    result = await decide(conversation, APPROVE)
+    assert "__interrupt__" not in result
+    assert sorted(effects) == ["pay Ann 5", "pay Bob 5", "pay Eve 5"]
+
+
+@pytest.mark.engines("javascript")
+@both
 async def test_an_eval_can_pause_again(chat: Any, effects: Effects) -> None:
     conversation = chat({"pay": True})
     loop = "for (const to of ['Ann', 'Bob', 'Eve']) { n++; await tools.pay({to, euros: n}) }"

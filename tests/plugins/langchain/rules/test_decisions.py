@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
-from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.rules.decisions import Editable, decisions
 
 
@@ -48,40 +47,58 @@ def edit(args: Any, **more: Any) -> dict[str, Any]:
     return {"type": "edit", "edited_action": {"name": "pay", "args": args, **more}}
 
 
+def why(questions: dict[str, Any], answer: Any, editable: Editable) -> str:
+    """The reason to refuse the only decision."""
+    found = decisions(questions, answer, editable)
+    assert not found.made
+    (reason,) = found.refused.values()
+    return reason
+
+
 def test_decisions_are_noted_with_their_questions() -> None:
-    made = decisions(
+    found = decisions(
         {"1": question(), "2": question()},
         {"decisions": [{"type": "approve"}, edit({"euros": 7}, description="Pay")]},
         AGENT,
     )
     about = {"digest": "d", "shown": "pay"}
-    assert made == {
+    assert found.made == {
         "1": {"type": "approve", **about, "message": None},
         "2": {"type": "edit", **about, "name": "pay", "args": {"euros": 7}},
     }
+    assert not found.refused
 
 
-def test_one_wrong_decision_refuses_all() -> None:
-    with pytest.raises(UnfitAnswer, match="euros: Field required"):
-        decisions(
-            {"1": question(), "2": question()},
-            {"decisions": [{"type": "approve"}, edit({})]},
-            AGENT,
-        )
+def test_one_wrong_decision_leaves_the_others() -> None:
+    found = decisions(
+        {"1": question(), "2": question(), "3": question()},
+        {"decisions": [{"type": "approve"}, edit({}), edit({"euros": 7})]},
+        AGENT,
+    )
+    assert list(found.made) == ["1", "3"]
+    assert list(found.refused) == ["2"]
+    assert "euros: Field required" in found.refused["2"]
+
+
+@pytest.mark.parametrize("answer", [None, {"decisions": [{"type": "approve"}]}, {"decisions": 1}])
+def test_an_answer_of_another_form_decides_nothing(answer: Any) -> None:
+    found = decisions({"1": question(), "2": question()}, answer, AGENT)
+    assert not found.made
+    assert list(found.refused) == ["1", "2"]
 
 
 def test_the_tool_that_code_has_decides_on_an_edit_that_keeps_it() -> None:
-    assert decisions({"1": question()}, {"decisions": [edit({"cents": 1})]}, OWN)
-    with pytest.raises(UnfitAnswer, match="cents: Field required"):
-        decisions({"1": question()}, {"decisions": [edit({"euros": 1})]}, OWN)
+    assert decisions({"1": question()}, {"decisions": [edit({"cents": 1})]}, OWN).made
+    reason = why({"1": question()}, {"decisions": [edit({"euros": 1})]}, OWN)
+    assert "cents: Field required" in reason
 
 
 def test_an_edit_cannot_change_to_a_tool_that_only_code_has() -> None:
-    with pytest.raises(UnfitAnswer, match=r"'pay', which is no tool; the agent has: $"):
-        decisions({"1": question("mail")}, {"decisions": [edit({"cents": 1})]}, OWN)
+    reason = why({"1": question("mail")}, {"decisions": [edit({"cents": 1})]}, OWN)
+    assert reason.endswith("'pay', which is no tool; the agent has: ")
 
 
 def test_a_tool_that_the_agent_has_no_more_is_left_to_the_call() -> None:
     assert decisions({"1": question("mail")}, {"decisions": [
         {"type": "edit", "edited_action": {"name": "mail", "args": {}}}
-    ]}, AGENT)  # fmt: skip
+    ]}, AGENT).made  # fmt: skip
