@@ -120,20 +120,21 @@ class EvalPauses:
         questions, asked = pause["questions"], self._question_id(number)
         refused: Mapping[str, str] = {}
         if asked in given:
-            found = decisions(questions, given[asked], self.editable)
-            given[asked] = True  # evals of its calls see that this resume answers more than theirs
+            found = decisions(questions, given.pop(asked), self.editable)
             refused = found.refused
             if refused and len(answers) == 1 and not found.made:
                 raise UnfitAnswer(_first(refused)).asking(self._waiting(journal, number))
             notes |= {f"decision {key}": decision for key, decision in found.made.items()}
             questions = {key: {**questions[key], "refused": why} for key, why in refused.items()}
         self._given |= given
-        notes["given"] = self._given
+        notes["given"] = dict(self._given)
+        if asked in answers:  # evals of its calls see that this resume answers more questions
+            self._given[asked] = True
         if refused:
             await self._ask_again(journal, number, questions, notes)
         if questions or not (given or pause["questions"]):
             if given:
-                await journal.note({"given": self._given})
+                await journal.note({"given": notes["given"]})
             raise GraphInterrupt(self._waiting(journal, number))
         await journal.note(notes)
 
