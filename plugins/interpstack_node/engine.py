@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
+import attrs
+
 from interpstack_core import (
     BridgeSet,
     Capability,
@@ -22,8 +24,9 @@ from interpstack_core import (
 )
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
+from interpstack_node.kernels.sandbox import Sandbox, choose_sandbox
 from interpstack_node.modules.finding import ModuleFinder
-from interpstack_node.modules.places import places
+from interpstack_node.modules.places import existing, places
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.realm import NodeRealm
 from interpstack_node.runtime import NodeRuntime, find_node
@@ -31,6 +34,23 @@ from interpstack_node.runtime import NodeRuntime, find_node
 __all__ = ["NodeEngine"]
 
 _MOST_SECONDS: Final = 10**9
+#: The first Node whose permission model refuses the network.
+_NETWORK_FLAG: Final = (25, 0, 0)
+
+
+@attrs.frozen(kw_only=True)
+class _Access:
+    """The resources outside of its process that code reaches.
+
+    Attributes:
+        readable: Files and folders.
+        scratch: Whether there is a temporary folder.
+        network: Whether there is a network.
+    """
+
+    readable: tuple[str, ...]
+    scratch: bool
+    network: bool
 
 
 class NodeEngine(Engine):
@@ -51,6 +71,11 @@ class NodeEngine(Engine):
             last.
         working_dir: Folder whose `.js` and `.mjs` files code may import by path; `None` for none:
             then packages of the process's own working directory come last.
+        readable: Files and folders that code may read with `node:fs`.
+        scratch: Whether each process has a temporary folder, `os.tmpdir()`, that code may write.
+        network: Whether code has the host's network.
+        sandbox: `bubblewrap` or `unshare`, which put each process into namespaces of its own;
+            `none`; or `auto` for the first one that works on this machine.
 
     Raises:
         ConfigurationError: An option is wrong.
@@ -84,6 +109,10 @@ class NodeEngine(Engine):
         message_bytes: int = 256 * 2**20,
         module_dirs: Sequence[str | os.PathLike[str]] | None = None,
         working_dir: str | os.PathLike[str] | None = None,
+        readable: Sequence[str | os.PathLike[str]] = (),
+        scratch: bool = False,
+        network: bool = False,
+        sandbox: str = "auto",
     ) -> None:
         if node_path is not None and not (isinstance(node_path, str) and node_path):
             raise ConfigurationError(f"node_path takes a path or None; got {node_path!r}")
@@ -92,7 +121,14 @@ class NodeEngine(Engine):
         _check_number("idle_seconds", 1 if idle_seconds is None else idle_seconds, 0.1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("message_bytes", message_bytes, 2**20, whole=True)
-        finder = ModuleFinder(places(module_dirs, working_dir), network=False)
+        _check_choice("scratch", scratch, (False, True))
+        _check_choice("network", network, (False, True))
+        _check_choice("sandbox", sandbox, ("auto", *(one.value for one in Sandbox)))
+        self._access = _Access(
+            readable=existing("readable", readable), scratch=scratch, network=network
+        )
+        self._sandbox = sandbox
+        finder = ModuleFinder(places(module_dirs, working_dir), network=network)
         self._files = ModuleQuestions(finder)
         self._node_path = node_path
         self._runtime: NodeRuntime | None = None
@@ -116,6 +152,15 @@ class NodeEngine(Engine):
             self._runtime = find_node(self._node_path)
         return self._runtime
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """The namespaces of the system around each process.
+
+        Raises:
+            EngineFailure: The option `sandbox` names one that does not work on this machine.
+        """
+        return choose_sandbox(self._sandbox, self.runtime.path)
+
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is not None:
             raise ImageError("engine 'node' has no images; load the state's portable values")
@@ -126,12 +171,28 @@ class NodeEngine(Engine):
             most_bytes=self._message_bytes,
             grace_seconds=self._grace_seconds,
             idle_seconds=self._idle_seconds,
+            readable=self._access.readable,
+            scratch=self._access.scratch,
+            network=self._access.network,
+            allows_network_by_flag=self._access.network and self.runtime.version >= _NETWORK_FLAG,
+            sandbox=self.sandbox,
         )
         self.pool.start_ahead(config)
         return NodeRealm(limits, bridges, self.pool, config, self._files)
 
     def close(self) -> None:
         self._end()
+
+
+def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse an option that is none of its values.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
+    if not any(value is one or (isinstance(value, str) and value == one) for one in choices):
+        shown = ", ".join(map(repr, choices))
+        raise ConfigurationError(f"{name} takes one of {shown}; got {value!r}")
 
 
 def _check_number(name: str, value: Any, least: float, *, whole: bool = False) -> None:

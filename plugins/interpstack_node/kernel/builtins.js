@@ -83,18 +83,19 @@
   // Of no use before a package asks for them, and slow to load.
   const SOME = { __proto__: null, "stream/web": ["ReadableStream", "WritableStream", "TransformStream", "ByteLengthQueuingStrategy",
     "CountQueuingStrategy", "CompressionStream", "DecompressionStream", "TextDecoderStream", "TextEncoderStream"], buffer: ["Blob", "File"], worker_threads: ["MessageChannel", "MessagePort"] };
-  for (const module of ownKeys(SOME)) for (const name of SOME[module]) {
-    if (name in globals) continue;
+  const offer = (name, load) => {
     const put = (value) => defineProperty(globals, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
     defineProperty(globals, name, {
       __proto__: null, enumerable: false, configurable: true, set: put,
       get() {
-        const found = host.builtin(module)[name];
+        const found = load();
         put(found);
         return found;
       },
     });
-  }
+  };
+  for (const module of ownKeys(SOME)) for (const name of SOME[module]) if (!(name in globals)) offer(name, () => host.builtin(module)[name]);
+  for (const name of ["fetch", "Headers", "Request", "Response", "FormData", "WebSocket"]) if (host.web) offer(name, () => host.web(name));
 
   function make(name, form, requireFrom) {
     if (form === "closed") return closed(name);

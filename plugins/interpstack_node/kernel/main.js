@@ -36,6 +36,9 @@
   for (const name of ["kill", "_kill", "abort", "binding", "_linkedBinding", "dlopen", "chdir", "setuid", "setgid",
     "setgroups", "seteuid", "setegid", "initgroups", "_debugProcess", "_debugEnd", "_startProfilerIdleNotifier",
     "_rawDebug", "execve", "getBuiltinModule", "loadEnvFile", "report", "mainModule"]) delete process[name];
+  const web = {}; // given to guests that have the network
+  for (const name of ["fetch", "Headers", "Request", "Response", "FormData", "WebSocket", "EventSource"])
+    web[name] = Object.getOwnPropertyDescriptor(globalThis, name);
   for (const name of ["process", "require", "module", "exports", "global", "__filename", "__dirname", "fetch",
     "WebSocket", "EventSource", "Buffer", "navigator"]) delete globalThis[name];
 
@@ -90,10 +93,10 @@
     // Guests share these with this program, by `node:buffer`.
     for (const shared of [Buffer, Buffer.prototype]) Object.freeze(shared);
   }
-  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd } }) {
+  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network } }) {
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
-      builtin: (name) => require(`node:${name}`), text: (bytes) => utf8Of(Buffer.from(bytes)),
+      builtin: (name) => require(`node:${name}`), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
       __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,

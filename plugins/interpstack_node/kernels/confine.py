@@ -18,25 +18,33 @@ _MIB: Final = 2**20
 #: Bytes beside the guest's data: V8's own limit is that much higher, and there are its young
 #: generation, compiled code and threads.
 _ROOM: Final = 512 * _MIB
+#: Bytes of a file that a guest with a scratch folder writes.
+_FILE_BYTES: Final = 256 * _MIB
 #: Seconds of a guest's time after which the system ends a kernel whose host is gone.
 _ORPHAN_SECONDS: Final = 30
 
 
-def seal(pid: int, memory_bytes: int | None) -> None:
+def seal(pid: int, memory_bytes: int | None, descriptors: int = 0) -> None:
     """Take from a kernel that has started what it needs no more, for good.
 
-    From then on the process opens no file, socket or pipe, and so starts no program; it writes no
-    core, which would hold the guest's data; and its private memory is bounded.
+    From then on the process writes no core, which would hold the guest's data, and its private
+    memory is bounded. Without descriptors it opens no file, socket or pipe, and so starts no
+    program.
 
     Args:
         pid: The process.
         memory_bytes: The guest's memory limit; `None` for no limit.
+        descriptors: Descriptors that it may have.
     """
     if not CONFINES:
         return
     import resource
 
-    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: 0, resource.RLIMIT_FSIZE: 0}
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: descriptors,
+        resource.RLIMIT_FSIZE: _FILE_BYTES if descriptors else 0,
+    }
     if memory_bytes is not None:
         # The guest's data lie in V8's heap or in array buffers.
         limits[resource.RLIMIT_DATA] = _data_bytes(pid) + 2 * memory_bytes + _ROOM

@@ -18,7 +18,6 @@ from interpstack_node.kernels.conversation import Answer, Callbacks, Conversatio
 from interpstack_node.kernels.frames import Frames
 from interpstack_node.kernels.launch import (
     KernelConfig,
-    end,
     error_output,
     launch,
     program,
@@ -69,16 +68,16 @@ class KernelProcess:
             _set_idle(theirs, config.idle_seconds)
         with theirs:
             try:
-                self._process = launch(config, theirs.fileno())
+                self._launched = launch(config, theirs.fileno())
             except BaseException:
                 self.connection.close()
                 raise
-        self.pid = self._process.pid
+        self._process, self.pid = self._launched.process, self._launched.pid
         self.frames = Frames(config.most_bytes)
         self._clock = cpu_clock(self.pid)
         self._death: KernelDied | None = None
         self._started = False
-        self._end = weakref.finalize(self, end, self._process, self.connection, os.getpid())
+        self._end = weakref.finalize(self, self._launched.end, self.connection, os.getpid())
 
     @property
     def cpu_seconds(self) -> float:
@@ -122,7 +121,7 @@ class KernelProcess:
         converse_blocking(Conversation(self, None, late).greet(program("main.js")))
         self._started = True
         self.ask("setup", setup, seconds=_START_SECONDS)
-        seal(self.pid, self.config.memory_bytes)
+        seal(self.pid, self.config.memory_bytes, self.config.descriptors)
 
     def ask(self, *command: Any, seconds: float | None) -> Answer:
         """Carry out a command in this thread; see `talk`."""
@@ -145,8 +144,7 @@ class KernelProcess:
 
     def signal(self, number: int) -> None:
         """Send a signal, if the process has not ended."""
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
+        self._launched.signal(number)
 
     def stop(self) -> None:
         """Have the guest stopped, if it computes."""
@@ -172,7 +170,7 @@ class KernelProcess:
                     self._process.wait(_LEAVE_SECONDS)
                 output = error_output(self._process)
             status = self._process.poll()
-            slow = slow or status == -signal.SIGINT
+            slow = slow or status in (-signal.SIGINT, 128 + signal.SIGINT)
             memory = any(text in output for text in _NO_MEMORY)
             told = reason or told_end(status, output, self._started)
             self._death = KernelDied(f"the kernel process {told}", memory=memory, slow=slow)

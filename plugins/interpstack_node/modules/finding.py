@@ -65,7 +65,8 @@ class ModuleFinder:
 
     def __init__(self, places: Places, *, network: bool) -> None:
         self._places = places
-        self._network = network
+        #: Whether modules of the network are granted.
+        self.network = network
 
     @property
     def working(self) -> Path | None:
@@ -138,7 +139,7 @@ class ModuleFinder:
     # -- kinds of specifiers ---------------------------------------------------------------
 
     def _builtin(self, name: str, specifier: str, *, for_package: bool) -> Found:
-        form = granted(name, for_package=for_package, network=self._network)
+        form = granted(name, for_package=for_package, network=self.network)
         if form is None:
             raise Refused(f'Importing module "{specifier}" is not allowed', "ERR_ACCESS_DENIED")
         return Found(f"node:{name}", f"builtin:{form}")

@@ -11,7 +11,7 @@ import attrs
 
 from interpstack_core import ConfigurationError
 
-__all__ = ["VARIABLE", "Places", "inside", "places"]
+__all__ = ["VARIABLE", "Places", "existing", "inside", "places"]
 
 #: Environment variable with folders whose `node_modules` hold packages.
 VARIABLE: Final = "INTERPSTACK_NODE_MODULE_DIRS"
@@ -59,6 +59,20 @@ def places(
     bases = [_folder("module_dirs", one) for one in named]
     found = dict.fromkeys(_roots([*bases, working or Path.cwd()]))
     return Places(tuple(found), working)
+
+
+def existing(option: str, named: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Files and folders that an option names, as absolute paths without symbolic links.
+
+    Raises:
+        ConfigurationError: One is not there.
+    """
+    if isinstance(named, str | os.PathLike):
+        raise ConfigurationError(f"{option} takes a list of paths; got {named!r}")
+    for one in named:
+        if not Path(one).exists():
+            raise ConfigurationError(f"{option}: there is no file or folder {os.fspath(one)!r}")
+    return tuple(dict.fromkeys(str(Path(one).resolve()) for one in named))
 
 
 def _folder(option: str, value: str | os.PathLike[str]) -> Path:

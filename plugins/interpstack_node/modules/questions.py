@@ -22,9 +22,10 @@ class ModuleQuestions:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """Facts that a kernel has from its start: the working folder."""
+        """The working folder, and whether there is a network; kernels learn both at their start."""
         working = self._finder.working
-        return {"cwd": None if working is None else str(working)}
+        cwd = None if working is None else str(working)
+        return {"cwd": cwd, "network": self._finder.network}
 
     def answer(self, question: Sequence[str]) -> Any:
         """The answer to one question, as a plain JSON value.

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Session
+from interpstack import EngineFailure, InterpreterStack, Limits, Session
+from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels import process
 from interpstack_node.kernels.confine import CONFINES
+from interpstack_node.kernels.sandbox import choose_sandbox
 
 
 @pytest.mark.parametrize(
@@ -117,12 +122,88 @@ def listening() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
+#: Where a kernel may open a scratch file: still out of reach, by the permission model, by the
+#: namespaces around the process.
+_WITH_SCRATCH = [name for name in _ATTEMPTS if name != "listen"]  # which reaches nobody there
+
+
+def _sandboxes() -> list[str]:
+    try:
+        node = NodeEngine().runtime.path
+    except EngineFailure:
+        return []
+    found = []
+    for name in ("bubblewrap", "unshare"):
+        with suppress(EngineFailure):
+            found.append(choose_sandbox(name, node).value)
+    return found
+
+
 @pytest.mark.skipif(not CONFINES, reason="only Linux limits other processes")
 @pytest.mark.parametrize("name", _ATTEMPTS)
 async def test_the_kernels_own_program_can_do_no_more(
     monkeypatch: pytest.MonkeyPatch, name: str, listening: int
 ) -> None:
-    """The attempt runs in the kernel's program, as if a guest had taken it over."""
+    said = await _attempt(monkeypatch, NodeEngine(sandbox="none"), name, listening)
+    assert said.startswith("refused: "), said
+
+
+@pytest.mark.parametrize("sandbox", _sandboxes())
+@pytest.mark.parametrize("name", _WITH_SCRATCH)
+async def test_the_kernels_own_program_with_a_scratch_folder_in_a_sandbox(
+    monkeypatch: pytest.MonkeyPatch, name: str, listening: int, sandbox: str
+) -> None:
+    engine = NodeEngine(sandbox=sandbox, scratch=True)
+    said = await _attempt(monkeypatch, engine, name, listening)
+    assert said.startswith("refused: "), said
+
+
+async def test_a_scratch_folder_and_a_readable_folder(tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("hello", "utf-8")
+    engine = NodeEngine(readable=[tmp_path], scratch=True)
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    use = "import fs from 'fs'; import os from 'os'; const own = os.tmpdir() + '/own.txt';"
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        outcome = await session.eval(
+            f"{use} fs.writeFileSync(own, 'x'); fs.readFileSync(own, 'utf8')"
+        )
+        assert outcome.text == "x", outcome.error
+        outcome = await session.eval(f"fs.readFileSync('{tmp_path}/data.txt', 'utf8')")
+        assert outcome.text == "hello", outcome.error
+        folder = Path((await session.eval("os.tmpdir()")).text)
+        assert (folder / "own.txt").read_text("utf-8") == "x"
+        outcome = await session.eval("(await fs.promises.readFile(own)).length")
+        assert outcome.text == "1", outcome.error
+        for refused in (
+            f"fs.writeFileSync('{tmp_path}/new.txt', 'x')",
+            "fs.readFileSync('/etc/passwd')",
+            "fs.symlinkSync('/etc/passwd', own + '.link'); fs.readFileSync(own + '.link')",
+            "fs.readFileSync(own + '/../../../etc/passwd')",
+        ):
+            assert (await session.eval(refused)).error is not None, refused
+    assert not glob.glob(str(folder))  # noqa: PTH207
+
+
+async def test_the_network_is_an_option(listening: int) -> None:
+    source = f"""
+      import net from 'net';
+      await new Promise((resolve, reject) => {{
+        const s = net.connect({listening}, '127.0.0.1');
+        s.on('connect', () => {{ s.destroy(); resolve('connected'); }});
+        s.on('error', reject);
+      }})"""
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    engine = NodeEngine(network=True)
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        outcome = await session.eval(source)
+        assert outcome.text == "connected", outcome.error
+        assert (await session.eval("typeof fetch + typeof Request")).text == "functionfunction"
+
+
+async def _attempt(
+    monkeypatch: pytest.MonkeyPatch, engine: NodeEngine, name: str, listening: int
+) -> str:
+    """Run an attempt in the kernel's program, as if a guest had taken it over."""
     original = process.program
     body = _ATTEMPTS[name].replace("PORT", str(listening))
     attack = f"""
@@ -143,8 +224,7 @@ async def test_the_kernels_own_program_can_do_no_more(
     monkeypatch.setattr(process, "program", program)
     heard: list[str] = []
     limits = Limits(cpu_seconds=30, wall_seconds=60)
-    with InterpreterStack("node", ["console"], limits=limits) as stack, stack.session() as session:
+    with InterpreterStack(engine, ["console"], limits=limits) as stack, stack.session() as session:
         await session.eval("1")
         outcome = await session.eval("'attack'", on_console=heard.append)
-    said = "".join(heard)
-    assert said.startswith("refused: "), (said, outcome.error)
+    return "".join(heard) or str(outcome.error)

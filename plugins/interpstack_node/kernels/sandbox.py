@@ -1,0 +1,142 @@
+"""Namespaces of the system around a kernel process, where the machine grants them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from interpstack_core import EngineFailure
+
+__all__ = ["Sandbox", "child_of", "choose_sandbox", "pidfd", "wrapped"]
+
+_TRY_SECONDS: Final = 20.0
+#: Characters of a program's complaint that a message repeats.
+_SHOWN_CHARS: Final = 200
+#: Folders of programs and libraries.
+_SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime")
+#: Files for name look-ups and certificates.
+_NETWORK: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
+#: Bytes in which bubblewrap tells the number of its child.
+_INFO_BYTES: Final = 4096
+
+
+class Sandbox(Enum):
+    """A program that puts a kernel into namespaces of its own."""
+
+    BUBBLEWRAP = "bubblewrap"  #: other files, network, users and interprocess communication
+    UNSHARE = "unshare"  #: the same without files
+    NONE = "none"
+
+
+@lru_cache(maxsize=16)
+def choose_sandbox(wanted: str, node: str) -> Sandbox:
+    """The strongest sandbox that works on this machine; tried once.
+
+    Args:
+        wanted: `auto`, or the value of a `Sandbox`.
+        node: Path of Node.
+
+    Raises:
+        EngineFailure: The sandbox that was asked for does not work here.
+    """
+    if wanted == Sandbox.NONE.value:
+        return Sandbox.NONE
+    named = [one for one in Sandbox if wanted in ("auto", one.value) and one is not Sandbox.NONE]
+    complaint = "only Linux has it"
+    for sandbox in named if sys.platform == "linux" else ():
+        complaint = _complaint(sandbox, node)
+        if not complaint:
+            return sandbox
+    if wanted == "auto":
+        return Sandbox.NONE
+    raise EngineFailure(
+        f"engine 'node' cannot use the sandbox {wanted!r}: {complaint}; install it, permit user "
+        "namespaces, or leave the option sandbox out"
+    )
+
+
+def _complaint(sandbox: Sandbox, node: str) -> str:
+    """The reason why a sandbox does not work; empty if it does."""
+    command = wrapped(sandbox, [node, "--version"], network=False)
+    if shutil.which(command[0]) is None:
+        return f"there is no program {command[0]!r}"
+    try:
+        ran = subprocess.run(  # noqa: S603 - the Node that was found
+            command, capture_output=True, timeout=_TRY_SECONDS, check=False, cwd="/"
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    said = ran.stderr.decode("utf-8", "replace").strip()[:_SHOWN_CHARS]
+    return "" if ran.returncode == 0 else said or f"status {ran.returncode}"
+
+
+def wrapped(
+    sandbox: Sandbox,
+    command: Sequence[str],
+    *,
+    network: bool,
+    readable: Sequence[str] = (),
+    writable: Sequence[str] = (),
+    info: int | None = None,
+) -> list[str]:
+    """A command that runs another one in a sandbox.
+
+    Args:
+        sandbox: The sandbox.
+        command: The command to run, which begins with the path of a program.
+        network: Whether it has the host's network.
+        readable: Files and folders that it may read.
+        writable: Folders that it may write.
+        info: Descriptor to which bubblewrap writes the number of its child.
+    """
+    if sandbox is Sandbox.NONE:
+        return list(command)
+    if sandbox is Sandbox.UNSHARE:
+        net = [] if network else ["--net"]
+        return ["unshare", "--user", "--map-current-user", "--ipc", "--uts", *net, "--", *command]
+    flags = ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    flags += [] if network else ["--unshare-net"]
+    for path in (*_SYSTEM, *(_NETWORK if network else ())):
+        flags += ["--ro-bind-try", path, path]
+    program = str(Path(command[0]).resolve())
+    for path in (program, *readable):
+        flags += ["--ro-bind", path, path]
+    for path in writable:
+        flags += ["--bind", path, path]
+    if info is not None:
+        flags += ["--info-fd", str(info)]
+    return ["bwrap", *flags, "--dev", "/dev", "--chdir", "/", "--", program, *command[1:]]
+
+
+def child_of(info: int) -> int | None:
+    """The number of bubblewrap's child, from the descriptor that it writes to; `None` if it ended.
+
+    Closes the descriptor.
+    """
+    told = b""
+    with open(info, "rb", buffering=0) as reading:
+        while b"}" not in told and len(told) < _INFO_BYTES:
+            part = reading.read(_INFO_BYTES)
+            if not part:
+                break
+            told += part
+    with suppress(ValueError, KeyError, TypeError):
+        return int(json.loads(told)["child-pid"])
+    return None
+
+
+def pidfd(pid: int) -> int | None:
+    """A descriptor that means this process and no later one; `None` where there is none."""
+    opened = getattr(os, "pidfd_open", None)
+    with suppress(OSError):
+        return None if opened is None else int(opened(pid))
+    return None
