@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from interpstack import CellRun, GuestError, Request, Settlement, Step, run_guest
+from interpstack import Call, CellRun, GuestError, Request, Settlement, Step, run_guest
 from interpstack_durable.journal import Suspension
 
 __all__ = ["HeldRequests"]
@@ -47,27 +47,34 @@ class HeldRequests:
         for request in held.values():
             self.start(request)
 
-    def replay(self, step: Step) -> None:
-        """Count the requests that a recorded step answers as made."""
+    async def replay(self, step: Step) -> None:
+        """Count the requests that a recorded step answers as made; add to the outcome again."""
         for guard in self.run.requests.guards:
             guard.restored(step, tuple(self.held.values()))
         for settlement in step.settlements:
             request = self.held.pop(settlement.id, None)
             if request is not None:
                 self.run.requests.counts.replayed(request, settlement)
+                await self.repeat(request, settlement)
 
-    def take_undelivered(self, undelivered: Step) -> None:
+    async def repeat(self, request: Request, settlement: Settlement) -> None:
+        """Deliver an answered request again, if its bridge only adds to the outcome."""
+        call = Call(request.bridge, request.wire)
+        if settlement.error is None and self.run.repeats(call):
+            await self.run.deliver(call)
+
+    async def take_undelivered(self, undelivered: Step) -> None:
         """Take answers that an earlier run recorded but did not pass to the guest."""
         ours = [one for one in undelivered.settlements if one.id in self.held]
         self.untold |= {one.id: self.held[one.id] for one in ours}
-        self.replay(undelivered)
+        await self.replay(undelivered)
         self.run.requests.settled.extend(ours)
 
-    def refuse(self, name: str, message: str) -> None:
+    async def refuse(self, name: str, message: str) -> None:
         """Answer the requests that are held with an error."""
         error = GuestError(name, f"{message}, so this was not done")
         refused = [Settlement(number, error=error, refused=True) for number in self.held]
-        self.take_undelivered(Step(time.time(), tuple(refused)))
+        await self.take_undelivered(Step(time.time(), tuple(refused)))
 
     def told(self, step: Step) -> None:
         """Note that the guest gets the answers of a step."""

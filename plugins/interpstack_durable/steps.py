@@ -151,7 +151,10 @@ class JournalSteps(StepSource):
     async def earlier(self, request: Request) -> Settlement | None:
         if request.bridge == _TIMER:
             return None if self.look is None else await self._age.end(request)
-        return await self.flights.landed(self.run, request)
+        settlement = await self.flights.landed(self.run, request)
+        if settlement is not None:
+            await self._held.repeat(request, settlement)
+        return settlement
 
     @property
     def _shift(self) -> int:
@@ -187,7 +190,7 @@ class JournalSteps(StepSource):
         if step is None:
             await self._go_beyond()
             return None
-        self._held.replay(step)
+        await self._held.replay(step)
         self._asked = []
         self._told += 1
         return step
@@ -198,11 +201,11 @@ class JournalSteps(StepSource):
             await self.journal.resume()
         undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
-            self._held.take_undelivered(undelivered.step)
+            await self._held.take_undelivered(undelivered.step)
             self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)
         self._replaying = False
         if self.look is not None and self._out_of_time:  # while nobody looked
-            self._held.refuse(*self.run.clock.out_of_time())
+            await self._held.refuse(*self.run.clock.out_of_time())
         self._held.release()
 
     @property

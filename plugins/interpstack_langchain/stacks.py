@@ -22,6 +22,7 @@ PRESET: Final = Preset(
         "persistence",
         "durable",
         "console",
+        "display",
         "ptc",
         "subagents",
         "skills",

@@ -84,8 +84,8 @@ class Bridge(GuestBridge):
         budget: Requests one cell may make to this bridge; `None` for no own limit.
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
-        repeats: A call that wants no answer is delivered again when its cell is replayed: it
-            only adds to the outcome, as console output does.
+        repeats: A call is delivered again when its cell is replayed, unless its recorded answer
+            is an error: it only adds to the outcome, as console output does.
         tool: Name of the tool behind it, if that is another: budgets know it by both.
         dispatches: Each request runs a subagent.
 

@@ -176,7 +176,7 @@ class Replayer:
 
     def _stack(self, engine: str) -> InterpreterStack:
         if engine not in self._stacks:
-            plugins = [NothingIsCalled(), "persistence", "durable", "console"]
+            plugins = [NothingIsCalled(), "persistence", "durable", "console", "display"]
             self._stacks[engine] = InterpreterStack(engine, plugins, limits=self.limits)
         return self._stacks[engine]
 

@@ -172,7 +172,7 @@ class Requests:
     async def deliver(self, name: str, wire: Any, seconds: float | None) -> None:
         """Hand a call to its bridge, for at most `seconds`; the guest hears of no failure."""
         bridge = self.bridges.get(name)
-        if bridge is None or bridge.awaited:
+        if bridge is None or (bridge.awaited and not bridge.repeats):
             return
         try:
             async with asyncio.timeout(seconds):

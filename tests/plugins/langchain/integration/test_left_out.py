@@ -20,7 +20,7 @@ from interpstack_langchain import PRESET, CodeInterpreterMiddleware
 #: Plugins that commands need; each works without all others.
 _NEEDED = {
     "run": {"console"},
-    "replay": {"console", "durable", "persistence"},
+    "replay": {"console", "display", "durable", "persistence"},
     "demo": set(PRESET.names),
 }
 
