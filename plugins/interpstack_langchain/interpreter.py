@@ -22,6 +22,7 @@ from interpstack import ConfigurationError, InterpreterStack
 from interpstack_agents import LiveSessions, Persistence
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.evals.attachment_blocks import for_model
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
@@ -175,7 +176,7 @@ class Interpreter:
         spending, state = self.spending, self.view(request.state)
         drawing = nullcontext() if spending is None else spending.model_call(turn_key(state), state)
         with drawing:
-            shown = self._with_tools(self._with_prompt(request, state))
+            shown = self._with_blocks(self._with_tools(self._with_prompt(request, state)))
             yield ModelCall(shown, spending, state, self.channels)
 
     def _with_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -184,6 +185,12 @@ class Interpreter:
         if self.options.tools_only:
             tools = [tool for tool in tools if _name_of(tool) in self.surface.names]
         return request.override(tools=self.surface.for_model(tools, request.model))
+
+    def _with_blocks(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """A request with the images and files of evals that its model takes."""
+        names, sent = self.surface.names, self.options.attachments
+        messages = for_model(request.messages, names, request.model, sent)
+        return request if messages is None else request.override(messages=messages)
 
     def refused(self, request: ToolCallRequest) -> ToolMessage | None:
         """The answer to a call that the model may not make; `None` for all other calls."""

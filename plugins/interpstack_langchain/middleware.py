@@ -85,6 +85,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             All others must be names of its tools when it runs code.
         tools_only: Whether the model sees the interpreter's own tool alone. The agent's other tools
             are left to code, which may call all of them unless `ptc` lists some.
+        attachments: The images and files that code shows and the model reads: `auto` for those
+            that the model takes, by its profile; `always` for all; `never` for a notice in the
+            place of each.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -133,6 +136,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         tool_errors: Literal["tell", "raise"] = "tell",
         late_tools: Collection[str] = (),
         tools_only: bool = False,
+        attachments: Literal["auto", "always", "never"] = "auto",
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,

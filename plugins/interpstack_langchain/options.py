@@ -78,6 +78,13 @@ def _tool_errors(instance: object, attribute: attrs.Attribute[Any], value: Any) 
         raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {value!r:.60}")
 
 
+def _attachments(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value not in ("auto", "always", "never"):
+        raise ConfigurationError(
+            f"attachments takes 'auto', 'always' or 'never'; got {value!r:.60}"
+        )
+
+
 def _mode_name(value: Any) -> Any:
     return "thread" if value is None else value
 
@@ -146,6 +153,9 @@ class Options:
     tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False
+    attachments: Literal["auto", "always", "never"] = attrs.field(
+        default="auto", validator=_attachments
+    )
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))

@@ -50,6 +50,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_skills",),
     "interpstack_langchain": (
         "interpstack_accounts",
+        "interpstack_display",
         "interpstack_durable",
         "interpstack_persistence",
         "interpstack_skills",

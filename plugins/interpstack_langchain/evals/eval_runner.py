@@ -22,9 +22,11 @@ from interpstack import (
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
+from interpstack_display.api import noted
 from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
@@ -192,7 +194,7 @@ class Evals:
         outcome = shown(ended.outcome)
         text = self._rendered(outcome, ended.session)
         message = ToolMessage(
-            content=text,
+            content=eval_content(text, outcome, self.stack.limits.result_chars),
             tool_call_id=running.id,
             name=self.options.tool_name,
             status="success" if outcome.ok else "error",
@@ -209,4 +211,5 @@ class Evals:
             _log.exception("a plugin failed to render the answer of an eval")
             notice = f"A plugin failed to render this answer ({type(error).__name__})."
             outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
+        outcome = noted(outcome)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)

@@ -13,6 +13,8 @@ from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
+from interpstack_display.api import to_block
+
 __all__ = ["to_guest"]
 
 _DEPTH = 100
@@ -22,9 +24,11 @@ def to_guest(value: Any) -> Any:
     """A tool's return value in types that cross to the guest.
 
     Pydantic models, dataclasses, attrs classes, documents and messages become objects; the message
-    of a tool becomes its content. Dates, times, durations, paths, UUIDs and decimals become text;
-    numbers of numeric libraries become numbers, and their arrays lists. Keys become text as in
-    JSON. Any other value becomes its `str()`, as in a message to the model.
+    of a tool becomes its content. A content block with the data of an image, a file, a sound or a
+    film becomes `{"type", "mimeType", "data"}` and its other fields. Dates, times, durations,
+    paths, UUIDs and decimals become text; numbers of numeric libraries become numbers, and their
+    arrays lists. Keys become text as in JSON. Any other value becomes its `str()`, as in a message
+    to the model.
 
     Raises:
         ValueError: The value contains itself or is nested too deep.
@@ -86,7 +90,8 @@ class _Conversion:
         return {field.name: self.of(getattr(value, field.name), depth) for field in fields}
 
     def _object(self, value: Mapping[Any, Any], depth: int) -> Any:
-        return {_key(key): self.of(item, depth) for key, item in value.items()}
+        made = {_key(key): self.of(item, depth) for key, item in value.items()}
+        return (to_block(made) or made) if "type" in made else made
 
 
 def _key(key: Any) -> str:
