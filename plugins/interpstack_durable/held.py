@@ -55,13 +55,18 @@ class HeldRequests:
             request = self.held.pop(settlement.id, None)
             if request is not None:
                 self.run.requests.counts.replayed(request, settlement)
-                await self.repeat(request, settlement)
+                await self.repeated(request, settlement)
 
-    async def repeat(self, request: Request, settlement: Settlement) -> None:
-        """Deliver an answered request again, if its bridge only adds to the outcome."""
+    async def repeated(self, request: Request, settlement: Settlement | None) -> Settlement | None:
+        """Deliver an answered request again, if its bridge only adds to the outcome.
+
+        Returns:
+            The answer; `None` if there was none.
+        """
         call = Call(request.bridge, request.wire)
-        if settlement.error is None and self.run.repeats(call):
+        if settlement is not None and settlement.error is None and self.run.repeats(call):
             await self.run.deliver(call)
+        return settlement
 
     async def take_undelivered(self, undelivered: Step) -> None:
         """Take answers that an earlier run recorded but did not pass to the guest."""

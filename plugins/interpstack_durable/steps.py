@@ -151,10 +151,7 @@ class JournalSteps(StepSource):
     async def earlier(self, request: Request) -> Settlement | None:
         if request.bridge == _TIMER:
             return None if self.look is None else await self._age.end(request)
-        settlement = await self.flights.landed(self.run, request)
-        if settlement is not None:
-            await self._held.repeat(request, settlement)
-        return settlement
+        return await self._held.repeated(request, await self.flights.landed(self.run, request))
 
     @property
     def _shift(self) -> int:
