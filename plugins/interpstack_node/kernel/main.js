@@ -10,6 +10,7 @@
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
   const { Script, compileFunction } = vm;
+  const { isProxy } = require("node:util").types;
   const { setImmediate, setTimeout } = globalThis;
   setFlagsFromString("--expose-gc"); // for contexts that are made now, and no guest's is
   const gc = vm.runInNewContext("gc");
@@ -48,6 +49,15 @@
   // Whether the guest was stopped and whether it imports something; shared with modules.js.
   const state = { interrupted: false, imported: false, loading: 0 };
 
+  // Whether an error is one of this realm. A look at a guest's, even for its class, may run code of
+  // the guest, which nothing stops here.
+  function isOurs(error) {
+    for (let at = error; typeof at === "object" && at !== null && !isProxy(at); at = Object.getPrototypeOf(at))
+      if (at === Error.prototype) return true;
+    return false;
+  }
+  const isInterruption = (error) => isOurs(error) && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
+
   // Run something that may enter the guest; whether it came to its end.
   function enter(action) {
     if (state.interrupted) return false;
@@ -56,7 +66,7 @@
       entry.runInThisContext({ breakOnSigint: true });
       return true;
     } catch (error) {
-      if (error?.code !== "ERR_SCRIPT_EXECUTION_INTERRUPTED") throw error;
+      if (!isInterruption(error)) throw error;
       state.interrupted = true;
       return false;
     }
@@ -106,7 +116,7 @@
       }),
     }, builtin, cwd);
     kernel.findModulesBy(packages);
-    modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state });
+    modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state, isOurs, isInterruption });
   }
   // A guest's array may have properties of its own by these names.
   const part = (name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name).get);
@@ -206,7 +216,7 @@
     }
   }
   serve().catch((error) => {
-    send("F", String(error?.stack).slice(0, 2000));
+    send("F", isOurs(error) ? String(error.stack).slice(0, 2000) : "an error of the guest's left its context");
     exit(1);
   });
 }

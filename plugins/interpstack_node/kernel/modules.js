@@ -4,9 +4,8 @@
 // finds and reads all files; a kernel opens none for an import.
 (kernel) => {
   "use strict";
-  const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state } = kernel;
+  const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs, isInterruption } = kernel;
   const modules = new Map(), places = new Map(); // by name; how each was found
-  const INTERRUPTED = "ERR_SCRIPT_EXECUTION_INTERRUPTED";
   let busy = Promise.resolve(); // graphs are linked one after the other
 
   const find = (base, specifier) => base === "" || base.startsWith("file:") ? findFile(base, specifier) : findBundled(base, specifier);
@@ -80,7 +79,7 @@
         else if (module.status === "evaluating") await until(() => module.status !== "evaluating");
       } catch (error) {
         forgetFailed();
-        if (error?.code === INTERRUPTED) state.interrupted = true;
+        if (isInterruption(error)) state.interrupted = true;
         throw told(error);
       }
       if (module.status === "errored") throw module.error;
@@ -97,7 +96,7 @@
     while (!done()) await turn();
   }
   // An error of this realm as one of the guest's; errors of guests as they are.
-  const told = (error) => error instanceof Error ? guest.error(String(error.name), String(error.message)) : error;
+  const told = (error) => isOurs(error) ? guest.error(String(error.name), String(error.message)) : error;
   return {
     load,
     // A cell begins: files may have changed since the last one.

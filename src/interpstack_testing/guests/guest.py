@@ -149,6 +149,10 @@ class Guest:
         load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
             For `MODULES`.
         miss_module: Imports `kit/absent`, and does not catch the error. For `MODULES`.
+        hostile_modules: By name: a source of `kit/answer` that throws a value which never stops to
+            answer when it is read, or exports such a value. For `MODULES`.
+        catch_module: Imports `kit/answer`, catches what it throws, without reading it, and shows
+            `caught`; shows `imported` if nothing was thrown. For `MODULES`.
         modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
             the others.
         dialect: Name of the typed variant of the language. For `TYPESCRIPT`.
@@ -204,6 +208,8 @@ class Guest:
     store_unsteady: tuple[str, ...] = ()
     load_module: str | None = None
     miss_module: str | None = None
+    hostile_modules: Mapping[str, str] = attrs.field(factory=dict)
+    catch_module: str | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)
     dialect: str | None = None
     typed: str | None = None

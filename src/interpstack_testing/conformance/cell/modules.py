@@ -76,6 +76,16 @@ class ModuleTests(EngineKit, area=Area.MODULES):
             self.fails(session, self.sample("load_module"), "Timeout", "computed")
             self.assert_usable(session)
 
+    def test_modules_that_throw_what_never_answers(self) -> None:
+        for name, source in self.guest.hostile_modules.items():
+            modules = _Modules(ModuleBundle("hostile", {"hostile": source}))
+            with self.session(plugins=[modules], limits=Limits(cpu_seconds=0.5)) as session:
+                session.eval_sync(self.guest.store)
+                outcome = session.eval_sync(self.sample("catch_module"))
+                ends = outcome.text if outcome.error is None else outcome.error.name
+                assert ends in ("caught", "Timeout"), (name, outcome)
+                self.assert_usable(session)
+
     def _modules(self) -> _Modules:
         files = self.guest.modules
         assert files, "the guest gives no sample 'modules', which 'modules' needs"

@@ -143,6 +143,8 @@ await kit.echo({value: await kit.echo({value})});
     store_unsteady=readings.GLOBALS,
     load_module="(await import('kit/answer')).answer",
     miss_module="await import('kit/absent')",
+    hostile_modules=throws.MODULES,
+    catch_module="try { await import('kit/answer'); 'imported' } catch { 'caught' }",
     modules={
         "answer/index.js": "import {half} from './half.js'; export const answer = 2 * half;",
         "answer/half.js": "export const half = 21;",

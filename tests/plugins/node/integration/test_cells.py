@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, Cell, InterpreterStack, Limits, Session
+from interpstack_core import ModuleBundle, hookimpl
+from interpstack_core.modules import ModuleLoader
+from interpstack_testing import JAVASCRIPT
 
 
 async def _echo(value: Any) -> Any:
@@ -173,3 +176,26 @@ async def test_a_guest_that_computes_holds_no_thread(stack: InterpreterStack) ->
     await asyncio.gather(*tasks, return_exceptions=True)
     for session in sessions:
         session.close()
+
+
+class _Throwing:
+    """A plugin with the modules that the kit's guests throw from."""
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str) -> ModuleLoader | None:
+        async def load() -> ModuleBundle:
+            return ModuleBundle("hostile", {"hostile": JAVASCRIPT.hostile_modules[specifier]})
+
+        return load if specifier in JAVASCRIPT.hostile_modules else None
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in JAVASCRIPT.hostile_modules if "getters" in name or "error" in name]
+)
+def test_what_a_module_throws_is_not_read_outside_the_guest(module: str) -> None:
+    """The kernel would not stop there, and its process would be ended."""
+    with InterpreterStack("node", [_Throwing()]) as opened, opened.session() as session:
+        session.eval_sync("const kept = () => 41")
+        caught = session.eval_sync(f"try {{ await import({module!r}) }} catch {{ kept() + 1 }}")
+        assert (caught.error, caught.text) == (None, "42")
+        assert session.eval_sync("kept()").text == "41"

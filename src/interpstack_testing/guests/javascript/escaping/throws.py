@@ -9,7 +9,7 @@ from typing import Final
 
 from interpstack_testing.guests.guest import ANY_ERROR, VALUE, Attack, group
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "MODULES"]
 
 #: Thrown values and how they are shown.
 _THROWN = {
@@ -122,4 +122,17 @@ ATTACKS: Final[Mapping[str, Attack]] = {
             for m in _METHODS
         },
     ),
+}
+
+#: Members that never return, by name, as code of an object.
+_ENDLESS = "get code() { for (;;); }, get name() { for (;;); }, get stack() { for (;;); }"
+#: Modules that throw what never answers when it is read, at once and after an `await`.
+MODULES: Final = {
+    "object with endless getters": f"throw {{{_ENDLESS}}}",
+    "error with an endless code": "throw Object.defineProperty(new Error('m'), 'code', {get() { for (;;); }})",
+    "awaited object with endless getters": f"await 0; throw {{{_ENDLESS}}}",
+    "proxy with endless traps": "throw new Proxy({}, {get() { for (;;); }, getPrototypeOf() { for (;;); }, has() { for (;;); }})",
+    "error of the engine's": "throw {code: 'ERR_SCRIPT_EXECUTION_INTERRUPTED', name: 'Timeout', message: 'x'}",
+    "nothing": "throw undefined",
+    "endless then": "export function then() { for (;;); }",
 }
