@@ -7,9 +7,10 @@
 // whose length may be another each time.
 (isProxy) => {
   "use strict";
-  const { apply, construct, defineProperty, getPrototypeOf } = Reflect;
+  const { apply, construct, defineProperty, getPrototypeOf, ownKeys } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call), evaluate = eval;
   const RangeErrorClass = RangeError, TypeErrorClass = TypeError, ArrayClass = Array, ObjectFunction = Object;
-  const { isArray, prototype: arrays } = Array, { trunc, min, max } = Math;
+  const { isArray, prototype: arrays } = Array, objects = Object.prototype, { trunc, min, max } = Math;
   const { species, iterator, isConcatSpreadable } = Symbol;
   const MOST_NATIVE = 2 ** 24; // indices that V8 passes within a second
   const MOST_ITEMS = 2 ** 27 - 16; // of V8's arrays, with some to spare
@@ -261,16 +262,39 @@
     },
   };
   const checked = { __proto__: null, sort: checkCompare, toSorted: checkCompare };
+  // The parameters of each; of those that count what they are given, another form.
+  const parameters = { __proto__: null, copyWithin: ", a, b, c", every: ", a, b", fill: ", a, b, c", filter: ", a, b",
+    forEach: ", a, b", includes: ", a, b", indexOf: ", a, b", map: ", a, b", reverse: "", shift: "", slice: ", a, b",
+    some: ", a, b", sort: ", a", toLocaleString: ", a, b", toReversed: "", toSorted: ", a", with: ", a, b" };
+  // A method has a text of its own, fixed parameters and nothing but calls of constants: so V8 compiles
+  // it, and the builtin with it, into the code that calls it, as it does with the builtin alone.
+  function textOf(name) {
+    const most = name === "toLocaleString" ? 1000 : MOST_NATIVE; // each item takes V8 long
+    const list = parameters[name], fixed = list !== undefined, small = `isArray(this) && !isProxy(this) && this.length <= ${most}`;
+    const call = fixed ? `return native(this${list});` : `
+      switch (arguments.length) {
+        case 0: return native(this);
+        case 1: return native(this, a);
+        case 2: return native(this, a, b);
+        case 3: return native(this, a, b, c);
+        default: return apply(original, this, arguments);
+      }`;
+    const named = fixed ? list.slice(2) : "a, b, c";
+    return `"use strict"; (isArray, isProxy, apply, original, native, guarded) => ({ ${name}(${named}) {
+      if (${small}) { ${call} }
+      return guarded(this, ${fixed ? `[${named}]` : "arguments"});
+    } }).${name}
+    //# sourceURL=interpstack:arrays`;
+  }
   for (const name in builtins) {
     const original = arrays[name], builtin = builtins[name], check = checked[name];
-    const most = name === "toLocaleString" ? 1000 : MOST_NATIVE; // each item takes V8 long
     if (typeof original !== "function") continue;
-    const method = { [name]() {
-      if (isSmall(this) && this.length <= most) return apply(original, this, arguments);
-      if (check !== undefined) check(arguments[0]);
-      const source = owned(this, name);
-      return builtin(source, lengthOf(source), arguments);
-    } }[name];
+    const guarded = (self, given) => {
+      if (check !== undefined) check(given[0]);
+      const source = owned(self, name);
+      return builtin(source, lengthOf(source), given);
+    };
+    const method = evaluate(textOf(name))(isArray, isProxy, apply, original, uncurry(original), guarded);
     defineProperty(method, "length", { __proto__: null, value: original.length });
     put(arrays, name, method);
   }
@@ -369,15 +393,23 @@
 
   // -- flat ---------------------------------------------------------------------------------
 
-  function flatten(target, source, at, depth, map) {
+  const isLong = (source) => isSmall(source) && source.length > 100; // the look below takes as long as some items
+  // Whether an item that is put into a new array becomes its own, whatever its index.
+  function isBare(target) {
+    if (getPrototypeOf(target) !== arrays) return false;
+    const first = ownKeys(arrays)[0]; // indices come first
+    return first === "length" && getPrototypeOf(arrays) === objects && ownKeys(objects)[0] === "constructor";
+  }
+  function flatten(target, source, at, depth, bare, map) {
     const length = lengthOf(source);
     for (let i = 0; i < length; i++) {
       let value = source[i];
       if (value === undefined && !(i in source)) continue;
-      if (map !== undefined) value = map(value, i);
-      if (depth > 0 && isArray(value)) at = flatten(target, value, at, depth - 1);
-      else if (at < MOST_ITEMS) add(target, at++, value);
-      else throw tooMany();
+      if (map !== undefined) value = map(value, i, source);
+      if (depth > 0 && isArray(value)) at = flatten(target, value, at, depth - 1, bare);
+      else if (at >= MOST_ITEMS) throw tooMany();
+      else if (bare) target[at++] = value;
+      else add(target, at++, value);
     }
     return at;
   }
@@ -385,14 +417,15 @@
     const source = owned(this, "flat"), given = arguments[0];
     const depth = given === undefined ? 1 : trunc(+given) || 0;
     const target = madeLike(source, 0);
-    flatten(target, source, 0, depth);
+    flatten(target, source, 0, depth, isLong(source) && isBare(target));
     return target;
   } }.flat);
   put(arrays, "flatMap", { flatMap(callback) {
     const source = owned(this, "flatMap"), self = arguments[1];
     if (typeof callback !== "function") throw new TypeErrorClass("flatMap mapper function is not callable");
     const target = madeLike(source, 0);
-    flatten(target, source, 0, 1, (value, at) => apply(callback, self, [value, at, source]));
+    const map = self === undefined ? callback : (value, at) => apply(callback, self, [value, at, source]);
+    flatten(target, source, 0, 1, isLong(source) && isBare(target), map);
     return target;
   } }.flatMap);
 }

@@ -35,12 +35,12 @@ const calls = {
   filter: [[x => x], []], flat: [[], [Infinity]], flatMap: [[x => [x, x]], []], forEach: [[x => x], []],
   includes: [[NaN], [undefined], [3, 3], ['a', -7]], indexOf: [[3], [NaN], [undefined], [3, -4], [3, 9]],
   lastIndexOf: [[3], ['a', -7], [3, undefined], [3, -9]], map: [[(x, i) => [x, i]], []],
-  reduce: [[(a, x, i) => a + '|' + x + i], [(a, x, i) => a + '|' + x + i, 's'], []],
+  reduce: [[(a, x, i) => a + '|' + x + i], [(a, x, i) => a + '|' + x + i, 's'], [(a, x) => a + x, undefined], []],
   reduceRight: [[(a, x, i) => a + '|' + x + i], [(a, x, i) => a + '|' + x + i, 's'], []],
   reverse: [[]], shift: [[]], slice: [[], [1, -1], [-2], [5, 2]], some: [[x => x === 3], []],
-  sort: [[], [compare], [5]], splice: [[], [1], [1, 2], [1, 1, 'x', 'y', 'z'], [-2, 1, 'x'], [9, 1, 'x']],
+  sort: [[], [compare], [5]], splice: [[], [1], [1, 2], [1, 1, 'x', 'y', 'z'], [-2, 1, 'x'], [9, 1, 'x'], [undefined], [0, undefined, 1]],
   toLocaleString: [[]], toReversed: [[]], toSorted: [[], [compare], [5]], toSpliced: [[], [1], [1, 1, 'x', 'y'], [1, 3, 'x']],
-  unshift: [[], [1, 2]], with: [[1, 'w'], [-1, 'w'], [9, 'w']],
+  unshift: [[], [1, 2], [1, 2, 3, 4]], with: [[1, 'w'], [-1, 'w'], [9, 'w']],
 };
 for (const name in calls) for (const given of calls[name]) {
   const [one, other] = [tell(name, given, (array) => array), tell(name, given, (array) => new Proxy(array, {}))];
@@ -53,6 +53,17 @@ async def test_they_do_what_those_of_v8_do(session: Session) -> None:
     outcome = await session.eval(_COMPARED)
     assert outcome.error is None
     assert json.loads(outcome.text) == []
+
+
+async def test_items_are_own_properties_of_a_new_array(session: Session) -> None:
+    """Whatever stands at their indices in the prototype of all arrays."""
+    source = """
+    const long = Array(200).fill(0).map((_, i) => [i]);
+    Object.defineProperty(Array.prototype, 5, {set() { throw new Error('set'); }, configurable: true});
+    const flat = long.flat(), mapped = long.flatMap(x => x), short = [[0], [1], [2], [3], [4], [5]].flat();
+    delete Array.prototype[5];
+    [flat[5], mapped[5], short[5], flat.length, Object.hasOwn(flat, 5)].join()"""
+    assert (await session.eval(source)).text == "5,5,5,200,true"
 
 
 async def test_they_look_like_those_of_v8(session: Session) -> None:
