@@ -23,6 +23,7 @@ from interpstack_agents import LiveSessions, Persistence
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
+from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
@@ -233,17 +234,19 @@ class Interpreter:
             is_async: Whether the graph runs on the event loop of the caller.
         """
         self.names.check(request.runtime.tools)
+        calls = SiblingCalls.of(request)
         running = EvalCall(
             request,
+            calls,
             run,
             self.rules.approvals(request.runtime.config),
-            self.stores.open(request, is_async),
+            self.stores.open(request, calls.name, is_async),
             tells_tools=self.options.tool_events,
             raises=self.options.tool_errors == "raise",
         )
         token = running_eval.set(running)
         try:
-            with self.queue.taking_part(request):
+            with self.queue.taking_part(calls):
                 yield running
         finally:
             running_eval.reset(token)

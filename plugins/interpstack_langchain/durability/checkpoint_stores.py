@@ -26,7 +26,6 @@ from interpstack_langchain.durability.checkpoint_writes import (
 from interpstack_langchain.durability.databases import Database, open_database
 from interpstack_langchain.durability.eval_pauses import EvalPauses
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
-from interpstack_langchain.evals.call_names import call_name
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Checkpoint,
     Scope,
@@ -65,18 +64,19 @@ class CheckpointStores:
         factory=OrderedDict, init=False
     )
 
-    def open(self, request: ToolCallRequest, is_async: bool) -> CheckpointStore | None:
+    def open(self, request: ToolCallRequest, name: str, is_async: bool) -> CheckpointStore | None:
         """The store for the journal of an eval; `None` without a checkpointer.
 
         Args:
             request: The model's call of it.
+            name: The name of the call, unique in its message.
             is_async: Whether the graph runs on the event loop of the caller.
         """
         checkpoint = Checkpoint.of(request.runtime.config)
         if checkpoint is None:
             return None
         return CheckpointStore(
-            key=eval_key(checkpoint.config, call_name(request)),
+            key=eval_key(checkpoint.config, name),
             writes=CheckpointWrites(checkpoint, is_async),
             config=request.runtime.config,
             store=request.runtime.store,

@@ -7,13 +7,14 @@ first of these get a name of their own, so that their records and their inner ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-__all__ = ["call_name", "last_calls", "unique_names"]
+__all__ = ["SiblingCalls", "last_calls", "unique_names"]
 
 #: Begins the path of a task that LangGraph made for one tool call; the call's place follows.
 _PUSH: Final = "__pregel_push"
@@ -34,6 +35,39 @@ def unique_names(ids: Iterable[str]) -> list[str]:
     return names
 
 
+@attrs.frozen
+class SiblingCalls:
+    """The unanswered tool calls of the message in which a model made one call.
+
+    They are looked up once for each call: that one, its record and its place in the queue of evals
+    all need its name.
+
+    Attributes:
+        message: The message's id; empty where there is none.
+        calls: The calls, in order.
+        names: Their names.
+        name: The name of the one call.
+    """
+
+    message: str
+    calls: Sequence[Mapping[str, Any]]
+    names: Sequence[str]
+    name: str
+
+    @classmethod
+    def of(cls, request: ToolCallRequest) -> SiblingCalls:
+        """The calls of the message that made a request."""
+        message, calls = last_calls(request.state)
+        names = unique_names(str(one["id"] or "") for one in calls)
+        return cls(message, calls, names, _name(request, calls, names))
+
+    def of_tools(self, tools: Collection[str]) -> list[str]:
+        """The names of the calls of some tools; empty if the one call is not among them."""
+        pairs = zip(self.names, self.calls, strict=True)
+        found = [name for name, one in pairs if one["name"] in tools]
+        return found if self.name in found else []
+
+
 def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
     """The model's last message, and its unanswered tool calls.
 
@@ -44,14 +78,19 @@ def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
         The message's id, and the calls in order; nothing where there is no such message.
     """
     messages: Sequence[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else []
-    message = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
-    if message is None:
-        return "", []
-    answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
-    return str(message.id), [call for call in message.tool_calls if call["id"] not in answered]
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            calls = [call for call in message.tool_calls if call["id"] not in answered]
+            return str(message.id), calls
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+    return "", []
 
 
-def call_name(request: ToolCallRequest) -> str:
+def _name(
+    request: ToolCallRequest, calls: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> str:
     """The name of the call that a tool is run for.
 
     Two calls with the same id are distinguished by the tasks that LangGraph made for them, or else
@@ -59,8 +98,6 @@ def call_name(request: ToolCallRequest) -> str:
     """
     call = request.tool_call
     call_id = call["id"] or ""
-    _, calls = last_calls(request.state)
-    names = unique_names(str(one["id"] or "") for one in calls)
     same = [place for place, one in enumerate(calls) if (one["id"] or "") == call_id]
     if len(same) < 2:
         return call_id

@@ -19,7 +19,7 @@ from interpstack import CellContext, GuestException, Outcome
 from interpstack_agents import Progress
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal, journal_of
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
-from interpstack_langchain.evals.call_names import call_name
+from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
@@ -44,6 +44,7 @@ class EvalCall:
 
     Attributes:
         request: The model's call of the eval tool.
+        calls: The call and the others of its message, by their names.
         run: Runs a tool call through the agent's tool node, with all middleware around it.
         approvals: The rules for calls that need an approval.
         store: Keeps the eval's journal, if anything does.
@@ -61,6 +62,7 @@ class EvalCall:
     """
 
     request: ToolCallRequest
+    calls: SiblingCalls
     run: Callable[[ToolCallRequest], Coroutine[Any, Any, Any]]
     approvals: Approvals | None = None
     store: CheckpointStore | None = None
@@ -74,11 +76,10 @@ class EvalCall:
     inside: NativeCall | None = attrs.field(init=False)
     outer: EvalCall | None = attrs.field(init=False)
     graph: str = attrs.field(init=False)
-    _name: str = attrs.field(init=False)
     _place: str = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._name, self._place = call_name(self.request), _place(self.request)
+        self._place = _place(self.request)
         writer = self.request.runtime.stream_writer
         self.progress = Progress(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES
@@ -119,11 +120,11 @@ class EvalCall:
         """
         if self.store is not None and self.store.form == 1:  # its calls were made under these
             return f"{self.id}:{context.request_id}"
-        return f"{self._name}:{self._place}:{context.request_id}"
+        return f"{self.calls.name}:{self._place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
         """The id of an inner call in progress events, unique in its eval."""
-        return f"{self._name}:{context.request_id}"
+        return f"{self.calls.name}:{context.request_id}"
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """The scope of an inner call, which separates its interrupts and subgraphs from others."""

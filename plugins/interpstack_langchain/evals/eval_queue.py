@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
-from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from interpstack_agents import EvalQueue, QueuePosition
 from interpstack_durable.api import UnreadableJournal
-from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
+from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.state.not_restored import StateNotRestored
 
@@ -39,34 +38,28 @@ class CallQueue:
         self._queue = EvalQueue(_PAUSES, lambda: GraphInterrupt(()))
 
     @contextmanager
-    def taking_part(self, request: ToolCallRequest) -> Iterator[None]:
+    def taking_part(self, calls: SiblingCalls) -> Iterator[None]:
         """Announce an eval, and its end."""
-        message, names = self._siblings(request)
-        with self._queue.taking_part(message, names, call_name(request)):
+        message, names = self._siblings(calls)
+        with self._queue.taking_part(message, names, calls.name):
             yield
 
-    async def wait(
-        self, request: ToolCallRequest, done: Collection[str] = ()
-    ) -> QueuePosition | None:
+    async def wait(self, calls: SiblingCalls, done: Collection[str] = ()) -> QueuePosition | None:
         """Wait until it is this eval's turn; `None` if its message is unknown.
 
         Args:
-            request: The model's call of the eval.
+            calls: The eval, and the other calls of its message.
             done: Names of evals that ended in an earlier run of the step.
 
         Raises:
             GraphInterrupt: One before it is paused; this one runs when the graph is resumed.
         """
-        message, names = self._siblings(request)
+        message, names = self._siblings(calls)
         if not names:
             return None
-        return await self._queue.wait(message, names, call_name(request), done)
+        return await self._queue.wait(message, names, calls.name, done)
 
-    def _siblings(self, request: ToolCallRequest) -> tuple[str, list[str]]:
+    def _siblings(self, calls: SiblingCalls) -> tuple[str, list[str]]:
         """The message of an eval, and the names of the message's evals without an answer."""
-        message, calls = last_calls(request.state)
-        names = unique_names(str(call["id"] or "") for call in calls)
-        evals = [n for n, c in zip(names, calls, strict=True) if c["name"] in self._names]
-        if call_name(request) not in evals:
-            return "", []
-        return f"{message}:{evals[0]}", evals
+        evals = calls.of_tools(self._names)
+        return (f"{calls.message}:{evals[0]}", evals) if evals else ("", [])

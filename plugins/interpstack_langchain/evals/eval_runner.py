@@ -136,7 +136,7 @@ class Evals:
                     ended = _Ended(await session.eval(Cell(source=code), host=running), session)
             else:
                 outer = running.outer
-                position = await self.queue.wait(request, done)
+                position = await self.queue.wait(running.calls, done)
                 if outer is not None:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
                 ended = await self._in_turn(code, offer, state, position, running)

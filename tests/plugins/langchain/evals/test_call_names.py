@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from interpstack_langchain.evals.call_names import call_name, last_calls, unique_names
+from interpstack_langchain.evals.call_names import SiblingCalls, last_calls, unique_names
 
 
 def call(call_id: str, **args: Any) -> dict[str, Any]:
@@ -48,9 +48,27 @@ def _request(one: dict[str, Any], *calls: dict[str, Any], path: Any = None) -> A
     )
 
 
+def _name(*calls: Any, **place: Any) -> str:
+    return SiblingCalls.of(_request(*calls, **place)).name
+
+
 def test_two_calls_of_one_id_are_told_apart() -> None:
     first, second = call("a", code="1"), call("a", code="2")
-    by_task = [call_name(_request(first, first, second, path=("__pregel_push", n))) for n in (0, 1)]
+    by_task = [_name(first, first, second, path=("__pregel_push", n)) for n in (0, 1)]
     assert by_task == ["a", "a#2"]
-    assert [call_name(_request(one, first, second)) for one in (first, second)] == ["a", "a#2"]
-    assert call_name(_request(first, first)) == "a"
+    assert [_name(one, first, second) for one in (first, second)] == ["a", "a#2"]
+    assert _name(first, first) == "a"
+
+
+def test_an_id_may_have_been_answered_in_an_earlier_turn() -> None:
+    old = [AIMessage("", id="m1", tool_calls=[call("a")]), ToolMessage("1", tool_call_id="a")]
+    _, calls = last_calls({"messages": [*old, AIMessage("", id="m2", tool_calls=[call("a")])]})
+    assert [one["id"] for one in calls] == ["a"]
+
+
+def test_calls_of_some_tools_are_named_if_the_call_is_one_of_them() -> None:
+    first, second, other = call("a"), call("b"), {**call("c"), "name": "other"}
+    calls = SiblingCalls.of(_request(second, first, second, other))
+    assert (calls.message, calls.name, list(calls.names)) == ("m", "b", ["a", "b", "c"])
+    assert calls.of_tools(["eval"]) == ["a", "b"]
+    assert calls.of_tools(["other"]) == []
