@@ -139,6 +139,7 @@ class Display:
         """The bridge that takes shown values; a guest source calls it with a value and options."""
 
         def display(value: Any, context: CellContext) -> Any:
+            """Show an image, a file, a table or a text to the reader of the outcome."""
             given, options = _pair(value) if with_source else (value, {})
             read = read_attachments(given, options.get("mimeType"), options.get("name"))
             try:

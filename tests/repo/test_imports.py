@@ -47,7 +47,7 @@ _ALIAS = "interpstack/testing.py"
 _PUBLIC_MODULES = ("interpstack_core.checks",)
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
-    "interpstack_cli": ("interpstack_skills",),
+    "interpstack_cli": ("interpstack_display", "interpstack_skills"),
     "interpstack_langchain": (
         "interpstack_accounts",
         "interpstack_display",

@@ -14,7 +14,8 @@ from interpstack import ConfigurationError
 from interpstack_cli.printing import is_terminal, write
 from interpstack_cli.repl.chunks import LINES, chunks
 from interpstack_cli.repl.shell import Shell
-from interpstack_cli.running.options import open_stack, stack_options
+from interpstack_cli.running.attachments import Gallery
+from interpstack_cli.running.options import open_stack, save_option, stack_options
 from interpstack_cli.running.sources import opened_stdin
 
 if TYPE_CHECKING:
@@ -25,13 +26,16 @@ __all__ = ["command", "converse", "read_pipe"]
 
 @click.command("repl")
 @stack_options
+@save_option
 def command(
+    *,
     engine: str,
     tools: tuple[str, ...],
     plugins: tuple[str, ...],
     skills: Path | None,
     timeout: float | None,
     memory: int | None,
+    save: Path | None,
 ) -> None:
     """Type code and see its values.
 
@@ -43,7 +47,7 @@ def command(
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(offer)
-        shell = Shell(stack, session, runner)
+        shell = Shell(stack, session, runner, Gallery(save))
         if not is_terminal(sys.stdin):
             if not read_pipe(shell, _lines()):
                 raise click.exceptions.Exit(1)

@@ -23,6 +23,7 @@ from interpstack import (
     run_sync,
 )
 from interpstack_cli.printing import show_outcome, show_remarks, write
+from interpstack_cli.running.attachments import Gallery
 from interpstack_cli.running.live import eval_live
 from interpstack_cli.running.options import check_language
 from interpstack_cli.running.sources import read_file
@@ -46,13 +47,20 @@ class Shell:
         plain: Show values without colours.
     """
 
-    def __init__(self, stack: InterpreterStack, session: Session, runner: asyncio.Runner) -> None:
+    def __init__(
+        self,
+        stack: InterpreterStack,
+        session: Session,
+        runner: asyncio.Runner,
+        gallery: Gallery | None = None,
+    ) -> None:
         self.done = False
         self.plain = True
         self.language = stack.language
         self._stack = stack
         self._session = session
         self._runner = runner
+        self._gallery = Gallery() if gallery is None else gallery
         self._succeeded: list[Cell] = []
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "help": ("show this list", self._help),
@@ -100,6 +108,7 @@ class Shell:
         cell = attrs.evolve(cell, value_name=_LAST)
         outcome = self._runner.run(eval_live(self._session, cell))
         self._show(outcome)
+        self._gallery.show(outcome)
         if outcome.ok:
             self._succeeded.append(cell)
         return outcome.ok

@@ -25,7 +25,7 @@ from interpstack_cli.installed.survey import survey
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.tools import load_tools
 
-__all__ = ["check_language", "open_stack", "stack_options", "stoppable"]
+__all__ = ["check_language", "open_stack", "save_option", "stack_options", "stoppable"]
 
 _MIB = 2**20
 _MOST_MIB = 2**53 // _MIB
@@ -84,6 +84,15 @@ _OPTIONS: Final = (
 )
 
 
+save_option: Final = click.option(
+    "--save",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Save images and files that the code shows here. [default: draw or print them on a "
+    "terminal that can, else a new folder]",
+)
+
+
 def stack_options(command: _F) -> _F:
     """Add the options that `open_stack` takes to a command."""
     for option in reversed(_OPTIONS):
@@ -117,7 +126,7 @@ def open_stack(
     # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
     limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
     wanted = {"ptc": loaded.host_tools, "skills": skills}
-    own = ["console", *(name for name, needed in wanted.items() if needed)]
+    own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
     listed = [*own, *(plugin for plugin in added if plugin not in own)]
     stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
     parts = [] if skills is None else [_skills_part(skills)]

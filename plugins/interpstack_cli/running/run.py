@@ -11,8 +11,14 @@ import click
 from interpstack import Cell, ConfigurationError, HostOffer, InterpreterStack, Outcome
 from interpstack_cli.languages import language_named
 from interpstack_cli.printing import show_outcome, write
+from interpstack_cli.running.attachments import Gallery
 from interpstack_cli.running.live import eval_live, interruptible
-from interpstack_cli.running.options import check_language, open_stack, stack_options
+from interpstack_cli.running.options import (
+    check_language,
+    open_stack,
+    save_option,
+    stack_options,
+)
 from interpstack_cli.running.sources import read_file, read_stdin
 
 __all__ = ["command"]
@@ -27,6 +33,7 @@ __all__ = ["command"]
     help="Language of the code, as in python. [default: from the extension, else the engine's own]",
 )
 @stack_options
+@save_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
 def command(
     *,
@@ -39,6 +46,7 @@ def command(
     skills: Path | None,
     timeout: float | None,
     memory: int | None,
+    save: Path | None,
     as_json: bool,
 ) -> None:
     """Run a file, standard input or code.
@@ -52,10 +60,13 @@ def command(
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)
         outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
+    gallery = Gallery(save)
     if as_json:
-        write(json.dumps(outcome.to_dict(), indent=2))
+        told = {**outcome.to_dict(), "attachments": gallery.saved(outcome)}
+        write(json.dumps(told, indent=2))
     else:
         show_outcome(outcome)
+        gallery.show(outcome)
     if not outcome.ok:
         raise click.exceptions.Exit(1)
 

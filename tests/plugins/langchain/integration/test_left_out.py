@@ -19,7 +19,7 @@ from interpstack_langchain import PRESET, CodeInterpreterMiddleware
 
 #: Plugins that commands need; each works without all others.
 _NEEDED = {
-    "run": {"console"},
+    "run": {"console", "display"},
     "replay": {"console", "display", "durable", "persistence"},
     "demo": set(PRESET.names),
 }
