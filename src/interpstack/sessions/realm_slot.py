@@ -110,10 +110,8 @@ class RealmSlot:
 
     async def open_in_the_middle(self, image: Image | None) -> Realm | None:
         """Open a realm in the middle of a cell, if a usable image of it is stored."""
-        if image is None:
-            return None
         try:
-            return await self._open(image)
+            return None if image is None else await self._open(image)
         except ImageError:
             return None  # of another build: the cell is run again instead
 
@@ -154,8 +152,7 @@ class RealmSlot:
         self, wants_values: Callable[[Image], bool] = lambda image: True
     ) -> SessionState:
         """The state in all forms; see `take_state`."""
-        realm = await self.ready()
-        return await off_loop(partial(take_state, realm, self.engine, wants_values))
+        return await off_loop(partial(take_state, await self.ready(), self.engine, wants_values))
 
     async def put_back(self, state: SessionState) -> None:
         """Hold a state again; where it has an image, its realm is opened when it is needed."""
@@ -170,11 +167,14 @@ class RealmSlot:
 
     async def hibernate(self) -> bool:
         """Turn the realm into its image; False if there is none."""
-        realm = self.realm
-        if realm is None:
+        if (realm := self.realm) is None:
             return False
-        self.image = await off_loop(lambda: squeezed(realm.image()))
-        await self.drop()
+
+        def leave() -> None:  # in one go: a hop to a thread takes as long as a small image
+            self.image, self.realm, self.bound = squeezed(realm.image()), None, None
+            realm.close()
+
+        await off_loop(leave)
         return True
 
     async def whole_image(self) -> Image | None:
