@@ -41,8 +41,8 @@ __all__ = [
     "Scope",
     "answers_given",
     "checkpoint_key",
-    "enter",
     "entered",
+    "inside",
     "pending_calls",
     "scope",
     "sender",
@@ -215,14 +215,21 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
         var_child_runnable_config.reset(token)
 
 
-def enter(configurable: Mapping[str, Any]) -> None:
-    """Run the rest of an asyncio task in the scope with these values, as code that it calls does.
+@contextmanager
+def inside(configurable: Mapping[str, Any]) -> Iterator[None]:
+    """Run the block in the scope with these values, as code that it calls does.
 
-    Middleware around a tool calls `interrupt` outside the tool's own configuration.
+    Middleware around a tool calls `interrupt` outside the tool's own configuration. Events that are
+    sent after the block belong to the task again.
     """
-    config = var_child_runnable_config.get() or {}
+    before = var_child_runnable_config.get()
+    config = before or {}
     merged = {**config.get("configurable", {}), **configurable}
     var_child_runnable_config.set({**config, "configurable": merged})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.set(before)
 
 
 def take_plain_answer(config: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from langchain_core.messages import ToolMessage
@@ -24,7 +25,7 @@ from interpstack import (
     HostTool,
 )
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
-from interpstack_langchain.langgraph_internals.call_scopes import enter
+from interpstack_langchain.langgraph_internals.call_scopes import inside
 from interpstack_langchain.tools.call_log import CallLog
 from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
@@ -110,11 +111,9 @@ async def run_tool(
     scope = running.scope_of(context)
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
-    if scope:
-        enter(scope)
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
-    made = running.run(request)
-    with CallLog(tool.name, call_id, PASSES) as log:
+    with CallLog(tool.name, call_id, PASSES) as log, inside(scope) if scope else nullcontext():
+        made = running.run(request)
         try:
             answer = await (made if running.store is None else finished(made, call))
         except (*PASSES, GuestException):

@@ -876,6 +876,28 @@ async def test_astream_events_shows_inner_calls(talk: Any, evals: Any) -> None:
 
 @pytest.mark.engines("javascript")
 @both
+@pytest.mark.parametrize("saver", [None, "memory"], ids=["", "checkpointer"])
+async def test_events_of_one_call_have_one_namespace(talk: Any, evals: Any, saver: Any) -> None:
+    @tool
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("no")
+
+    chat = talk(ptc=[returning(1), fail], checkpointer=saver)
+    chat.say([evals("await tools.give(); await tools.fail().catch(() => 0)")])
+    given = {"messages": [("user", "go")]}
+    options: Any = {"stream_mode": "custom", "subgraphs": True}
+    config = {"configurable": {"thread_id": "t"}}
+    if chat.use_async:
+        events = [one async for one in chat.agent.astream(given, config, **options)]
+    else:
+        events = await asyncio.to_thread(lambda: [*chat.agent.stream(given, config, **options)])
+    phases = [event["phase"] for _, event in events]
+    assert phases == ["start", "complete", "start", "error"]
+    assert {namespace for namespace, _ in events} == {()}
+
+
+@both
 async def test_progress_is_told_on_the_custom_stream(talk: Any, evals: Any) -> None:
     chat = talk(ptc=[add])
     message = evals("await tools.add({a: 1}); await tools.add({a: 'x'}).catch(() => 0)")
