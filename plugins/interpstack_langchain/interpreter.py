@@ -142,6 +142,7 @@ class Interpreter:
                 _as_bytes(options.snapshot_signing_key),
                 options.pause_grace,
                 [tool for tool in options.ptc if isinstance(tool, BaseTool)],
+                options.lock_timeout,
             ),
             queue=CallQueue(surface.names),
             offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments)),

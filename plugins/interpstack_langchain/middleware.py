@@ -79,6 +79,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             those of subagents always are.
         pause_grace: Seconds that a pausing eval waits for its other calls; calls that take longer
             are left running.
+        lock_timeout: Seconds that an eval waits for another process that runs the same eval.
+            `None`: no limit.
         tool_errors: The treatment of a tool's exception that code does not catch: `tell` the model,
             or `raise` it out of the eval, as it leaves a call by the model.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
@@ -133,6 +135,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         durable: bool = True,
         tool_events: bool = True,
         pause_grace: float = 5.0,
+        lock_timeout: float | None = None,
         tool_errors: Literal["tell", "raise"] = "tell",
         late_tools: Collection[str] = (),
         tools_only: bool = False,

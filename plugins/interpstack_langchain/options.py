@@ -150,6 +150,9 @@ class Options:
     durable: bool = attrs.field(default=True, validator=_flag)
     tool_events: bool = attrs.field(default=True, validator=_flag)
     pause_grace: float = attrs.field(default=5.0, validator=_grace)
+    lock_timeout: float | None = attrs.field(
+        default=None, validator=_number(float, least=0, optional=True)
+    )
     tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False

@@ -53,12 +53,14 @@ class CheckpointStores:
         signing_key: Signs suspended evals, which the guest's memory is read from.
         pause_grace: Seconds that a pause waits for calls in flight.
         own_tools: Tools that only code has.
+        lock_timeout: Seconds that a run waits for another process that runs the same eval.
         sweep: The time of the last removal of abandoned suspended evals.
     """
 
     signing_key: bytes | None = None
     pause_grace: float = 5.0
     own_tools: Sequence[BaseTool] = ()
+    lock_timeout: float | None = None
     sweep: Sweep = attrs.field(factory=Sweep, init=False)
     _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
         factory=OrderedDict, init=False
@@ -107,7 +109,7 @@ class CheckpointStores:
             return
         async with (
             open_database(store.writes.checkpoint.saver) as database,
-            database.alone(store.key) as waited,
+            database.alone(store.key, self.lock_timeout) as waited,
         ):
             store.run_in(database, after_another=waited)
             yield

@@ -13,11 +13,12 @@ import errno
 import logging
 import os
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from interpstack import call_blocking, to_end
 
@@ -28,6 +29,8 @@ _log = logging.getLogger(__name__)
 #: Seconds between two tries of a lock that another process holds: at first, and at most.
 _FIRST_WAIT: Final = 0.005
 _LONGEST_WAIT: Final = 0.25
+#: Seconds of waiting after which the log says so.
+_TELL_SECONDS: Final = 1.0
 #: Added to the path of an SQLite database, as SQLite does for its own files.
 _ENDING: Final = "-interpstack"
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
@@ -47,34 +50,55 @@ class DatabaseLocks(abc.ABC):
     where the first holder is lost with its event loop.
     """
 
+    #: Name of the database, for people.
+    place: str
+
     def __init__(self) -> None:
         #: Who gives a lock back: not a holder that was lost before, and is thrown away only now.
         self._holders: dict[int, object] = {}
 
     @asynccontextmanager
-    async def held(self, key: str) -> AsyncIterator[bool]:
+    async def held(self, key: str, seconds: float | None = None) -> AsyncIterator[bool]:
         """Hold a lock, once no other process does.
+
+        Args:
+            key: Names the lock.
+            seconds: How long to wait at most for another process; `None` for no limit.
 
         Yields:
             Whether another process held the lock before.
+
+        Raises:
+            TimeoutError: Another process held the lock all the time.
         """
         number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 2
-        waited, pause = False, _FIRST_WAIT
-        holder = self._holders[number] = object()
+        holder, task = object(), asyncio.current_task()
+        self._holders[number] = holder
         try:
-            # To the end: nobody would give a lock back that arrives after a cancellation.
-            while not await to_end(call_blocking(lambda: self.take(number))):
-                waited = True
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_WAIT)
-            yield waited
-        except GeneratorExit:  # the loop was closed: nothing can be awaited any more
-            self._let_go(number, holder)
-            raise
+            yield await self._wait(number, _Waiting(key, self.place, seconds))
         except BaseException:
-            await to_end(call_blocking(lambda: self._let_go(number, holder)))
+            if _current_task() is not task:  # the run was thrown away: nothing can be awaited
+                self._let_go(number, holder)
+            else:
+                await to_end(call_blocking(lambda: self._let_go(number, holder)))
             raise
         await to_end(call_blocking(lambda: self._let_go(number, holder)))
+
+    async def _wait(self, number: int, waiting: _Waiting) -> bool:
+        """Return once the lock is taken; whether another process held it before."""
+        loop, waited = asyncio.get_running_loop(), False
+        # To the end: nobody would give a lock back that arrives after a cancellation.
+        while not await to_end(call_blocking(lambda: self._take_on(loop, number))):
+            waited = True
+            await asyncio.sleep(waiting.pause())
+        return waited
+
+    def _take_on(self, loop: asyncio.AbstractEventLoop, number: int) -> bool:
+        """Take a lock for a run on this loop, and give it back if the loop was closed meanwhile."""
+        taken = self.take(number)
+        if taken and loop.is_closed():
+            self.give_back(number)
+        return taken
 
     def _let_go(self, number: int, holder: object) -> None:
         if self._holders.get(number) is holder:
@@ -89,9 +113,58 @@ class DatabaseLocks(abc.ABC):
     def give_back(self, number: int) -> None:
         """Give a lock back, if it is held."""
 
-    @abc.abstractmethod
     def abandon(self) -> None:
         """Forget the locks of the parent, in the child of a fork."""
+        self._holders.clear()
+
+
+class _Waiting:
+    """The wait for a lock: its pauses, its bound, and one line in the log.
+
+    Args:
+        key: Names the lock.
+        place: Name of the database.
+        seconds: How long it may take; `None` for no limit.
+    """
+
+    def __init__(self, key: str, place: str, seconds: float | None) -> None:
+        self._key, self._place, self._seconds = key, place, seconds
+        self._began = time.monotonic()
+        self._next = _FIRST_WAIT
+        self._told = False
+
+    def pause(self) -> float:
+        """The time until the next try.
+
+        Raises:
+            TimeoutError: The wait has taken too long.
+        """
+        waited = time.monotonic() - self._began
+        if self._seconds is not None and waited >= self._seconds:
+            raise TimeoutError(
+                f"another process has run eval {self._key} for {self._seconds:g} s (lock_timeout), "
+                f"by its lock in {self._place}; no call was made here, and the pause and its "
+                "answers are as they were. Resume the thread again once that process has ended"
+            )
+        if not self._told and waited >= _TELL_SECONDS:
+            self._told = True
+            _log.warning(
+                "eval %s waits for another process that runs it, by its lock in %s; lock_timeout "
+                "bounds such waits",
+                self._key,
+                self._place,
+            )
+        left = _LONGEST_WAIT if self._seconds is None else self._seconds - waited
+        now, self._next = min(self._next, left), min(2 * self._next, _LONGEST_WAIT)
+        return now
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    """The running task of this thread; `None` outside of all event loops."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 class FileLocks(DatabaseLocks):
@@ -105,7 +178,7 @@ class FileLocks(DatabaseLocks):
 
     def __init__(self, database: str) -> None:
         super().__init__()
-        self._path = database + _ENDING
+        self._path = self.place = database + _ENDING
         self._lock = threading.Lock()
         self._file: int | None = None
         self._held: set[int] = set()
@@ -168,6 +241,7 @@ class FileLocks(DatabaseLocks):
             self._close_unused()
 
     def abandon(self) -> None:
+        super().abandon()
         # At once: a close gives back all locks that the process has on the file then.
         self._lock = threading.Lock()
         self._held.clear()

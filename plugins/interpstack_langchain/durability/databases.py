@@ -62,11 +62,18 @@ class Database:
         return before
 
     @asynccontextmanager
-    async def alone(self, key: str) -> AsyncIterator[bool]:
+    async def alone(self, key: str, lock_timeout: float | None = None) -> AsyncIterator[bool]:
         """Run an eval while no other run of the eval does.
+
+        Args:
+            key: Identifies the eval.
+            lock_timeout: Seconds to wait at most for a run in another process.
 
         Yields:
             Whether this run had to wait for another one, which may have recorded entries.
+
+        Raises:
+            TimeoutError: A run in another process took longer.
         """
         with self._lock:
             slots, runs = self._runs.get(key, (Slots(1), 0))
@@ -76,7 +83,7 @@ class Database:
                 if self.locks is None:
                     yield bool(runs)
                 else:
-                    async with self.locks.held(key) as waited:
+                    async with self.locks.held(key, lock_timeout) as waited:
                         yield bool(runs) or waited
         finally:
             with self._lock:

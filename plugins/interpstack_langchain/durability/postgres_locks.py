@@ -71,6 +71,8 @@ class PostgresLocks(DatabaseLocks):
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
         super().__init__()
+        names = [parameters[name] for name in ("host", "port", "dbname") if name in parameters]
+        self.place = f"PostgreSQL ({' '.join(names) or 'the default database'})"
         self._parameters = {"connect_timeout": _CONNECT_SECONDS, **parameters}
         self._lock = threading.Lock()
         self._conn: Any = None
@@ -112,6 +114,7 @@ class PostgresLocks(DatabaseLocks):
                 self._drop()
 
     def abandon(self) -> None:
+        super().abandon()
         self._lock = threading.Lock()
         self._held.clear()
         if self._conn is not None:

@@ -67,6 +67,8 @@ BAD = [
     ("pause_grace", math.inf, ValueError, "a number of seconds from 0"),
     ("pause_grace", None, TypeError, "a number of seconds of at least 0; got None"),
     ("pause_grace", True, TypeError, "a number of seconds of at least 0"),
+    ("lock_timeout", 0, ValueError, "lock_timeout takes a number above 0 or None for no limit"),
+    ("lock_timeout", "1", TypeError, "lock_timeout takes a number above 0"),
     ("subagents", "yes", TypeError, "True or False"),
     ("max_subagent_concurrency", 0, ValueError, "at least 1"),
     ("max_subagent_concurrency", None, TypeError, "at least 1"),

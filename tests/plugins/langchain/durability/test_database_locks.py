@@ -7,10 +7,13 @@ import errno
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from interpstack_langchain.durability import database_locks
 from interpstack_langchain.durability.database_locks import FileLocks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
@@ -105,6 +108,87 @@ def test_a_run_whose_loop_was_closed_leaves_no_lock(tmp_path: Path) -> None:
     running.close()
     assert locks._file is None
     task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_run_that_is_thrown_away_while_it_waits_for_a_lock_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+    trying, go_on = threading.Event(), threading.Event()
+    ended: list[bool] = []
+    take = locks.take
+
+    def slow(number: int) -> bool:
+        trying.set()
+        go_on.wait(60)
+        ended.append(take(number))
+        return ended[0]
+
+    monkeypatch.setattr(locks, "take", slow)
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            raise AssertionError("nobody waits for the lock any more")
+
+    loop = asyncio.new_event_loop()
+    running = hold()
+    task = loop.create_task(running)
+    while not trying.is_set():
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    running.close()
+    go_on.set()
+    for _ in range(6000):
+        if ended and locks._file is None:
+            break
+        time.sleep(0.01)
+    assert ended == [True]
+    assert locks._file is None
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: Path) -> None:
+    """Code inside may not survive the end in another context, and raise what it likes."""
+    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise ValueError("created in a different Context")
+
+    loop = asyncio.new_event_loop()
+    running = hold()
+    task = loop.create_task(running)
+    while not locks._held:
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+
+    async def elsewhere() -> None:  # a loop that runs, but is not that of the run
+        with pytest.raises(ValueError, match="different Context"):
+            running.close()
+
+    asyncio.run(elsewhere())
+    assert locks._file is None
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+async def test_a_wait_for_another_process_is_told_once_and_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(database_locks, "_TELL_SECONDS", 0.0)
+    place = str(tmp_path / "checkpoints.db")
+    locks = FileLocks(place)
+    monkeypatch.setattr(locks, "take", lambda number: False)
+    with pytest.raises(TimeoutError, match=r"another process has run eval my-eval for 0\.1 s"):
+        async with locks.held("my-eval", 0.1):
+            raise AssertionError("the other process has it")
+    ours = [one for one in caplog.records if one.name == database_locks.__name__]
+    (line,) = [one.getMessage() for one in ours]
+    assert "eval my-eval waits for another process" in line
+    assert f"{place}-interpstack" in line
+    assert not locks._holders
 
 
 def test_a_holder_that_was_lost_takes_no_lock_from_the_next_one(tmp_path: Path) -> None:
