@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from interpstack import Outcome
 from interpstack_display.api import Attachment, attachments_of
 
-__all__ = ["eval_content", "for_model"]
+__all__ = ["eval_content", "for_model", "with_texts"]
 
 
 #: Types of images that model providers take.
@@ -35,14 +35,18 @@ def eval_content(text: str, outcome: Outcome, chars: int) -> str | list[str | di
     Returns:
         Text alone, unless the outcome has an attachment that is no text.
     """
-    blocks: list[str | dict[Any, Any]] = []
+    text = with_texts(text, outcome, chars)
+    blocks = [_block(item) for item in attachments_of(outcome) if not item.is_text]
+    return [{"type": "text", "text": text}, *blocks] if blocks else text
+
+
+def with_texts(text: str, outcome: Outcome, chars: int) -> str:
+    """An outcome in words, followed by its attached texts; see `eval_content`."""
     for index, item in enumerate(attachments_of(outcome), start=1):
         if item.is_text:
             text += "\n" + _text(index, item, chars)
             chars = max(0, chars - len(item.text))
-        else:
-            blocks.append(_block(item))
-    return [{"type": "text", "text": text}, *blocks] if blocks else text
+    return text
 
 
 def _text(index: int, item: Attachment, chars: int) -> str:

@@ -27,6 +27,7 @@ from interpstack import (
 )
 from interpstack_agents import Persistence, RecordRejected, persistence_mode
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
+from interpstack_langchain.evals.attachment_blocks import with_texts
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,
@@ -176,7 +177,8 @@ class Replayer:
 
     def _stack(self, engine: str) -> InterpreterStack:
         if engine not in self._stacks:
-            plugins = [NothingIsCalled(), "persistence", "durable", "console", "display"]
+            # What was shown is shown again, so `display` comes before the names that are refused.
+            plugins = ["persistence", "durable", "console", "display", NothingIsCalled()]
             self._stacks[engine] = InterpreterStack(engine, plugins, limits=self.limits)
         return self._stacks[engine]
 
@@ -229,7 +231,7 @@ async def _run(
     except InterpstackError as error:
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return "failed", session.render(outcome)
-    text = session.render(shown(outcome))
+    text = with_texts(session.render(shown(outcome)), outcome, session.stack.limits.result_chars)
     # What stopped this run, its limits or its engine, says nothing of the code.
     return ("failed" if outcome.stopped and found.answer != text else "ended"), text
 

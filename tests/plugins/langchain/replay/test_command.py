@@ -116,6 +116,27 @@ async def record(
 # -- what ended ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ["quickjs", "monty"])
+async def test_what_code_showed_is_shown_again(record: Any, engine: str) -> None:
+    agent = record(engine=engine)
+    pay = {"quickjs": "tools.pay({to: 'Ann', euros: 5})", "monty": "tools.pay(to='Ann', euros=5)"}
+    await agent.turn(
+        f"await display('data:image/gif;base64,R0lGODlhAQ==')\nawait {pay[engine]}\n"
+        "await display('a < b')\n7"
+    )
+    (found,) = await agent.data()
+    assert (found["status"], found["notes"]) == ("ended", [])
+    assert found["text"] == found["recorded_answer"]
+    assert found["text"].splitlines() == [
+        "<notice>Shown 1: image/gif, 7 bytes</notice>",
+        "<notice>Shown 2: text/plain, 5 bytes</notice>",
+        "<result>7</result>",
+        '<shown index="2" type="text/plain">',
+        "a &lt; b",
+        "</shown>",
+    ]
+
+
 @pytest.mark.parametrize("store_name", ["sqlite-async", "postgres-async"])
 async def test_evals_run_again_on_the_state_they_started_from(record: Any, evals: Any) -> None:
     agent = record()
