@@ -15,6 +15,7 @@ from interpstack_langchain.events import (
     SubagentStartEvent,
     SubagentStreamEvent,
 )
+from interpstack_langchain.js_repl.middleware import JsReplMiddleware
 from interpstack_langchain.middleware import CodeInterpreterMiddleware, REPLMiddleware
 from interpstack_langchain.options import PTCOption
 from interpstack_langchain.stacks import PRESET
@@ -23,6 +24,7 @@ __all__ = [
     "PRESET",
     "SUBAGENT_STREAM_EVENT_TYPE",
     "CodeInterpreterMiddleware",
+    "JsReplMiddleware",
     "PTCOption",
     "REPLMiddleware",
     "SubagentCompleteEvent",

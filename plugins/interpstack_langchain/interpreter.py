@@ -114,7 +114,7 @@ class Interpreter:
             ConfigurationError: An argument has a wrong value.
             TypeError: An argument is of a wrong type.
         """
-        options = _options(arguments)
+        options = _options(arguments, surface)
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
         approvals = ApprovalRules.of(arguments["interrupt_on"])
         names = _names(arguments, options)
@@ -268,10 +268,11 @@ def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> d
     }
 
 
-def _options(arguments: Mapping[str, Any]) -> Options:
+def _options(arguments: Mapping[str, Any], surface: Surface) -> Options:
     """The middleware's arguments that are options, checked."""
     options = Options(**_of_class(Options, arguments))
-    return attrs.evolve(options, every_tool=options.tools_only and arguments["ptc"] is None)
+    every = options.tools_only or surface.calls_every_tool
+    return attrs.evolve(options, every_tool=every and arguments["ptc"] is None)
 
 
 def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:

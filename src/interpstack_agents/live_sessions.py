@@ -180,6 +180,13 @@ class LiveSession:
                 return _undone(outcome), None
             return await self._recorded(outcome, kept, use)
 
+    async def reset(self) -> None:
+        """Forget all variables, also stored ones that could not be restored."""
+        async with self.session as session:
+            await session.reset()
+        if self.detached:
+            self.detached, self.records = False, ()
+
     async def _recorded(
         self, outcome: Outcome, state: SessionState, use: _Use
     ) -> tuple[Outcome, Record]:

@@ -49,6 +49,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/langchain/durability/test_spending.py::": 2,
     "tests/plugins/langchain/integration/test_interference.py::": 3,
     "tests/plugins/langchain/integration/test_live_sessions.py::": 3,
+    "tests/plugins/langchain/js_repl/test_emitted.py::": 4,
     "tests/plugins/langchain/rules/test_approvals.py::": 2,
     "tests/plugins/langchain/tools/test_tool_calls.py::": 3,
     "tests/plugins/monty/integration/test_hostile.py::": 3,

@@ -59,6 +59,7 @@ class EvalCall:
         inside: The call of another eval's code that this eval is, if it is one.
         outer: The other eval.
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
+        wall_seconds: Seconds that the eval may take in all, if that is less than the stack's limit.
     """
 
     request: ToolCallRequest
@@ -76,6 +77,7 @@ class EvalCall:
     inside: NativeCall | None = attrs.field(init=False)
     outer: EvalCall | None = attrs.field(init=False)
     graph: str = attrs.field(init=False)
+    wall_seconds: float | None = attrs.field(default=None, init=False)
     _place: str = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -99,6 +101,10 @@ class EvalCall:
         while outer is not None:
             yield outer.request.tool_call["name"]
             outer = outer.outer
+
+    def limit_wall(self, seconds: float) -> None:
+        """Give the eval a time limit of its own, waiting included."""
+        self.wall_seconds = seconds
 
     def trace_with(self, callbacks: Callbacks) -> None:
         """Trace the eval's calls with other callbacks than the eval's own."""

@@ -87,8 +87,13 @@ class Evals:
     channels: Channels
     spending: Spending | None
 
-    async def run(self, code: str, running: EvalCall) -> ToolMessage:
+    async def run(self, code: str, running: EvalCall, *, fresh: bool = False) -> ToolMessage:
         """Run an eval to its end.
+
+        Args:
+            code: The model's code.
+            running: The eval.
+            fresh: Forget the variables of the conversation first.
 
         Raises:
             ConfigurationError: The interpreter was closed.
@@ -98,11 +103,12 @@ class Evals:
         running_eval.set(running)
         state, done = await self._state(running)
         if self.spending is None:
-            return self._answer(await self._run(code, running, state, done), {}, running)
+            ended = await self._run(code, running, state, done, fresh)
+            return self._answer(ended, {}, running)
         turn = turn_key(state, running.graph)
         with self.spending.eval(turn, state) as reports:
             running.trace_with(reports.among(running.callbacks))
-            ended = await self._run(code, running, state, done)
+            ended = await self._run(code, running, state, done, fresh)
         return self._answer(ended, self.spending.told(turn, state), running)
 
     async def _state(self, running: EvalCall) -> tuple[Mapping[str, Any], list[str]]:
@@ -119,7 +125,12 @@ class Evals:
         return state, done
 
     async def _run(
-        self, code: str, running: EvalCall, state: Mapping[str, Any], done: Collection[str]
+        self,
+        code: str,
+        running: EvalCall,
+        state: Mapping[str, Any],
+        done: Collection[str],
+        fresh: bool,
     ) -> _Ended:
         request = running.request
         offered = self.offered.of(owner_of(state, running.graph))
@@ -139,7 +150,7 @@ class Evals:
                 position = await self.queue.wait(running.calls, done)
                 if outer is not None:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
-                ended = await self._in_turn(code, offer, state, position, running)
+                ended = await self._in_turn(code, offer, state, position, running, fresh)
         except (UnreadableJournal, StateNotRestored):
             raise  # a waiting call must not be answered
         except SessionClosed as error:
@@ -160,6 +171,7 @@ class Evals:
         state: Mapping[str, Any],
         position: QueuePosition | None,
         running: EvalCall,
+        fresh: bool,
     ) -> _Ended:
         store = running.store
         # With durable evals, the evals of a turn may run in several processes.
@@ -177,6 +189,8 @@ class Evals:
             refuse=refuse,
         )
         async with self.stores.alone(store), entering as live:
+            if fresh:
+                await live.reset()
             if store is not None and live.detached:
                 store.begin_without_state()
             outcome, record = await live.eval(
@@ -196,7 +210,7 @@ class Evals:
         message = ToolMessage(
             content=eval_content(text, outcome, self.stack.limits.result_chars),
             tool_call_id=running.id,
-            name=self.options.tool_name,
+            name=running.request.tool_call["name"],
             status="success" if outcome.ok else "error",
         )
         return commit(message, self.channels.named({**ended.update, **spent}), running)

@@ -15,7 +15,7 @@ from interpstack import GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.prompt import code_description
 
-__all__ = ["EvalSchema", "EvalTool"]
+__all__ = ["EvalSchema", "EvalTool", "traced_as"]
 
 
 #: Where traces look for the language of a tool's code.
@@ -46,7 +46,7 @@ class EvalTool(BaseTool):
             name=name,
             description=description,
             args_schema=_schema(language.title),
-            metadata={_LANGUAGE_KEY: language.name},
+            metadata=traced_as(language),
         )
         tool._evaluate = evaluate
         return tool
@@ -87,6 +87,11 @@ class EvalTool(BaseTool):
                 "interpreter: it would wait for itself"
             )
         return running
+
+
+def traced_as(language: GuestLanguage) -> dict[str, Any]:
+    """Metadata of a tool by which traces show its input as code of a language."""
+    return {_LANGUAGE_KEY: language.name}
 
 
 @cache

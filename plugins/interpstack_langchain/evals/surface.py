@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -23,6 +23,9 @@ class Surface:
     Args:
         tool_name: Name of the tool.
     """
+
+    #: Whether code may call all tools of the agent unless `ptc` lists some.
+    calls_every_tool: ClassVar[bool] = False
 
     def __init__(self, tool_name: str) -> None:
         self.tool_name = tool_name

@@ -19,7 +19,7 @@
       clearConsole();
       requested = uncounted = called = imported = importing = 0;
       cell++;
-      active = true;
+      active = accepting = true;
       clock = hostTime = origin = told.now;
       script = told.script;
       label = told.label;
@@ -52,7 +52,7 @@
 
   const api = freeze({
     __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
-    timeOrigin: () => origin,
+    timeOrigin: () => origin, callLate, isRunning: () => active,
     describe, isError, thrownText,
     define: (name, value) => { define(globals, name, value); },
   });

@@ -25,7 +25,7 @@
     return text;
   }
   function forget() {
-    active = false;
+    active = accepting = false;
     pending = table();
     openTimers = 0;
     requests = list(); cancelled = list();

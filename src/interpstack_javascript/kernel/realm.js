@@ -8,6 +8,7 @@
   let hostTime = 0;           // host time in ms as of the last poll
   let origin = 0;             // host time when the cell began
   let active = false;         // a cell runs; requests are accepted
+  let accepting = false;      // calls are accepted: a cell runs, or the host waits for requests it left open
   let lastId = 0;             // of a request or timer; unique in the realm, for code may keep those of timers
   let before = -1;            // that of the cell's first request, less 1: the host counts from 1 in each cell
   let pending = table();      // id -> {resolve, reject, site} or {callback}

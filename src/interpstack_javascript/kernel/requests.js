@@ -19,7 +19,11 @@
     });
   }
   function call(name, input) {
-    if (!active) return;
+    if (active) callLate(name, input);
+  }
+  // A call from code that still runs while the host waits for requests that the ended cell left open.
+  function callLate(name, input) {
+    if (!accepting) return;
     if (++called > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 calls without an answer");
     const text = encodeValue(input); // a getter in it may make calls, too
     calls[calls.length] = "[" + stringify(name) + "," + text + "]";

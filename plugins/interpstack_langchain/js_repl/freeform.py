@@ -1,0 +1,60 @@
+"""The tool as a custom tool of OpenAI, whose input is raw text in place of JSON."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.resources import files
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, Tool
+
+__all__ = ["as_custom_answer", "as_custom_tool", "raw_text", "takes_custom_tools"]
+
+#: The field in which LangChain passes the raw text of a custom tool's call.
+_RAW: Final = "__arg1"
+#: Text that may be source. Read when this is imported: an event loop must not wait for files.
+_GRAMMAR: Final = (files("interpstack_langchain") / "js_repl" / "source.lark").read_text("utf-8")
+#: Models of OpenAI that take custom tools.
+_MODELS: Final = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|codex)", re.ASCII)
+
+
+def takes_custom_tools(model: BaseChatModel) -> bool:
+    """Whether a model takes custom tools: one of OpenAI's own, by the client `ChatOpenAI`."""
+    client = sys.modules.get("langchain_openai")
+    if client is None or not isinstance(model, client.ChatOpenAI):
+        return False
+    elsewhere = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None)
+    return elsewhere is None and _MODELS.match(str(model.model_name)) is not None
+
+
+def as_custom_tool(tool: BaseTool) -> Tool:
+    """The form in which the model gets a tool; the agent runs its own tool of the same name."""
+    form = {"type": "grammar", "syntax": "lark", "definition": _GRAMMAR}
+    return Tool(
+        name=tool.name,
+        description=tool.description,
+        func=_never,
+        metadata={"type": "custom_tool", "format": form},
+    )
+
+
+def raw_text(given: Any) -> str | None:
+    """The raw text of a custom tool's call; `None` for any other call.
+
+    Args:
+        given: The call's arguments.
+    """
+    return str(given[_RAW]) if isinstance(given, dict) and {*given} == {_RAW} else None
+
+
+def as_custom_answer(answer: ToolMessage) -> ToolMessage:
+    """The answer to a custom tool's call, which the model's API expects in a form of its own."""
+    block = {"type": "custom_tool_call_output", "output": answer.content}
+    return answer.model_copy(update={"content": [block]})
+
+
+def _never(text: str) -> str:
+    raise NotImplementedError("the agent runs its own tool of this name")

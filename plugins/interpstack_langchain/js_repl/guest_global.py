@@ -1,0 +1,148 @@
+"""The helpers of `js_repl` cells: their guest source, and the bridges behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    UNDEFINED,
+    Bridge,
+    CellContext,
+    GuestException,
+    GuestSource,
+    HostTool,
+)
+from interpstack_javascript import JAVASCRIPT
+from interpstack_langchain.js_repl.emitted import take_image, take_note
+from interpstack_langchain.js_repl.names import bridge_part
+
+__all__ = ["HelperPaths", "helper_bridges", "helper_source", "tool_input"]
+
+_OWNER: Final = "interpstack_langchain.js_repl"
+#: Read when this is imported: an event loop must not wait for files.
+_SOURCE: Final = (files("interpstack_langchain") / "js_repl" / "guest_global.js").read_text("utf-8")
+
+
+@attrs.frozen
+class HelperPaths:
+    """Paths of the host that code sees; only text: whether code can use them is up to its engine.
+
+    Attributes:
+        cwd: The working directory.
+        home: The home directory.
+        tmp: The directory for temporary files.
+    """
+
+    cwd: str | None
+    home: str | None
+    tmp: str | None
+
+
+def helper_source(namespace: str, paths: HelperPaths) -> GuestSource:
+    """The guest source of the helpers.
+
+    Args:
+        namespace: Name of the global that has the helpers.
+        paths: Paths that the global has as `cwd`, `homeDir` and `tmpDir`.
+    """
+    shown = {"cwd": paths.cwd, "homeDir": paths.home, "tmpDir": paths.tmp}
+    config = {"namespace": namespace, "root": f"{namespace}.", "tools": "tool_", "paths": shown}
+    text = f"(kernel) => ({_SOURCE.strip()})(kernel, {json.dumps(config)})"
+    return GuestSource(JAVASCRIPT.name, "interpstack:js_repl", text, owner=_OWNER)
+
+
+def helper_bridges(namespace: str, tools: tuple[HostTool, ...]) -> Iterator[Bridge]:
+    """A hidden bridge for each tool, and two for images."""
+    for tool in tools:
+        yield _ToolBridge(
+            name=f"{namespace}.{bridge_part(tool.name)}",
+            handler=_caller(namespace, tool),
+            owner=_OWNER,
+            raw=True,
+            hidden=True,
+            concurrency=tool.concurrency,
+            budget=tool.budget,
+            tool=tool.name,
+            passes=tool.passes,
+        )
+    yield Bridge(
+        name=f"{namespace}.emit",
+        handler=take_image,
+        owner=_OWNER,
+        raw=True,
+        hidden=True,
+        counted=False,
+        concurrency=1,  # images stay in the order of their emission
+        repeats=True,
+    )
+    yield Bridge(
+        name=f"{namespace}.emitted",
+        handler=take_note,
+        owner=_OWNER,
+        raw=True,
+        hidden=True,
+        awaited=False,
+        repeats=True,
+    )
+
+
+@attrs.frozen(kw_only=True)
+class _ToolBridge(Bridge):
+    """A bridge whose handler returns the awaitable of the tool's call."""
+
+    @property
+    def is_async(self) -> bool:
+        """The handler is no coroutine function, and has to run on the loop like one."""
+        return True
+
+
+def _caller(namespace: str, tool: HostTool) -> Callable[[Any, CellContext], Awaitable[Any]]:
+    def call(value: Any, context: CellContext) -> Awaitable[Any]:
+        return tool.call(tool_input(namespace, tool, value), context)
+
+    return call
+
+
+def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
+    """The input of a tool, from the second argument of `codex.tool`.
+
+    Args:
+        namespace: Name of the global that has the helpers.
+        tool: The tool.
+        value: An object; the JSON text of one; or, for a tool with one field, that field's text.
+
+    Raises:
+        GuestException: It is none of these.
+    """
+    if isinstance(value, str):
+        read = _read_json(value)
+        fields = tool.input_schema.get("properties")
+        single = isinstance(fields, Mapping) and len(fields) == 1
+        value = read if isinstance(read, dict) else dict.fromkeys(fields or (), value)
+        if not single and value is not read:
+            raise _refused(namespace, tool, "a string that is no JSON object")
+    if not isinstance(value, dict):
+        raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")
+    return {key: item for key, item in value.items() if item is not UNDEFINED}
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refused(namespace: str, tool: HostTool, got: str) -> GuestException:
+    fields = tool.input_schema.get("properties")
+    named = ", ".join(map(str, fields)) if isinstance(fields, Mapping) and fields else "none"
+    return GuestException(
+        f"{namespace}.tool({json.dumps(tool.name)}, …) takes an object of the tool's fields, or "
+        f"its JSON text; got {got}. The fields are: {named}",
+        name="TypeError",
+    )

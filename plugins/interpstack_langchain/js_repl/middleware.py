@@ -1,0 +1,135 @@
+"""`JsReplMiddleware`: a persistent JavaScript REPL for an agent, in one import."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+
+from interpstack import ConfigurationError, Engine
+from interpstack_agents import Preset
+from interpstack_javascript import JAVASCRIPT
+from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.js_repl.freeform import takes_custom_tools
+from interpstack_langchain.js_repl.guest_global import HelperPaths
+from interpstack_langchain.js_repl.plugin import JsReplPlugin
+from interpstack_langchain.js_repl.tools import JsReplSurface
+from interpstack_langchain.middleware import CodeInterpreterMiddleware
+from interpstack_langchain.options import WrongType
+from interpstack_langchain.stacks import PRESET
+
+__all__ = ["JsReplMiddleware"]
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+
+
+class JsReplMiddleware(CodeInterpreterMiddleware):
+    """Middleware that gives an agent the tools `js_repl` and `js_repl_reset`.
+
+    Code runs in Node, keeps its variables from cell to cell, and calls the agent's tools with
+    `codex.tool(name, input)`.
+
+    ```python
+    agent = create_agent(model, tools=[search], middleware=[JsReplMiddleware()])
+    ```
+
+    Args:
+        namespace: Name of the global that has the helpers.
+        cell_seconds: Seconds that a cell may take, waiting included, if its input names no
+            `timeout_ms`. `wall_timeout` is the most that an input may name.
+        freeform: Whether the model gets `js_repl` as a custom tool, whose input is raw text; `None`
+            for models that are known to take custom tools, which are newer ones of OpenAI.
+        cwd: The working directory that code sees as `codex.cwd`, by default that of the process;
+            it is only text, and the empty string hides it.
+        home_dir: The same for `codex.homeDir`, by default `HOME`.
+        tmp_dir: The same for `codex.tmpDir`, by default the directory for temporary files.
+        engine: Name of an installed engine whose language is JavaScript, or such an engine.
+        preset: See `CodeInterpreterMiddleware`; the helpers take the place of `ptc` in it.
+        tool_name: Name of the tool that runs code; `…_reset` is the name of the other one.
+        timeout: Seconds that a cell may compute; `None` for no limit beside `cell_seconds`.
+        others: All other arguments of `CodeInterpreterMiddleware`. Without `ptc`, code may call
+            all tools of the agent.
+
+    Raises:
+        ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
+        TypeError: An argument is of a wrong type, or unknown.
+    """
+
+    def __init__(
+        self,
+        *,
+        namespace: str = "codex",
+        cell_seconds: float = 30.0,
+        freeform: bool | None = None,
+        cwd: str | None = None,
+        home_dir: str | None = None,
+        tmp_dir: str | None = None,
+        engine: str | Engine = "node",
+        preset: Preset = PRESET,
+        tool_name: str = "js_repl",
+        timeout: float | None = None,
+        **others: Any,
+    ) -> None:
+        _check(namespace, cell_seconds, freeform)
+        if others.get("stack") is not None:
+            raise ConfigurationError(
+                "JsReplMiddleware makes its own stack; pass engine=, preset=, plugins= and limits "
+                "in place of stack="
+            )
+        paths = HelperPaths(
+            cwd=_path("cwd", cwd, os.getcwd),
+            home=_path("home_dir", home_dir, lambda: os.environ.get("HOME", "")),
+            tmp=_path("tmp_dir", tmp_dir, tempfile.gettempdir),
+        )
+        self._repl = JsReplSurface(tool_name, namespace, cell_seconds, _chooser(freeform))
+        if "ptc" in preset:
+            own = self._repl.names
+            preset = preset.replace("ptc", JsReplPlugin(namespace=namespace, own=own, paths=paths))
+        super().__init__(
+            engine=engine, preset=preset, tool_name=tool_name, timeout=timeout, **others
+        )
+        language = self.stack.engine.language
+        if language != JAVASCRIPT.name:
+            self.close()
+            raise ConfigurationError(
+                f"JsReplMiddleware needs an engine for JavaScript, such as 'node', 'v8' or "
+                f"'quickjs'; the language of {self.stack.engine.name!r} is {language!r}"
+            )
+
+    def _surface(self, tool_name: str) -> Surface:
+        return self._repl
+
+
+def _check(namespace: Any, cell_seconds: Any, freeform: Any) -> None:
+    """Refuse wrong arguments.
+
+    Raises:
+        ConfigurationError: A value is wrong.
+        WrongType: A type is wrong.
+    """
+    if not isinstance(namespace, str):
+        raise WrongType(f"namespace takes a string; got {namespace!r:.60}")
+    if not _IDENTIFIER.fullmatch(namespace):
+        raise ConfigurationError(
+            f"namespace takes the name of a global, an identifier; got {namespace!r:.60}"
+        )
+    if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):
+        raise WrongType(f"cell_seconds takes a number; got {cell_seconds!r:.60}")
+    if not 0 < cell_seconds <= 10**9:
+        raise ConfigurationError(f"cell_seconds takes a number above 0; got {cell_seconds!r:.60}")
+    if freeform is not None and not isinstance(freeform, bool):
+        raise WrongType(f"freeform takes True, False or None; got {freeform!r:.60}")
+
+
+def _path(argument: str, value: Any, usual: Callable[[], str]) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise WrongType(f"{argument} takes a string or None; got {value!r:.60}")
+    return (usual() if value is None else value) or None
+
+
+def _chooser(freeform: bool | None) -> Callable[[BaseChatModel], bool]:
+    return takes_custom_tools if freeform is None else lambda model: freeform

@@ -1,0 +1,100 @@
+"""The plugin of the preset: helpers, time limits, and refusals of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+
+from interpstack import (
+    BridgeRegistry,
+    Cell,
+    CellGuard,
+    GuestException,
+    HostOffer,
+    InterpreterStack,
+    Outcome,
+    Request,
+    Session,
+    Settlement,
+    hookimpl,
+)
+from interpstack_langchain.evals.eval_call import EvalCall
+from interpstack_langchain.js_repl.emitted import judged
+from interpstack_langchain.js_repl.guest_global import HelperPaths, helper_bridges, helper_source
+from interpstack_langchain.js_repl.names import tool_name
+from interpstack_langchain.js_repl.prompt import JsReplShown, js_repl_section
+from interpstack_langchain.js_repl.time_limit import TimeLimit
+
+__all__ = ["JsReplPlugin"]
+
+#: Names of tools that a refusal lists at most.
+_LISTED = 30
+
+
+@attrs.frozen(kw_only=True)
+class JsReplPlugin:
+    """The helpers on one global of the guest, in the place of the preset's `ptc`.
+
+    Attributes:
+        namespace: Name of the global.
+        own: Names of the interpreter's own tools.
+        paths: Paths of the host that code sees.
+    """
+
+    namespace: str
+    own: tuple[str, ...]
+    paths: HelperPaths
+    name = "js_repl"
+
+    @hookimpl
+    def interpstack_register_bridges(
+        self, register: BridgeRegistry, stack: InterpreterStack, offer: HostOffer
+    ) -> None:
+        register.source(helper_source(self.namespace, self.paths))
+        for bridge in helper_bridges(self.namespace, offer.tools):
+            register.bridge(bridge)
+
+    @hookimpl
+    def interpstack_prompt_section(self, stack: InterpreterStack, offer: HostOffer) -> str | None:
+        shown = offer.part(JsReplShown)
+        return None if shown is None else js_repl_section(shown, stack.language, offer)
+
+    @hookimpl
+    def interpstack_open_cell(self, session: Session, cell: Cell) -> CellGuard | None:
+        running = session.host
+        if not isinstance(running, EvalCall) or running.wall_seconds is None:
+            return None
+        return TimeLimit(running.wall_seconds, self.own[0])
+
+    @hookimpl
+    def interpstack_wrap_request(self, session: Session, request: Request) -> Any:
+        root, _, part = request.bridge.partition(".")
+        name = tool_name(part) if root == self.namespace else None
+        if name is None or any(tool.name == name for tool in session.offer.tools):
+            return None
+        refusal = self._refusal(name, session.offer)
+
+        async def refuse(make: Callable[[], Awaitable[Settlement]]) -> Settlement:
+            raise GuestException(refusal, name="Error", tool=name)
+
+        return refuse
+
+    @hookimpl
+    def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Any:
+        async def judge(make: Callable[[], Awaitable[Outcome]]) -> Outcome:
+            return judged(await make())
+
+        return judge
+
+    def _refusal(self, name: str, offer: HostOffer) -> str:
+        """The reason why code cannot call a tool of this name."""
+        if name in self.own:
+            return f"{self.own[0]} cannot invoke itself"
+        if name == "task":
+            return "unsupported call: task; subagents have a function of their own, task({…})"
+        names = [tool.name for tool in offer.tools]
+        more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        listed = ", ".join(names[:_LISTED]) or "none"
+        return f"unsupported call: {name}; tools that code can call: {listed}{more}"

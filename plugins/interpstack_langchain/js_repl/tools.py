@@ -1,0 +1,191 @@
+"""The tools `js_repl` and `js_repl_reset`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from interpstack import GuestLanguage, run_sync
+from interpstack_langchain.evals.eval_call import EvalCall
+from interpstack_langchain.evals.eval_runner import Evals
+from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
+from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.js_repl.freeform import as_custom_answer, as_custom_tool, raw_text
+from interpstack_langchain.js_repl.inputs import InputFault, read_input
+from interpstack_langchain.js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
+from interpstack_langchain.options import Options
+
+__all__ = ["JsReplSurface", "JsReplTool", "ResetTool"]
+
+
+class JsReplInput(BaseModel):
+    """Input of the tool `js_repl`, where the model cannot send raw text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(description="JavaScript source text, without JSON, quotes or code fences.")
+    timeout_ms: int | None = Field(
+        default=None, description="Milliseconds that the cell may take, waiting included."
+    )
+
+
+class ResetInput(BaseModel):
+    """Input of the tool that starts the REPL anew: none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class JsReplTool(EvalTool):
+    """Runs the model's source text; made by `JsReplMiddleware`."""
+
+    args_schema: type[BaseModel] = JsReplInput
+    handle_tool_error: bool = True
+    _seconds: float = PrivateAttr(default=30.0)
+
+    @classmethod
+    def of(cls, name: str, evals: Evals, language: GuestLanguage, seconds: float) -> JsReplTool:
+        """The tool of an interpreter.
+
+        Args:
+            name: Name of the tool.
+            evals: Runs code.
+            language: The guest language.
+            seconds: Time of a cell whose input names none.
+        """
+        tool = cls(name=name, description=DESCRIPTION, metadata=traced_as(language))
+        tool._evaluate, tool._seconds = evals.run, seconds
+        return tool
+
+    def _parse_input(self, tool_input: Any, tool_call_id: str | None) -> Any:
+        raw = raw_text(tool_input)
+        return super()._parse_input(tool_input if raw is None else {"code": raw}, tool_call_id)
+
+    def _run(  # type: ignore[override]
+        self,
+        code: str,
+        timeout_ms: int | None = None,
+        run_manager: CallbackManagerForToolRun | None = None,
+    ) -> Any:
+        return run_sync(self._answer(code, timeout_ms, run_manager))
+
+    async def _arun(  # type: ignore[override]
+        self,
+        code: str,
+        timeout_ms: int | None = None,
+        run_manager: AsyncCallbackManagerForToolRun | None = None,
+    ) -> Any:
+        return await self._answer(code, timeout_ms, run_manager)
+
+    async def _answer(
+        self,
+        code: str,
+        timeout_ms: int | None,
+        manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None,
+    ) -> Any:
+        running = self._running()
+        running.trace_with(manager.get_child() if manager else None)
+        try:
+            given = read_input(code, timeout_ms, tool=self.name)
+        except InputFault as fault:
+            raise ToolException(str(fault)) from None
+        seconds = self._seconds if given.timeout_ms is None else given.timeout_ms / 1000
+        running.limit_wall(seconds)
+        answer = await self._evaluate(given.source, running)
+        raw = raw_text(running.request.tool_call["args"])
+        return answer if raw is None else as_custom_answer(answer)
+
+
+class ResetTool(EvalTool):
+    """Starts the REPL anew; made by `JsReplMiddleware`."""
+
+    args_schema: type[BaseModel] = ResetInput
+    handle_tool_error: bool = True
+
+    @classmethod
+    def of(cls, name: str, evals: Evals, said: str) -> ResetTool:
+        """The tool of an interpreter.
+
+        Args:
+            name: Name of the tool.
+            evals: Runs code.
+            said: Answer to the model.
+        """
+
+        async def reset(code: str, running: EvalCall) -> Any:
+            given = running.request.tool_call["args"]
+            if given:
+                raise ToolException(f"{name} takes no arguments; got: {', '.join(given)[:100]}")
+            answer = await evals.run(code, running, fresh=True)
+            if answer.status == "error":
+                return answer
+            return answer.model_copy(update={"content": said})
+
+        tool = cls(name=name, description=RESET_DESCRIPTION)
+        tool._evaluate = reset
+        return tool
+
+    def _run(self, run_manager: CallbackManagerForToolRun | None = None) -> Any:  # type: ignore[override]
+        return super()._run("", run_manager)
+
+    async def _arun(self, run_manager: AsyncCallbackManagerForToolRun | None = None) -> Any:  # type: ignore[override]
+        return await super()._arun("", run_manager)
+
+
+class JsReplSurface(Surface):
+    """The two tools, and their words.
+
+    Args:
+        tool_name: Name of the tool that takes source text.
+        namespace: Name of the global that has the helpers.
+        seconds: Time of a cell whose input names none.
+        freeform: Says whether a model takes custom tools, whose input is raw text.
+    """
+
+    calls_every_tool: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        tool_name: str,
+        namespace: str,
+        seconds: float,
+        freeform: Callable[[BaseChatModel], bool],
+    ) -> None:
+        super().__init__(tool_name)
+        self._namespace, self._seconds, self._freeform = namespace, seconds, freeform
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.tool_name, f"{self.tool_name}_reset")
+
+    def tools(self, evals: Evals, scope: str, language: GuestLanguage) -> list[BaseTool]:
+        name, reset = self.names
+        said = f"{name} kernel reset"
+        return [
+            JsReplTool.of(name, evals, language, self._seconds),
+            ResetTool.of(reset, evals, said),
+        ]
+
+    def part(self, options: Options, scope: str) -> object:
+        return JsReplShown(
+            options=options,
+            scope=scope,
+            namespace=self._namespace,
+            reset=self.names[1],
+            seconds=self._seconds,
+        )
+
+    def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
+        if not self._freeform(model):
+            return list(tools)
+        return [as_custom_tool(tool) if isinstance(tool, JsReplTool) else tool for tool in tools]
+
+    def refusal(self, language: GuestLanguage) -> str:
+        return (
+            f"direct tool calls are disabled; use {self.tool_name} and {self._namespace}.tool(...) "
+            "instead"
+        )

@@ -1,0 +1,79 @@
+"""The tool as a custom tool of OpenAI."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from interpstack_langchain import JsReplMiddleware
+from interpstack_langchain.js_repl.freeform import raw_text, takes_custom_tools
+
+
+class Client(GenericFakeChatModel):
+    """Stands for the client of the models of OpenAI."""
+
+    model_name: str = "gpt-5"
+    openai_api_base: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("model", "base", "takes"),
+    [
+        ("gpt-5", None, True),
+        ("gpt-5.1-codex-mini", None, True),
+        ("gpt-4o", None, False),
+        ("o3", None, False),
+        ("my-gpt-5", None, False),
+        ("gpt-5", "http://localhost:8000/v1", False),
+    ],
+)
+def test_newer_models_of_openai_take_custom_tools(
+    monkeypatch: pytest.MonkeyPatch, model: str, base: str | None, takes: bool
+) -> None:
+    module: Any = types.ModuleType("langchain_openai")
+    module.ChatOpenAI = Client
+    monkeypatch.setitem(sys.modules, "langchain_openai", module)
+    client = Client(messages=iter(()), model_name=model, openai_api_base=base)
+    assert takes_custom_tools(client) is takes
+
+
+def test_other_models_do_not() -> None:
+    assert not takes_custom_tools(GenericFakeChatModel(messages=iter(())))
+
+
+async def test_the_model_gets_a_custom_tool_and_sends_raw_text(repl: Any) -> None:
+    chat = repl(freeform=True)
+    (answer,) = await chat.messages({"__arg1": "// interpstack: timeout_ms=9000\n6 * 7"})
+    assert answer.content == [{"type": "custom_tool_call_output", "output": "<result>42</result>"}]
+    custom, reset = (convert_to_openai_tool(tool) for tool in chat.model.bound)
+    assert custom["type"] == "custom"
+    assert custom["name"] == "js_repl"
+    assert (custom["format"]["type"], custom["format"]["syntax"]) == ("grammar", "lark")
+    assert "start: PRAGMA NEWLINE SOURCE | SOURCE" in custom["format"]["definition"]
+    assert reset["type"] == "function"
+
+
+async def test_other_models_get_a_function(repl: Any) -> None:
+    chat = repl()
+    assert await chat.run("1") == ["<result>1</result>"]
+    function, reset = (convert_to_openai_tool(tool)["function"] for tool in chat.model.bound)
+    assert set(function["parameters"]["properties"]) == {"code", "timeout_ms"}
+    assert function["parameters"]["required"] == ["code"]
+    assert reset["parameters"]["properties"] == {}
+
+
+def test_only_raw_text_is_raw_text() -> None:
+    assert raw_text({"__arg1": "1"}) == "1"
+    assert raw_text({"code": "1"}) is None
+    assert raw_text({"__arg1": "1", "code": "2"}) is None
+    assert raw_text("1") is None
+
+
+def test_freeform_takes_a_flag() -> None:
+    with pytest.raises(TypeError, match="freeform takes True, False or None; got 'yes'"):
+        JsReplMiddleware(freeform="yes")  # type: ignore[arg-type]
