@@ -189,10 +189,14 @@ class Interpreter:
         return request.override(tools=self.surface.for_model(tools, request.model))
 
     def _with_blocks(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """A request with the images and files of evals that its model takes."""
+        """A request with the images and files of evals that its model takes, as it takes them."""
         names, sent = self.surface.names, self.options.attachments
-        messages = for_model(request.messages, names, request.model, sent)
-        return request if messages is None else request.override(messages=messages)
+        taken = for_model(request.messages, names, request.model, sent)
+        given = request.messages if taken is None else taken
+        messages = self.surface.messages(given, request.model)
+        if messages is request.messages:
+            return request
+        return request.override(messages=list(messages))
 
     def refused(self, request: ToolCallRequest) -> ToolMessage | None:
         """The answer to a call that the model may not make; `None` for all other calls."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
 
 from interpstack import GuestLanguage
@@ -53,6 +54,12 @@ class Surface:
     def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
         """The tools of one call of the model, in the form that the model takes."""
         return list(tools)
+
+    def messages(
+        self, messages: Sequence[AnyMessage], model: BaseChatModel
+    ) -> Sequence[AnyMessage]:
+        """The messages of one call of the model, in the form that the model takes."""
+        return messages
 
     def refusal(self, language: GuestLanguage) -> str:
         """The answer to the model's call of a tool that only code may call."""

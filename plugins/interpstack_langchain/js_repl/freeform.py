@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.tools import BaseTool, Tool
 
-__all__ = ["as_custom_answer", "as_custom_tool", "raw_text", "takes_custom_tools"]
+__all__ = ["as_custom_tool", "raw_text", "takes_custom_tools", "with_custom_answers"]
 
 #: The field in which LangChain passes the raw text of a custom tool's call.
 _RAW: Final = "__arg1"
@@ -50,10 +51,40 @@ def raw_text(given: Any) -> str | None:
     return str(given[_RAW]) if isinstance(given, dict) and {*given} == {_RAW} else None
 
 
-def as_custom_answer(answer: ToolMessage) -> ToolMessage:
-    """The answer to a custom tool's call, which the model's API expects in a form of its own."""
-    block = {"type": "custom_tool_call_output", "output": answer.content}
+def with_custom_answers(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Messages whose answers to calls with raw text are in the form that the model's API expects.
+
+    The messages in the graph's state keep the usual form, so that another model may go on.
+    """
+    raw = {
+        call["id"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if raw_text(call["args"]) is not None
+    }
+    return [
+        _custom(message)
+        if isinstance(message, ToolMessage) and message.tool_call_id in raw
+        else message
+        for message in messages
+    ]
+
+
+def _custom(answer: ToolMessage) -> ToolMessage:
+    content = answer.content
+    output = content if isinstance(content, str) else [_item(block) for block in content]
+    block = {"type": "custom_tool_call_output", "output": output}
     return answer.model_copy(update={"content": [block]})
+
+
+def _item(block: str | dict[str, Any]) -> dict[str, Any]:
+    """A content block as an item of a custom tool's output."""
+    if isinstance(block, dict) and block.get("type") == "image":
+        url = f"data:{block['mime_type']};base64,{block['base64']}"
+        return {"type": "input_image", "image_url": url}
+    text = block if isinstance(block, str) else str(block.get("text", ""))
+    return {"type": "input_text", "text": text}
 
 
 def _never(text: str) -> str:

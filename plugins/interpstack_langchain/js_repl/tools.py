@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
@@ -15,7 +16,7 @@ from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
 from interpstack_langchain.evals.surface import Surface
-from interpstack_langchain.js_repl.freeform import as_custom_answer, as_custom_tool, raw_text
+from interpstack_langchain.js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
 from interpstack_langchain.js_repl.inputs import InputFault, read_input
 from interpstack_langchain.js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
 from interpstack_langchain.options import Options
@@ -95,9 +96,7 @@ class JsReplTool(EvalTool):
             raise ToolException(str(fault)) from None
         seconds = self._seconds if given.timeout_ms is None else given.timeout_ms / 1000
         running.limit_wall(seconds)
-        answer = await self._evaluate(given.source, running)
-        raw = raw_text(running.request.tool_call["args"])
-        return answer if raw is None else as_custom_answer(answer)
+        return await self._evaluate(given.source, running)
 
 
 class ResetTool(EvalTool):
@@ -183,6 +182,11 @@ class JsReplSurface(Surface):
         if not self._freeform(model):
             return list(tools)
         return [as_custom_tool(tool) if isinstance(tool, JsReplTool) else tool for tool in tools]
+
+    def messages(
+        self, messages: Sequence[AnyMessage], model: BaseChatModel
+    ) -> Sequence[AnyMessage]:
+        return with_custom_answers(messages) if self._freeform(model) else messages
 
     def refusal(self, language: GuestLanguage) -> str:
         return (

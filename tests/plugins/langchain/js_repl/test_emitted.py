@@ -153,6 +153,14 @@ async def test_another_value_is_refused(chat: Any, seen: Seen, value: str) -> No
     assert seen.shown == [(), (), ()]
 
 
+async def test_the_model_gets_the_image_beside_the_text(chat: Any) -> None:
+    (answer,) = await chat.messages(f"await codex.emitImage('{URL}'); 1")
+    text, image = answer.content
+    assert text["text"].endswith("<result>1</result>")
+    assert image == {"type": "image", "base64": BASE64, "mime_type": "image/png"}
+    assert chat.model.seen[-1][-1].content == answer.content
+
+
 async def test_images_are_in_the_order_of_their_emission(chat: Any, seen: Seen) -> None:
     two = "{bytes: new TextEncoder().encode('GIF89a' + 'x'.repeat(20)), mimeType: 'image/gif'}"
     await chat.run(f"codex.emitImage('{URL}'); codex.emitImage({two}); codex.emitImage('{URL}'); 1")
@@ -189,7 +197,9 @@ async def test_an_image_of_a_tool_is_not_attached_by_itself(chat: Any, seen: See
 
 async def test_the_promise_is_a_promise(chat: Any) -> None:
     code = f"const p = codex.emitImage('{URL}'); [p instanceof Promise, await p].join()"
-    assert await chat.run(code, "p") == ["<result>true,</result>", "<result>undefined</result>"]
+    first, second = await chat.run(code, "p")
+    assert first.endswith("<result>true,</result>")
+    assert second == "<result>undefined</result>"
 
 
 async def test_an_emission_outside_of_cells_gets_the_documented_error(chat: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 import types
 from typing import Any
 
 import pytest
+from js_repl_samples import PNG
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -49,13 +51,26 @@ def test_other_models_do_not() -> None:
 async def test_the_model_gets_a_custom_tool_and_sends_raw_text(repl: Any) -> None:
     chat = repl(freeform=True)
     (answer,) = await chat.messages({"__arg1": "// interpstack: timeout_ms=9000\n6 * 7"})
-    assert answer.content == [{"type": "custom_tool_call_output", "output": "<result>42</result>"}]
+    assert answer.content == "<result>42</result>"  # another model may go on
+    assert chat.model.seen[-1][-1].content == [
+        {"type": "custom_tool_call_output", "output": "<result>42</result>"}
+    ]
     custom, reset = (convert_to_openai_tool(tool) for tool in chat.model.bound)
     assert custom["type"] == "custom"
     assert custom["name"] == "js_repl"
     assert (custom["format"]["type"], custom["format"]["syntax"]) == ("grammar", "lark")
     assert "start: PRAGMA NEWLINE SOURCE | SOURCE" in custom["format"]["definition"]
     assert reset["type"] == "function"
+
+
+async def test_an_image_answers_raw_text_as_an_item(repl: Any) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    chat = repl(freeform=True)
+    await chat.run({"__arg1": f"await codex.emitImage('{url}'); 1"})
+    (block,) = chat.model.seen[-1][-1].content
+    text, image = block["output"]
+    assert (text["type"], text["text"][-18:]) == ("input_text", "<result>1</result>")
+    assert image == {"type": "input_image", "image_url": url}
 
 
 async def test_other_models_get_a_function(repl: Any) -> None:
