@@ -18,6 +18,7 @@ from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.guest_modules import module_fault
 from interpstack_v8.heap import RealmHeap
+from interpstack_v8.isolates.abandoned import TooManyAbandoned
 from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
 from interpstack_v8.isolates.host_functions import Answer
 from interpstack_v8.isolates.isolate import Isolate
@@ -62,6 +63,14 @@ class V8Execution(KernelExecution):
     # -- the protocol ----------------------------------------------------------------------
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
+        try:
+            return self._poll(now, cpu_seconds)
+        except TooManyAbandoned as error:
+            self._heap.never_ran()
+            why = f"no code of the cell ran: {error}"
+            return Progress(failure=GuestError("EngineFailure", why))
+
+    def _poll(self, now: float, cpu_seconds: float | None) -> Progress:
         if self._interrupted:
             return Progress(exhausted=True)
         begins = self._isolate is None

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_core import BridgeSet, EngineFailure, Limits
@@ -14,6 +15,7 @@ from interpstack_javascript.exchange import read_answer
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.awake_realms import awake_realms
 from interpstack_v8.fresh_isolates import KERNEL_SECONDS, FreshIsolates
+from interpstack_v8.isolates.abandoned import TooManyAbandoned
 from interpstack_v8.isolates.failures import IsolateLost, OutOfTime
 from interpstack_v8.isolates.host_functions import Answer
 from interpstack_v8.isolates.isolate import Isolate
@@ -151,7 +153,9 @@ class RealmHeap:
         with self._lock:
             self.running = False
             self._drop()
-            self._awake()
+            self._saved_is_new = True
+            with suppress(TooManyAbandoned):  # the next cell tries again
+                self._awake()
 
     def forsake(self, notice: str) -> None:
         """Leave the heap behind; the next cell finds the values from before the last one.

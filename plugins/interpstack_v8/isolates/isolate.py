@@ -32,7 +32,13 @@ import jsrun
 
 from interpstack_core import EngineFailure
 from interpstack_v8.context import DOOR, SetupScript
-from interpstack_v8.isolates.abandoned import MAX_ABANDONED, abandon, abandoned, has_stopped
+from interpstack_v8.isolates.abandoned import (
+    MAX_ABANDONED,
+    abandon,
+    abandoned,
+    has_stopped,
+    refuse_more,
+)
 from interpstack_v8.isolates.failures import (
     IsolateGone,
     IsolateLost,
@@ -82,6 +88,9 @@ class Isolate:
         resolve: Name of a module as another one imports it; raises if there is none.
         load: JavaScript of a module that was resolved.
         give_up_seconds: Seconds that a built-in may continue after the limit; `None` for no limit.
+
+    Raises:
+        TooManyAbandoned: Too many abandoned isolates of this process still compute.
     """
 
     def __init__(
@@ -93,6 +102,7 @@ class Isolate:
         *,
         give_up_seconds: float | None,
     ) -> None:
+        refuse_more()
         self._owner = owner()
         self._give_up_seconds = give_up_seconds
         self._token = secrets.token_hex(16)
