@@ -13,12 +13,12 @@ other types are objects with the key `"$"` that names their kind:
 | bytes | `{"$": "bytes", "v": "<base64>"}` | `bytes` |
 | Map | `{"$": "map", "v": [[k, v], …]}` | `MapValue` |
 | Set | `{"$": "set", "v": […]}` | `SetValue` |
+| saved array that is more than its items | `{"$": "list", "v": […]}` | `list` |
 | Error | `{"$": "error", "v": {"name", "message", "stack"}}` | `ErrorValue` |
 | object with a key `"$"` | `{"$": "object", "v": [[k, v], …]}` | `dict` |
 | what the host did not take | `{"$": "unreadable", "v": "<why>"}` | raises `UnsupportedValue` |
 
-Everything decoded comes from a guest: unknown kinds, wrong shapes and too much depth
-raise `UnsupportedValue`.
+Guests make them, so unknown kinds, wrong shapes and too much depth raise `UnsupportedValue`.
 """
 
 from __future__ import annotations
@@ -196,8 +196,8 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
             return base64.b64decode(body, validate=True)
         if tag == "map":
             return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in _pairs_of(body)])
-        if tag == "set":
-            return SetValue([_decode(item, depth) for item in _of(body, list)])
+        if tag in ("set", "list"):
+            return (list if tag == "list" else SetValue)(_decode(i, depth) for i in _of(body, list))
         if tag == "object":
             return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
         if tag == "error":

@@ -3,16 +3,34 @@
   function revive(node) {
     if (typeof node !== "object" || node === null) return node;
     if (isArray(node)) {
-      for (let i = 0; i < node.length; i++) define(node, i, revive(node[i]), true);
+      for (let i = 0; i < node.length; i++) {
+        if (node[i]?.hole === true && node[i].$ === "undefined") delete node[i];
+        else define(node, i, revive(node[i]), true);
+      }
       return node;
     }
     const names = keys(node);
-    for (let i = 0; i < names.length; i++) if (names[i] === "$") return untag(node.$, node.v);
+    for (let i = 0; i < names.length; i++)
+      if (names[i] === "$") return names.length < 3 ? untag(node.$, node.v) : completed(untag(node.$, node.v), node);
     for (let i = 0; i < names.length; i++) define(node, names[i], revive(node[names[i]]), true);
     return node;
   }
+  // With what a saved variable had beside its parts.
+  function completed(value, { own, closed, bare }) {
+    if (typeof value !== "object" || value === null) return value;
+    for (let i = 0; own !== undefined && i < own.length; i++) {
+      const key = own[i][0];
+      define(value, key, revive(own[i][1]), !(isError(value) && (key === "cause" || key === "errors")));
+    }
+    if (bare === true) setPrototypeOf(value, null);
+    if (closed === "frozen") freeze(value);
+    else if (closed === "sealed") sealObject(value);
+    else if (closed === "closed") preventExtensions(value);
+    return value;
+  }
   function untag(kind, body) {
     switch (kind) {
+      case "list": return revive(body);
       case "undefined": return undefined;
       case "number": return body === "-0" ? -0 : body === "NaN" ? NaN : body === "Infinity" ? Infinity : -Infinity;
       case "bigint": return body[0] === "-" ? -BigIntClass("0x" + slice(body, 1)) : BigIntClass("0x" + body);

@@ -23,6 +23,8 @@
       trail: list(),           // keys from the root to what is read, for messages
       quiet,                   // getters are not run but met, which ends the encoding
       met: false,
+      why: "",                 // what cannot be saved, for the reader
+      looks: 200000,           // indices that are passed in search of further properties
     };
   }
   function textOfJob(value, job) {
@@ -77,12 +79,18 @@
     if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
     if (isArray(value)) {
       if (job.quiet && !isPlainList(value)) refuseChanged(depth, job);
-      return copiedItems(value, +value.length, depth, job);
+      const items = copiedItems(value, +value.length, depth, job);
+      return job.quiet ? completeList(items, value, depth, job) : items;
     }
     const prototype = getPrototypeOf(value);
-    if (prototype !== objectPrototype && prototype !== null) return copiedSpecial(value, depth, job);
-    if (job.quiet && symbolToStringTag in value) refuseChanged(depth, job); // Math, a module
-    return copiedFields(value, keys(value), depth, job);
+    if (prototype !== objectPrototype && prototype !== null)
+      return job.quiet ? copiedSaved(value, depth, job) : copiedSpecial(value, depth, job);
+    const names = keys(value);
+    if (!job.quiet) return copiedFields(value, names, depth, job);
+    if (symbolToStringTag in value) refuseChanged(depth, job); // Math, a module
+    if (ownKeys(value).length !== names.length) refuseHidden(value, ownKeys(value), depth, job);
+    const fields = copiedFields(value, names, depth, job);
+    return closedAs(prototype === null ? inPairs(fields, job, "bare", true) : fields, value, job);
   }
   function copiedScalar(value, depth, job) {
     switch (typeof value) {
@@ -122,7 +130,7 @@
           // falls through
         default:
           job.trail[depth] = i;
-          made[i] = copied(item, depth + 1, job);
+          made[i] = item === undefined && job.quiet && !(i in value) ? holeIn(job) : copied(item, depth + 1, job);
       }
     }
     if ((job.left -= chars) < 0) tooLarge();
@@ -178,8 +186,13 @@
   function refuseChanged(depth, job) {
     refuse("the value would come back as another", depth, job);
   }
+  function copiedSaved(value, depth, job) {
+    if (!comesBack(value)) refuseChanged(depth, job);
+    const made = copiedSpecial(value, depth, job);
+    const bytes = made.$ === "bytes" ? typedLength(value) : 0;
+    return closedAs(withOwn(made, value, furtherNames(value, bytes, made.$ === "error", depth, job), depth, job), value, job);
+  }
   function copiedSpecial(value, depth, job) {
-    if (job.quiet && !comesBack(value)) refuseChanged(depth, job);
     const time = attempt(dateTime, value);
     if (time !== undefined) return tagged("date", time === time ? time : null);
     if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
@@ -197,6 +210,71 @@
     if (typeof toJSON === "function") return copied(apply(toJSON, value, [""]), depth + 1, job);
     return copiedFields(value, keys(value), depth, job);
   }
+  // -- what a saved variable has beside its parts -------------------------------------------
+
+  // A tag may have more fields: `own`, further properties; `closed`, how far the object is closed;
+  // `bare`, of an object without a prototype. Whoever does not know them reads the value without. What has neither form is refused.
+  const hole = new Fields(); // where an array has no item
+  hole.$ = "undefined";
+  hole.hole = true;
+  function holeIn(job) {
+    spendChars(job, 30);
+    return hole;
+  }
+  const nothing = list();
+  function completeList(items, value, depth, job) {
+    const further = furtherNames(value, -1, false, depth, job);
+    if (further.length === 0 && isExtensible(value)) return items;
+    return closedAs(withOwn(tagged("list", items), value, further, depth, job), value, job);
+  }
+  // The keys of properties that a list (`indices` is -1) or another builtin has beside its own.
+  function furtherNames(value, indices, ofError, depth, job) {
+    if ((job.looks -= indices < 0 ? value.length : indices) < 0) return nothing; // to look would take too long
+    const all = ownKeys(value), further = list();
+    for (let i = all.length - 1; i >= 0 && i >= indices && (indices >= 0 || all[i] !== "length"); i--) {
+      const key = all[i];
+      if (ofError && (key === "stack" || key === "message" || key === "name")) continue;
+      if (typeof key === "symbol") refuseHidden(value, all, depth, job);
+      const found = getOwnPropertyDescriptor(value, key);
+      if (found === undefined || found.get !== undefined || found.set !== undefined) meet(job);
+      if (!found.enumerable && !(ofError && (key === "cause" || key === "errors"))) refuseHidden(value, all, depth, job);
+      further[further.length] = key;
+    }
+    return further;
+  }
+  function withOwn(node, value, further, depth, job) {
+    if (further.length === 0) return node;
+    const pairs = new Items();
+    for (let i = 0; i < further.length; i++) {
+      const key = further[further.length - 1 - i];
+      spendChars(job, key.length + 8);
+      job.trail[depth] = key;
+      pairs[i] = pairOf(key, copied(value[key], depth + 1, job));
+    }
+    node.own = pairs;
+    return node;
+  }
+  function closedAs(made, value, job) {
+    if (isExtensible(value)) return made;
+    return inPairs(made, job, "closed", isFrozen(value) ? "frozen" : isSealed(value) ? "sealed" : "closed");
+  }
+  function inPairs(made, job, key, value) {
+    let node = made;
+    if (made.$ === undefined) {
+      const names = keys(made);
+      spendChars(job, 20 + 4 * names.length);
+      node = pairsOf(made, names);
+    }
+    node[key] = value;
+    return node;
+  }
+  function refuseHidden(value, all, depth, job) {
+    let what = "a property that is not enumerable";
+    for (let i = 0; i < all.length; i++) if (typeof all[i] === "symbol") what = "a property with a symbol as its key";
+    job.why = what + " cannot be saved";
+    refuse(job.why, depth, job);
+  }
+
   function copiedPairs(entries, depth, job) {
     const pairs = new Items();
     for (let i = 0; i < entries.length; i += 2) {

@@ -17,7 +17,7 @@
   "use strict";
   const globals = globalThis;
   const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor,
-    getPrototypeOf, ownKeys } = Reflect;
+    getPrototypeOf, isExtensible, ownKeys } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const getter = (object, key) => {
     const found = getOwnPropertyDescriptor(object, key);
@@ -27,7 +27,7 @@
   const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
   const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
   const { isArray } = Array;
-  const { keys, freeze, preventExtensions, setPrototypeOf } = Object;
+  const { keys, freeze, isFrozen, isSealed, preventExtensions, seal: sealObject, setPrototypeOf } = Object;
   const { parse, stringify } = JSON;
   const { floor } = Math;
   const { isView } = ArrayBuffer;

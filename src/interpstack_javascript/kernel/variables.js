@@ -59,7 +59,7 @@
       try {
         return textOfJob(found.value, job);
       } catch {
-        if (!job.met) why = lostReason(found.value);
+        if (!job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";

@@ -269,6 +269,7 @@ def test_unsupported_values_are_named_with_their_place(value: Any) -> None:
         {"$": "date", "v": True},
         {"$": "map", "v": ["ab"]},
         {"$": "set", "v": "abc"},
+        {"$": "list", "v": "abc"},
         {"$": "date", "v": "today"},
         {"$": "date", "v": 1e300},
         {"$": "bytes", "v": "a"},
@@ -286,3 +287,8 @@ def test_unsupported_values_are_named_with_their_place(value: Any) -> None:
 def test_malformed_wire_trees_are_refused(wire: Any) -> None:
     with pytest.raises(UnsupportedValue):
         decode(wire)
+
+
+def test_what_a_saved_array_has_beside_its_items_is_for_javascript_alone() -> None:
+    wire = {"$": "list", "v": [1, {"$": "undefined", "hole": True}], "own": [["a", 1]]}
+    assert decode({**wire, "closed": "frozen"}) == [1, UNDEFINED]

@@ -36,6 +36,7 @@ DAMAGED: Final[Mapping[str, Any]] = {
     "half a pair": {"$": "map", "v": [[1]]},
     "text for a pair": {"$": "map", "v": ["ab"]},
     "text for items": {"$": "set", "v": "abc"},
+    "text for a list": {"$": "list", "v": "abc"},
     "keys that are no text": {"$": "object", "v": [[1, 2]]},
     "error without a name": {"$": "error", "v": {"message": "", "stack": ""}},
     "error of numbers": {"$": "error", "v": {"name": 1, "message": 2, "stack": 3}},
@@ -50,8 +51,8 @@ DAMAGED: Final[Mapping[str, Any]] = {
 NAMES: Final = ("loaded", "", "a b", "1", "__proto__", "constructor", "undefined", "NaN", "this",
                 "globalThis", "None", "__builtins__", "print", "\ud800", "x" * 1000)  # fmt: skip
 
-_KINDS: Final = ["undefined", "number", "bigint", "date", "bytes", "map", "set", "object", "error",
-                 "lost", "$", ""]  # fmt: skip
+_KINDS: Final = ["undefined", "number", "bigint", "date", "bytes", "map", "set", "list", "object",
+                 "error", "lost", "$", ""]  # fmt: skip
 _scalars = (
     st.none()
     | st.booleans()

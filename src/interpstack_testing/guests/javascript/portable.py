@@ -32,6 +32,11 @@ _EXPRESSIONS: Final = (
     ("Object", "[1, 2].values()"),
     ("Object", "(function* () { yield 1; })()"),
     ("Object", "Math"),
+    ("Object", "({[Symbol('s')]: 1})"),
+    ("Object", "({inside: [Object.defineProperty({a: 1}, 'hidden', {value: 1})]})"),
+    ("Array", "Object.assign([1], {[Symbol.iterator]: 1})"),
+    ("Map", "Object.defineProperty(new Map(), 'hidden', {value: 1})"),
+    ("Array", "Object.assign([1], {method() {}})"),
 )
 
 #: Cells, with the types of values that cannot come back as they are.
@@ -48,7 +53,52 @@ PORTABLE: Final = tuple(
         ),
         ("new Map([[new Date(0), new Set([1])]])", "even.keys().next().value.getTime()", "0"),
         ("Uint8Array.of(1, 2)", "even", "Uint8Array(2) [1, 2]"),
-        ("Object.assign(Object.create(null), {a: 1})", "even.a", "1"),
+        (
+            "Object.assign(Object.create(null), {a: 1})",
+            "even.a + typeof even.toString",
+            "1undefined",
+        ),
         ("new TypeError('x')", "even instanceof Error && even.name + even.message", "TypeErrorx"),
+        (
+            "[1, , undefined, , ]",
+            "[even.length, 0 in even, 1 in even, 2 in even, 3 in even].join()",
+            "4,true,false,true,false",
+        ),
+        (
+            "Object.assign([1], {total: {a: [, 2]}})",
+            "[even.length, 0 in even.total.a, Object.keys(even)].join()",
+            "1,false,0,total",
+        ),
+        (
+            "Object.assign(new Map([[1, 2]]), {length: 5})",
+            "[even.get(1), even.length].join()",
+            "2,5",
+        ),
+        ("Object.assign(new Set([1]), {note: 'x'})", "even.size + even.note", "1x"),
+        (
+            "Object.assign(new Error('m', {cause: [1]}), {code: 5})",
+            "[even.cause[0], even.code, Object.keys(even)].join()",
+            "1,5,code",
+        ),
+        (
+            "new AggregateError([new RangeError('x')], 'm')",
+            "even.errors[0].name + even.message",
+            "RangeErrorm",
+        ),
+        (
+            "Object.freeze({a: Object.freeze([1]), $: 'x'})",
+            "[Object.isFrozen(even), Object.isFrozen(even.a), even.a.length, even.$].join()",
+            "true,true,1,x",
+        ),
+        (
+            "Object.seal({a: 1})",
+            "[Object.isFrozen(even), Object.isSealed(even)].join()",
+            "false,true",
+        ),
+        (
+            "Object.preventExtensions([1])",
+            "[Object.isSealed(even), Object.isExtensible(even)].join()",
+            "false,false",
+        ),
     )
 )
