@@ -149,8 +149,10 @@ class ToolNames:
                 self._tools.add(tool.name)
             else:
                 self._others.add(str(tool.get("name")))
-        spelt = {_bare(name): name for name in self._tools}
-        for argument, name in self._unknown():
+        if not (unknown := self._unknown()):
+            return  # as nearly always; agents may have hundreds of tools
+        spelt = {_bare(name) for name in self._tools}
+        for argument, name in unknown:
             if _bare(name) in spelt:
                 raise self._error(argument, name)
 

@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool, tool
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_langchain.tools import tool_names
 from interpstack_langchain.tools.tool_names import ToolNames
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
@@ -199,3 +200,18 @@ def test_a_tool_that_is_given_may_be_named_as_well() -> None:
     names.check([read_price])
     with pytest.raises(ConfigurationError, match="ptc names 'read_price'"):
         ToolNames.of([pay, "pay", "read_price"], None, ()).check([])
+
+
+def test_spellings_are_compared_only_while_a_name_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each call of the model, and each eval, sees all tools of the agent."""
+    compared: list[str] = []
+    monkeypatch.setattr(tool_names, "_bare", lambda name: compared.append(name) or name)
+    names = ToolNames.of(["pay"], None, ())
+    names.see([read_price])
+    assert compared
+    compared.clear()
+    names.see([pay, read_price])
+    names.check([pay, read_price])
+    assert not compared
