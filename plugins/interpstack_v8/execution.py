@@ -36,8 +36,9 @@ _MODULE_STEPS: Final = 50
 #: Bytes of garbage that the heap or buffers may contain in addition to the guest's live data.
 _GARBAGE_BYTES: Final = 64 * 2**20
 #: Bytes beyond the limit that a stopped cell may leave: nobody knows whether they are garbage, and
-#: the export of its values, or the next cell, would pay for them.
-_LEFT_BYTES: Final = 16 * 2**20
+#: the export of its values, or the next cell, would pay for them. Room for 20,000 rejected promises
+#: with their errors, which V8 frees late.
+_LEFT_BYTES: Final = 32 * 2**20
 
 
 class V8Execution(KernelExecution):
