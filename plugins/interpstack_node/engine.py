@@ -52,6 +52,11 @@ class _Access:
     scratch: bool
     network: bool
 
+    @property
+    def files(self) -> bool:
+        """Whether there are any files."""
+        return self.scratch or bool(self.readable)
+
 
 class NodeEngine(Engine):
     """Guests in Node processes, one for each session.
@@ -128,7 +133,9 @@ class NodeEngine(Engine):
             readable=existing("readable", readable), scratch=scratch, network=network
         )
         self._sandbox = sandbox
-        finder = ModuleFinder(places(module_dirs, working_dir), network=network)
+        finder = ModuleFinder(
+            places(module_dirs, working_dir), files=self._access.files, network=network
+        )
         self._files = ModuleQuestions(finder)
         self._node_path = node_path
         self._runtime: NodeRuntime | None = None

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
+
+from interpstack_node.kernels import process
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.process import KernelProcess
 
@@ -67,6 +70,22 @@ def started(node: str, **changed: object) -> KernelProcess:
         kernel.close()
         raise
     return kernel
+
+
+def take_over(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Have kernels run code of their own program when a cell contains the word `attack`."""
+    original = process.program
+    attack = f"""
+      if (JSON.stringify(given).includes("attack")) {{ {body} }}
+    """
+
+    def program(name: str) -> str:
+        text = original(name)
+        mark = "    state.interrupted = false;\n    commands[kind](given);"
+        assert name != "main.js" or mark in text
+        return text.replace(mark, attack + mark)
+
+    monkeypatch.setattr(process, "program", program)
 
 
 def drive(items: Iterable[object]) -> None:

@@ -53,6 +53,10 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/langchain/rules/test_approvals.py::": 2,
     "tests/plugins/langchain/tools/test_tool_calls.py::": 3,
     "tests/plugins/monty/integration/test_hostile.py::": 3,
+    "tests/plugins/node/integration/test_attacks.py::": 4,
+    "tests/plugins/node/integration/test_cell_tables.py::": 3,
+    "tests/plugins/node/integration/test_confinement.py::": 3,
+    "tests/plugins/node/integration/test_modules.py::": 2,
     "tests/plugins/process/integration/test_deaths.py::": 3,
     "tests/plugins/process/integration/test_life.py::": 2,
     "tests/plugins/quickjs/integration/test_hostile.py::": 3,
@@ -71,6 +75,7 @@ FAMILIES: Final[Mapping[str, int]] = {
 ENGINES: Final[Mapping[str, int]] = {"process:monty": 3, "process:quickjs": 3, "v8": 2}
 _OWN_FOLDERS: Final = (
     "tests/conformance/",
+    "tests/plugins/node/",
     "tests/plugins/process/",
     "tests/plugins/v8/",
 )

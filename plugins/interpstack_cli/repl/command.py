@@ -30,6 +30,7 @@ __all__ = ["command", "converse", "read_pipe"]
 def command(
     *,
     engine: str,
+    engine_options: tuple[str, ...],
     tools: tuple[str, ...],
     plugins: tuple[str, ...],
     skills: Path | None,
@@ -44,7 +45,7 @@ def command(
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(offer)
         shell = Shell(stack, session, runner, Gallery(save))

@@ -13,6 +13,7 @@ import click
 from interpstack import (
     Cell,
     ConfigurationError,
+    Engine,
     HostOffer,
     InterpreterStack,
     Limits,
@@ -22,6 +23,8 @@ from interpstack import (
     installed,
 )
 from interpstack_cli.installed.survey import survey
+from interpstack_cli.running.engine_options import engine_options as read_options
+from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.tools import load_tools
 
@@ -48,6 +51,13 @@ _OPTIONS: Final = (
         show_default=True,
         help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
         "runs in a worker process, so that Ctrl-C ends it.",
+    ),
+    click.option(
+        "--engine-option",
+        "engine_options",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set an option of the engine; lists and numbers as in JSON; may be repeated.",
     ),
     click.option(
         "--tools",
@@ -107,6 +117,7 @@ def open_stack(
     timeout: float | None,
     memory: int | None,
     plugins: tuple[str, ...] = (),
+    engine_options: tuple[str, ...] = (),
 ) -> tuple[InterpreterStack, HostOffer]:
     """The stack, and the offer with the skills and the tools that are no bridges.
 
@@ -128,7 +139,10 @@ def open_stack(
     wanted = {"ptc": loaded.host_tools, "skills": skills}
     own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
     listed = [*own, *(plugin for plugin in added if plugin not in own)]
-    stack = InterpreterStack(engine, listed, bridges=loaded.bridges, limits=limits)
+    chosen: str | Engine = engine
+    if engine_options:
+        chosen = engine_with(find_engine(engine, manager), read_options(engine_options))
+    stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=limits)
     parts = [] if skills is None else [_skills_part(skills)]
     return stack, HostOffer(tools=loaded.host_tools, parts=parts)
 

@@ -41,6 +41,7 @@ def command(
     code: tuple[str, ...],
     language: str | None,
     engine: str,
+    engine_options: tuple[str, ...],
     tools: tuple[str, ...],
     plugins: tuple[str, ...],
     skills: Path | None,
@@ -55,7 +56,7 @@ def command(
     to standard error. Exit status 1 means that the code failed.
     """
     _check_source(file, code)
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)

@@ -15,6 +15,20 @@
     async_hooks: ["AsyncLocalStorage", "AsyncResource"],
   };
   const THREADS = ["MessageChannel", "MessagePort", "isMainThread", "markAsUncloneable", "markAsUntransferable", "parentPort", "threadId", "workerData"];
+  // The numbers of descriptors lead to the process's own, the connection and Node's pipes among them.
+  const DESCRIPTORS = ["close", "fchmod", "fchown", "fdatasync", "fstat", "fsync", "ftruncate", "futimes", "open", "openAsBlob", "read", "readv", "write", "writev"];
+  function withoutDescriptors(whole) {
+    const kept = {}, names = ownKeys(whole);
+    for (const name of names) {
+      if (DESCRIPTORS.includes(name.endsWith("Sync") ? name.slice(0, -4) : name) || name.endsWith("Stream") || name === "promises") continue;
+      const found = attempt(() => whole[name]);
+      define(kept, name, typeof found !== "function" || name[0] < "a" ? found : { [name](path, ...rest) {
+        if (typeof path === "number") throw new ErrorClass(`fs.${name}: descriptors are not allowed; pass a path`);
+        return found(path, ...rest);
+      } }[name]);
+    }
+    return kept;
+  }
   // Loading these changes Node itself, or opens something.
   const UNSEEN = ["cluster", "domain", "repl", "sea", "sqlite", "test", "test/reporters", "trace_events", "wasi"];
 
@@ -101,6 +115,8 @@
     if (form === "closed") return closed(name);
     if (form === "made") return makers[name](requireFrom);
     const whole = host.builtin(name);
+    if (name === "fs/promises") return withoutDescriptors(whole);
+    if (name === "fs") return { ...withoutDescriptors(whole), promises: withoutDescriptors(whole.promises) };
     return copy(whole, form === "part" ? PARTS[name] : ownKeys(whole));
   }
   return (name, form, requireFrom) => {

@@ -16,6 +16,7 @@ class Access(Enum):
     PART = "part"  #: some of its exports; those that show the machine are missing
     MADE = "made"  #: a stand-in in the guest's own realm, for cells and packages
     PACKAGES = "packages"  #: a stand-in that packages alone get; cells are refused
+    FILES = "files"  #: Node's own, with an option that permits files; else as `CLOSED`
     NETWORK = "network"  #: Node's own, with the option `network`; else as `CLOSED`
     CLOSED = "closed"  #: refused; a package gets exports that throw when it calls them
 
@@ -51,9 +52,9 @@ POLICY: Final[Mapping[str, Access]] = {
         ),
         Access.REAL,
     ),
-    # files: the permission model and the limit of open files decide what they reach
-    "fs": Access.REAL,
-    "fs/promises": Access.REAL,
+    # files: without an option there are none, and a descriptor is a way to the process's own ones
+    "fs": Access.FILES,
+    "fs/promises": Access.FILES,
     # without the machine's name, addresses and users; without the hooks into Node's own tasks
     "os": Access.PART,
     "async_hooks": Access.PART,
@@ -105,20 +106,21 @@ def builtin_name(specifier: str) -> str | None:
     return name
 
 
-def granted(name: str, *, for_package: bool, network: bool) -> str | None:
+def granted(name: str, *, for_package: bool, files: bool, network: bool) -> str | None:
     """The form in which an importer gets a built-in module; `None` refuses.
 
     Args:
         name: One of `POLICY`.
         for_package: Whether a package imports it, and no cell or file of the working folder.
+        files: Whether the engine's options permit any files.
         network: The engine's option.
     """
     access = POLICY[name]
-    if access is Access.NETWORK and network:
+    if (access is Access.NETWORK and network) or (access is Access.FILES and files):
         access = Access.REAL
     elif access is Access.PACKAGES and for_package:
         access = Access.MADE
-    elif access in (Access.NETWORK, Access.PACKAGES):
+    elif access in (Access.FILES, Access.NETWORK, Access.PACKAGES):
         access = Access.CLOSED
     if access is Access.CLOSED and not for_package:
         return None

@@ -60,11 +60,13 @@ class ModuleFinder:
 
     Args:
         places: The folders.
+        files: Whether `node:fs` is granted.
         network: Whether modules of the network are granted.
     """
 
-    def __init__(self, places: Places, *, network: bool) -> None:
+    def __init__(self, places: Places, *, files: bool, network: bool) -> None:
         self._places = places
+        self._files = files
         #: Whether modules of the network are granted.
         self.network = network
 
@@ -139,7 +141,7 @@ class ModuleFinder:
     # -- kinds of specifiers ---------------------------------------------------------------
 
     def _builtin(self, name: str, specifier: str, *, for_package: bool) -> Found:
-        form = granted(name, for_package=for_package, network=self.network)
+        form = granted(name, for_package=for_package, files=self._files, network=self.network)
         if form is None:
             raise Refused(f'Importing module "{specifier}" is not allowed', "ERR_ACCESS_DENIED")
         return Found(f"node:{name}", f"builtin:{form}")

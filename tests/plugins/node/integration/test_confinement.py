@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from kernels import take_over
 
 from interpstack import EngineFailure, InterpreterStack, Limits, Session
 from interpstack_node.engine import NodeEngine
-from interpstack_node.kernels import process
 from interpstack_node.kernels.confine import CONFINES
 from interpstack_node.kernels.sandbox import choose_sandbox
 
@@ -204,24 +204,16 @@ async def _attempt(
     monkeypatch: pytest.MonkeyPatch, engine: NodeEngine, name: str, listening: int
 ) -> str:
     """Run an attempt in the kernel's program, as if a guest had taken it over."""
-    original = process.program
     body = _ATTEMPTS[name].replace("PORT", str(listening))
-    attack = f"""
-      if (JSON.stringify(given).includes("attack")) {{
+    take_over(
+        monkeypatch,
+        f"""
         let said;
         try {{ said = "reached " + await (async () => {{ {body} }})(); }}
         catch (error) {{ said = "refused: " + (error.code ?? error.message); }}
         send("P", said);
-      }}
-    """
-
-    def program(name: str) -> str:
-        text = original(name)
-        mark = "    state.interrupted = false;\n    commands[kind](given);"
-        assert name != "main.js" or mark in text
-        return text.replace(mark, attack + mark)
-
-    monkeypatch.setattr(process, "program", program)
+        """,
+    )
     heard: list[str] = []
     limits = Limits(cpu_seconds=30, wall_seconds=60)
     with InterpreterStack(engine, ["console"], limits=limits) as stack, stack.session() as session:

@@ -87,7 +87,7 @@ def stack(work: Path) -> Iterator[InterpreterStack]:
         ("import.meta.main && import.meta.filename.endsWith('.mjs')", "true"),
         ("import.meta.url.startsWith('file:///')", "true"),
         ("(await import(import.meta.resolve('cjs'))).named", "1"),
-        ("import.meta.resolve('fs')", "node:fs"),
+        ("import.meta.resolve('path')", "node:path"),
         ("(await import('cjs')) === (await import('cjs'))", "true"),
     ],
 )
@@ -110,7 +110,7 @@ async def test_imports(session: Session, source: str, text: str) -> None:
         ("import {r} from 'makes'; r('/etc/passwd')", "Module not found: /etc/passwd"),
         ("import {get} from 'request'; get()", 'Using module "node:http" is not allowed'),
         ("import {absent} from 'cjs'", "has no export 'absent'"),
-        ("import fs from 'fs'; fs.readFileSync('/etc/passwd')", "has been restricted"),
+        ("import fs from 'fs'; fs.readFileSync('/etc/passwd')", 'module "fs" is not allowed'),
     ],
 )
 async def test_refused_imports(session: Session, source: str, message: str) -> None:

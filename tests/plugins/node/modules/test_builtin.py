@@ -29,19 +29,24 @@ def test_names(specifier: str, name: str | None) -> None:
     assert builtin_name(specifier) == name
 
 
-@pytest.mark.parametrize("name", ["process", "module", "worker_threads", *_CLOSED, *_NETWORK])
+@pytest.mark.parametrize("name", ["fs", "process", "module", "worker_threads", *_CLOSED, *_NETWORK])
 def test_cells_are_refused(name: str) -> None:
-    assert granted(name, for_package=False, network=False) is None
+    assert granted(name, for_package=False, files=False, network=False) is None
 
 
 @pytest.mark.parametrize("name", [*_CLOSED, *_NETWORK])
 def test_packages_get_exports_that_throw(name: str) -> None:
-    assert granted(name, for_package=True, network=False) == "closed"
+    assert granted(name, for_package=True, files=False, network=False) == "closed"
+
+
+def test_files_are_an_option() -> None:
+    assert granted("fs", for_package=False, files=True, network=False) == "real"
+    assert granted("fs", for_package=True, files=False, network=False) == "closed"
 
 
 @pytest.mark.parametrize("name", _NETWORK)
 def test_the_network_is_an_option(name: str) -> None:
-    assert granted(name, for_package=False, network=True) == "real"
+    assert granted(name, for_package=False, files=False, network=True) == "real"
 
 
 def test_no_module_that_reaches_beyond_the_process_is_granted() -> None:

@@ -47,7 +47,9 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def finder(root: Path) -> ModuleFinder:
-    return ModuleFinder(Places((root / "base" / "node_modules",), root / "work"), network=False)
+    return ModuleFinder(
+        Places((root / "base" / "node_modules",), root / "work"), files=False, network=False
+    )
 
 
 def _base(root: Path, name: str) -> str:
@@ -154,7 +156,7 @@ def test_loaders_of_the_host_have_other_names(finder: ModuleFinder) -> None:
 
 
 def test_without_a_working_folder_there_are_no_files(root: Path) -> None:
-    finder = ModuleFinder(Places((root / "base" / "node_modules",)), network=False)
+    finder = ModuleFinder(Places((root / "base" / "node_modules",)), files=False, network=False)
     with pytest.raises(Refused, match="has no working folder"):
         finder.find("", "./a.mjs", require=False)
 

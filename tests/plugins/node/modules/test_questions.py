@@ -11,7 +11,9 @@ from interpstack_node.modules.questions import ModuleQuestions
 
 def test_answers(tmp_path: Path) -> None:
     (tmp_path / "a.mjs").write_text("export {}", "utf-8")
-    questions = ModuleQuestions(ModuleFinder(Places((), tmp_path.resolve()), network=False))
+    questions = ModuleQuestions(
+        ModuleFinder(Places((), tmp_path.resolve()), files=False, network=False)
+    )
     name = (tmp_path.resolve() / "a.mjs").as_uri()
     assert questions.about == {"cwd": str(tmp_path.resolve()), "network": False}
     assert questions.answer(["has", "", "./a.mjs"]) is True

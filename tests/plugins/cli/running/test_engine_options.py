@@ -1,0 +1,32 @@
+"""Options of engines on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_cli.running.engine_options import engine_options, engine_with
+from interpstack_quickjs.engine import QuickJSEngine
+
+
+def test_values_are_json_or_text() -> None:
+    given = ['dirs=["a", "b"]', "count=4", "path=/x/y", "flag=true", "text=a=b", "empty="]
+    assert engine_options(given) == {
+        "dirs": ["a", "b"],
+        "count": 4,
+        "path": "/x/y",
+        "flag": True,
+        "text": "a=b",
+        "empty": "",
+    }
+
+
+@pytest.mark.parametrize("given", ["name", "=1", "a b=1", ""])
+def test_other_forms_are_refused(given: str) -> None:
+    with pytest.raises(ConfigurationError, match="takes NAME=VALUE"):
+        engine_options([given])
+
+
+def test_an_unknown_option_names_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="engine 'quickjs' has no option 'nope'; it has:"):
+        engine_with(QuickJSEngine, {"nope": 1})
