@@ -56,6 +56,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
+        BridgeError: The global belongs to the language or to another plugin.
         TypeError: An argument is of a wrong type, or unknown.
     """
 
@@ -86,7 +87,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
             tmp=_path("tmp_dir", tmp_dir, tempfile.gettempdir),
         )
         self._repl = JsReplSurface(tool_name, namespace, cell_seconds, _chooser(freeform))
-        if "ptc" in preset:
+        if isinstance(preset, Preset):
             own = self._repl.names
             preset = preset.replace("ptc", JsReplPlugin(namespace=namespace, own=own, paths=paths))
         super().__init__(

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from interpstack import ConfigurationError, InterpreterStack
+from interpstack import BridgeError, ConfigurationError, InterpreterStack
 from interpstack_langchain import PRESET, JsReplMiddleware
 
 PAID: list[str] = []
@@ -183,3 +183,14 @@ async def test_two_agents_share_one_process_and_no_variables(repl: Any) -> None:
     one, two = repl(), repl()
     await one.run("globalThis.secret = 1")
     assert await two.run("typeof secret") == ["<result>undefined</result>"]
+
+
+def test_a_preset_without_the_place_of_the_helpers_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="the preset has no plugin 'ptc'"):
+        JsReplMiddleware(preset=PRESET.without("ptc"))
+
+
+@pytest.mark.parametrize("namespace", ["Promise", "console"])
+def test_a_global_of_the_language_is_no_namespace(namespace: str) -> None:
+    with pytest.raises(BridgeError, match=namespace):
+        JsReplMiddleware(namespace=namespace)
