@@ -12,13 +12,15 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 __all__ = ["call_blocking", "outlasted", "run_guest", "start_anew_after_fork", "to_end"]
 
 _T = TypeVar("_T")
 
+#: Exceptions that mean something else to the future that carries them, or to its awaiter.
+_NOT_CARRIED = (StopIteration, GeneratorExit, CancelledError, asyncio.CancelledError)
 #: Stack of a thread that runs guest code.
 GUEST_STACK_BYTES = 16 * 2**20
 #: Blocking handlers that may run at once in this process.
@@ -179,7 +181,7 @@ async def call_blocking(
     def call() -> _T:
         try:
             return context.run(function)
-        except (StopIteration, GeneratorExit) as error:  # a future cannot carry them
+        except _NOT_CARRIED as error:
             raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     running = _get().handlers.submit(call)
@@ -194,6 +196,7 @@ async def call_blocking(
 
 async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
     """Whether the awaitable of a cancelled task ends in time; then the task continues."""
+    running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # else logged
     await asyncio.wait({running}, timeout=seconds)
     task = asyncio.current_task()
     if running.done() and task is not None:

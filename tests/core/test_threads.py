@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -58,3 +60,70 @@ async def test_a_cancelled_guest_is_interrupted_and_waited_for() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended == [1]
+
+
+class _OwnStop(StopIteration):
+    """A kind of exception that generators end with, made by a library."""
+
+
+class _OwnCancel(asyncio.CancelledError):
+    """A cancellation of something else than the call."""
+
+
+_SPECIAL = [
+    StopIteration("x"),
+    _OwnStop(),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+    _OwnCancel(),
+    concurrent.futures.CancelledError(),
+]
+
+
+def _raises(error: BaseException) -> Callable[[], Any]:
+    def handler() -> None:
+        raise error
+
+    return handler
+
+
+@pytest.mark.parametrize("error", _SPECIAL, ids=lambda error: type(error).__name__)
+async def test_what_a_future_takes_for_its_own_is_an_error_of_the_call(
+    error: BaseException,
+) -> None:
+    with pytest.raises(RuntimeError, match=f"the handler raised {type(error).__name__}"):
+        await asyncio.wait_for(call_blocking(_raises(error)), 20)
+
+
+@pytest.mark.parametrize(
+    "error", [*_SPECIAL, ValueError("bad")], ids=lambda error: type(error).__name__
+)
+@pytest.mark.parametrize("patience", [20.0, 0.01])
+async def test_a_handler_that_fails_after_a_cancellation_leaves_nothing_behind(
+    error: BaseException, patience: float
+) -> None:
+    logged: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: logged.append(context))
+    started, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def handler() -> None:
+        started.set()
+        go_on.wait(20)
+        ended.set()
+        raise error
+
+    task = asyncio.ensure_future(call_blocking(handler, outlasts=lambda: patience))
+    await asyncio.to_thread(started.wait, 20)
+    task.cancel()
+    if patience < 1:
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    go_on.set()
+    await asyncio.to_thread(ended.wait, 20)
+    if patience > 1:
+        with pytest.raises((RuntimeError, ValueError)):
+            await task
+    await call_blocking(lambda: None)  # what the thread has sent to the loop comes before this
+    del task
+    gc.collect()
+    assert logged == []

@@ -338,7 +338,6 @@ def _raises_async(error: BaseException) -> Any:
         (StopAsyncIteration("end"), "ToolError: end kit.f"),
         (ExceptionGroup("many", [ValueError("1")]), "ToolError: many (1 sub-exception) kit.f"),
         (_Mute(), "ToolError: _Mute kit.f"),
-        (asyncio.CancelledError(), "ToolError: kit.f was cancelled kit.f"),
     ],
     ids=lambda value: repr(type(value).__name__) if isinstance(value, BaseException) else None,
 )
@@ -347,6 +346,17 @@ async def test_what_a_handler_raises_can_be_caught(
 ) -> None:
     session = make_session(_bridge(make(error)), limits=Limits(wall_seconds=10))
     assert (await session.eval(_CATCH)).text == caught
+
+
+async def test_a_cancellation_that_a_handler_raises_is_an_error_like_others(
+    make_session: MakeSession,
+) -> None:
+    for make, message in (
+        (_raises, "the handler raised CancelledError"),
+        (_raises_async, "kit.f was cancelled"),
+    ):
+        session = make_session(_bridge(make(asyncio.CancelledError())))
+        assert (await session.eval(_CATCH)).text == f"ToolError: {message} kit.f"
 
 
 @pytest.mark.parametrize("make", [_raises, _raises_async])
