@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -66,11 +67,19 @@ class Budget:
     cpu_seconds: float | None = _any()
     wall_seconds: float | None = _any()
     requests: int | None = _whole()
-    tool_requests: Mapping[str, int] = attrs.field(factory=dict, converter=_tool_requests)
+    tool_requests: Mapping[str, int] = attrs.field(
+        factory=dict, converter=_tool_requests, hash=False
+    )
     dispatches: int | None = _whole()
     tokens: int | None = _whole()
     cost: float | None = _any()
     output_bytes: int | None = _whole()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle a budget by its fields, for a read-only mapping has no such form."""
+        fields = attrs.asdict(self, recurse=False)
+        fields["tool_requests"] = dict(self.tool_requests)
+        return partial(type(self), **fields), ()
 
     def limit(self, kind: str) -> float | None:
         """The limit of one kind; `None` if that kind has no limit.
@@ -107,6 +116,7 @@ class BudgetExceeded(GuestException):
         self, kind: str, limit: float, left: float, asked: float = 0, account: str = ""
     ) -> None:
         self.kind, self.limit, self.left, self.asked = kind, limit, left, asked
+        self.account = account
         whose = f"the budget of {account}" if account else "the budget"
         message = f"{whose} is used up: {_amount(kind, limit)}, {left:g} left"
         if 0 < left < asked:
@@ -114,6 +124,10 @@ class BudgetExceeded(GuestException):
                 f"{whose} is too small: {_amount(kind, limit)}, {left:g} left, {asked:g} asked for"
             )
         super().__init__(message, name="BudgetExceeded", budget=kind, limit=limit, left=left)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made_of = (self.kind, self.limit, self.left, self.asked, self.account)
+        return type(self), made_of, self.__dict__
 
 
 def _amount(kind: str, limit: float) -> str:

@@ -46,3 +46,8 @@ def __getattr__(name: str) -> Any:
     from interpstack_cli.group import main
 
     return main
+
+
+def __dir__() -> list[str]:
+    """The names of the module, `main` among them."""
+    return [*globals(), *__all__]

@@ -35,6 +35,7 @@ def _joined(records: list[Record]) -> list[Record]:
 
 
 def are_records(value: Any) -> bool:
+    """Whether a value from a store is a list of records; their contents are not checked."""
     return isinstance(value, list) and all(
         isinstance(item, Mapping) and type(item.get("sequence")) is int for item in value
     )

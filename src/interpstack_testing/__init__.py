@@ -56,6 +56,11 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"interpstack_testing.conformance.{_LAZY[name]}"), name)
 
 
+def __dir__() -> list[str]:
+    """The public names, with those that are imported when they are asked for."""
+    return [*globals(), *_LAZY]
+
+
 def _show_values_in_assertions() -> None:
     """Let pytest rewrite the kit's assertions, as in test modules."""
     import sys

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
 
 import attrs
@@ -70,3 +72,22 @@ def test_limits_are_found_by_kind() -> None:
 def test_errors_tell_kind_limit_and_rest(error: BudgetExceeded, message: str) -> None:
     assert str(error) == message
     assert error.error.data["budget"] == error.kind
+
+
+def test_a_budget_is_a_value() -> None:
+    budget = Budget(requests=5, cost=2.5, tool_requests={"look": 2})
+    same = Budget(requests=5, cost=2.5, tool_requests={"look": 2})
+    assert len({budget, same, Budget(requests=5)}) == 2
+    for made in (copy.copy(budget), copy.deepcopy(budget), pickle.loads(pickle.dumps(budget))):
+        assert made == budget
+        assert hash(made) == hash(budget)
+        with pytest.raises(TypeError):
+            made.tool_requests["look"] = 9
+
+
+def test_an_error_survives_copies_and_pickles() -> None:
+    error = BudgetExceeded("cost", 2.5, 1, 3, account="this turn")
+    error.add_note("seen")
+    for made in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (str(made), made.error, made.asked) == (str(error), error.error, 3)
+        assert made.__notes__ == ["seen"]
