@@ -96,7 +96,6 @@ class NodeEngine(Engine):
             Capability.MEMORY_LIMIT,
             Capability.VALUES,
             Capability.MODULES,
-            Capability.TYPESCRIPT,
             Capability.DETERMINISM,
         }
     )

@@ -45,7 +45,6 @@ class V8Engine(Engine):
             Capability.MEMORY_LIMIT,
             Capability.VALUES,
             Capability.MODULES,
-            Capability.TYPESCRIPT,
             Capability.DETERMINISM,
         }
     )

@@ -48,7 +48,6 @@ class Capability(Enum):
     SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
     VALUES = "values"  #: `Realm.values` and `Realm.load`
     MODULES = "modules"  #: `import()` of modules that the host resolves
-    TYPESCRIPT = "typescript"  #: cells and modules in TypeScript
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
     UNDO = "undo"  #: `Execution.undo` takes back the effects of a cell
 

@@ -25,11 +25,8 @@ _OWN = (
 )
 #: Attributes of engine classes that say what the engine runs.
 _DECLARED = {"dialects", "language"}
-#: Texts that are no language: a capability, and the name of a check of the host's own Python.
-_OTHER = {
-    ("src/interpstack_core/engine.py", "typescript"),
-    ("plugins/interpstack_cli/installed/checks.py", "python"),
-}
+#: Texts that are no language: the name of a check of the host's own Python.
+_OTHER = {("plugins/interpstack_cli/installed/checks.py", "python")}
 
 
 @attrs.frozen

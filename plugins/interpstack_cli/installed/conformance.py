@@ -168,10 +168,10 @@ def _areas(results: Sequence[dict[str, Any]], complete: bool) -> Iterator[AreaRe
     for area in Area:
         own = [result for result in results if result["area"] == area.value]
         named = {o: {r["test"]: r["told"] for r in own if r["outcome"] == o} for o in _VERDICTS}
-        idle = "not declared" if area.capability and complete else "not tested"
+        idle = "not tested" if area.required or not complete else "not declared"
         yield AreaReport(
             area=area.value,
-            required=area.capability is None,
+            required=area.required,
             verdict=next((v for outcome, v in _VERDICTS.items() if named[outcome]), idle),
             passed=len(named["passed"]),
             gaps=named["gap"],

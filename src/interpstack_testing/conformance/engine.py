@@ -13,7 +13,7 @@ from interpstack_testing.conformance.cell.console import ConsoleTests
 from interpstack_testing.conformance.cell.crossing import CrossingTests
 from interpstack_testing.conformance.cell.ends import EndTests
 from interpstack_testing.conformance.cell.errors import ErrorTests
-from interpstack_testing.conformance.cell.modules import ModuleTests, TypeScriptTests
+from interpstack_testing.conformance.cell.modules import DialectTests, ModuleTests
 from interpstack_testing.conformance.cell.requests import RequestTests
 from interpstack_testing.conformance.cell.values import CellTests
 from interpstack_testing.conformance.state.determinism import DeterminismTests
@@ -44,7 +44,7 @@ class EngineConformance(
     UndoTests,
     PortableTests,
     ModuleTests,
-    TypeScriptTests,
+    DialectTests,
     DeterminismTests,
     IsolationTests,
     HostileTests,

@@ -97,9 +97,8 @@ class EngineKit(abc.ABC):
 
     def setup_method(self, method: Any) -> None:
         area: Area | None = getattr(method, "area", None)
-        capability = area.capability if area else None
-        if capability is not None and capability not in self.engine.capabilities:
-            pytest.skip(f"the engine does not declare {capability.value}")
+        if area is not None and not area.applies(self.engine, self.guest.dialect):
+            pytest.skip(f"the engine does not declare {area.value}")
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if not hasattr(metafunc.function, "area"):

@@ -47,7 +47,8 @@ class Attack:
         then: Cells that follow, with the texts they must show.
         before: A cell that comes first and must succeed.
         limits: Limits of the session.
-        language: The cell's language, if it is not the engine's own.
+        language: The cell's language, if it is not the engine's own. An engine that does not run
+            it is not attacked.
         needs: Without this capability the attack is not tried.
         healthy: Whether `Guest.health` must hold afterwards; without it only `then` must.
     """
@@ -71,7 +72,7 @@ def group(name: str, attacks: Mapping[str, Attack]) -> dict[str, Attack]:
 
 
 def repeated(
-    shapes: Mapping[str, str], before: str, needs: Capability, language: str | None = None
+    shapes: Mapping[str, str], before: str, needs: Capability | None, language: str | None = None
 ) -> dict[str, Attack]:
     """Attacks by sources of `_REPEATED_CHARS` characters.
 
@@ -155,8 +156,8 @@ class Guest:
             `caught`; shows `imported` if nothing was thrown. For `MODULES`.
         modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
             the others.
-        dialect: Name of the typed variant of the language. For `TYPESCRIPT`.
-        typed: A cell in the dialect that is none in the language; shows `42`. For `TYPESCRIPT`.
+        dialect: Name of the typed variant of the language. For `Area.DIALECTS`.
+        typed: A cell in the dialect that is none in the language; shows `42`. Likewise.
         reach: Attempts to read the host's environment variable `{name}` or the file `{path}`. A
             successful attempt shows the content.
         exits: Attempts to end the process that runs the guest.

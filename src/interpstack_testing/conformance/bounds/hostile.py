@@ -37,6 +37,8 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
     def test_hostile_guest(self, attack: Attack) -> None:
         if attack.needs is not None and attack.needs not in self.engine.capabilities:
             pytest.skip(f"the engine does not declare {attack.needs.value}")
+        if attack.language not in (None, *self.engine.languages()):
+            pytest.skip(f"the engine does not run {attack.language}")
         stack = self.stack(_ECHO, limits=_limits(attack))
         with stack.session() as session:
             with patient(stack):

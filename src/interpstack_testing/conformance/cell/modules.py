@@ -13,7 +13,7 @@ from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 
-__all__ = ["ModuleTests", "TypeScriptTests"]
+__all__ = ["DialectTests", "ModuleTests"]
 
 
 @attrs.define(eq=False)
@@ -92,10 +92,10 @@ class ModuleTests(EngineKit, area=Area.MODULES):
         return _Modules(ModuleBundle(next(iter(files)), files))
 
 
-class TypeScriptTests(EngineKit, area=Area.TYPESCRIPT):
-    """Of engines that declare `Capability.TYPESCRIPT`."""
+class DialectTests(EngineKit, area=Area.DIALECTS):
+    """Of engines that run the dialect of the guest."""
 
-    def test_cells_in_typescript(self) -> None:
+    def test_cells_in_the_dialect(self) -> None:
         with self.session() as session:
             session.eval_sync(self.guest.store)
             outcome = session.eval_sync(
@@ -104,7 +104,7 @@ class TypeScriptTests(EngineKit, area=Area.TYPESCRIPT):
             assert (outcome.error, outcome.text) == (None, "42")
             self.assert_usable(session)
 
-    def test_syntax_errors_in_typescript(self) -> None:
+    def test_syntax_errors_in_the_dialect(self) -> None:
         with self.session() as session:
             cell = Cell(source=self.guest.syntax_error, language=self.guest.dialect)
             error = session.eval_sync(cell).error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from interpstack_core.engine import Capability
 from interpstack_testing.guests.guest import ANY_ERROR, VALUE, Attack, group
 
 __all__ = ["ATTACKS"]
@@ -68,6 +67,5 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         "const t: string = '\ud800'; t.length",
         shows="1",
         language="typescript",
-        needs=Capability.TYPESCRIPT,
     ),
 }

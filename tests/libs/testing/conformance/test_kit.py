@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from interpstack import Capability, Engine, Isolation, Limits
-from interpstack_testing import PYTHON, Area, EngineConformance, FakeEngine
+from interpstack_testing import PYTHON, Area, Attack, EngineConformance, FakeEngine
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.rules import check_skips
 
@@ -25,9 +25,9 @@ class Kit(EngineConformance):
         return self.made()
 
 
-def kit(engine: type[Engine]) -> Kit:
+def kit(engine: type[Engine], **fields: Any) -> Kit:
     """The kit on another engine, without tripping its limits first."""
-    made = type("Other", (Kit,), {"made": engine})()
+    made = type("Other", (Kit,), {"made": engine, **fields})()
     type(made).engine = engine()
     return made
 
@@ -182,6 +182,22 @@ def test_what_is_not_declared_is_skipped() -> None:
     with pytest.raises(pytest.skip.Exception, match="does not declare images"):
         kit(FakeEngine).setup_method(Kit.test_images_restore_the_state)
     kit(FakeEngine).setup_method(Kit.test_values_move_to_a_new_realm)
+
+
+def test_dialects_are_tested_where_the_engine_runs_the_one_of_the_guest() -> None:
+    class Speaks(FakeEngine):
+        dialects = ("old-python",)
+
+    typed = {"guest": attrs.evolve(PYTHON, dialect="old-python", typed="40 + 2")}
+    tested = kit(Speaks, **typed)
+    tested.setup_method(Kit.test_cells_in_the_dialect)
+    attack = Attack("6 * 7", shows="42", language="old-python")
+    tested.test_hostile_guest(attack)
+    for case in (kit(FakeEngine, **typed), kit(Speaks)):
+        with pytest.raises(pytest.skip.Exception, match="does not declare dialects"):
+            case.setup_method(Kit.test_cells_in_the_dialect)
+    with pytest.raises(pytest.skip.Exception, match="does not run old-python"):
+        kit(FakeEngine, **typed).test_hostile_guest(attack)
 
 
 @pytest.mark.parametrize("replacement", [None, lambda self: None, pytest.mark.skip(lambda s: None)])

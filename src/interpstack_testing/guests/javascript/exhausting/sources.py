@@ -52,7 +52,7 @@ SHAPES: Final[Mapping[str, str]] = {
 
 
 def _attacks(before: str, language: str | None = None) -> dict[str, Attack]:
-    needs = Capability.TYPESCRIPT if language else Capability.CPU_LIMIT
+    needs = None if language else Capability.CPU_LIMIT
     return repeated(SHAPES, before, needs, language)
 
 
