@@ -69,23 +69,23 @@ def _refuse_helpers(named: Mapping[str, HostTool], language: GuestLanguage) -> N
 
 
 def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
-    try:
-        return _ToolBridge(
-            name=f"tools.{name}",
-            handler=_handler(language, name, tool),
-            declaration=language.signature(name, tool) if language.declares else "",
-            owner=_OWNER,
-            raw=True,
-            concurrency=tool.concurrency,
-            budget=tool.budget,
-            tool=tool.name,
-            passes=tool.passes,
-        )
-    except BridgeError as error:
+    fault = language.name_fault(f"tools.{name}")
+    if fault:
         raise BridgeError(
-            f"tool {tool.name!r} cannot be offered to code: guest languages call functions of the "
-            f"name {name!r} by themselves; rename the tool, or leave it out of ptc"
-        ) from error
+            f"tool {tool.name!r} cannot be offered to code: {fault}; rename the tool, or leave it "
+            "out of ptc"
+        )
+    return _ToolBridge(
+        name=f"tools.{name}",
+        handler=_handler(language, name, tool),
+        declaration=language.signature(name, tool) if language.declares else "",
+        owner=_OWNER,
+        raw=True,
+        concurrency=tool.concurrency,
+        budget=tool.budget,
+        tool=tool.name,
+        passes=tool.passes,
+    )
 
 
 def _handler(

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from traceback import walk_tb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ from interpstack_core.languages import GuestLanguage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+else:
+    EntryPoint = Any  # that module, with its parsers, takes long to import
 
 __all__ = ["GROUP", "PluginInfo", "PluginManager", "find_engine", "installed"]
 
@@ -63,7 +66,7 @@ def installed() -> Mapping[str, EntryPoint]:
 
 
 def _installed() -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
-    from importlib.metadata import entry_points  # with its parsers, it takes long to import
+    from importlib.metadata import entry_points
 
     return _find(tuple(sys.path), entry_points)
 
@@ -243,10 +246,8 @@ class PluginManager:
     def _describe(self, name: str, plugin: Any) -> PluginInfo:
         callers = self._manager.get_hookcallers(plugin) or []
         hooks = tuple(sorted(caller.name for caller in callers))
-        engine = None
-        if "interpstack_register_engine" in hooks:
-            cls = plugin.interpstack_register_engine()
-            engine = cls.name if cls is not None else None
+        engines = "interpstack_register_engine" in hooks
+        engine = getattr(plugin.interpstack_register_engine() if engines else None, "name", None)
         entry = self._entries.get(name)  # its version is in a file, so it is read on demand
         version = entry.dist.version if entry is not None and entry.dist is not None else ""
         return PluginInfo(name, version, hooks, engine)
@@ -294,29 +295,25 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     raise UnknownEngine(name, engines)
 
 
-def find_language(engine: type[Engine], manager: PluginManager) -> GuestLanguage:
+def find_language(engine: type[Engine], manager: PluginManager, more: bool = True) -> GuestLanguage:
     """The language of an engine, from the stack's own plugins or the installed ones.
 
-    The plugin called after the engine is tried first; only if it registers no such language, all
-    installed plugins are loaded. A language that no plugin registers is a neutral one.
+    The plugin called after the engine is tried first, then, if `more` may be loaded, all others.
+    A language that no plugin registers is a neutral one.
     """
-    name = engine.language
-    registered = manager.languages().get(name)
-    if registered is not None:
-        return registered
-    others = installed_languages(first=engine.name.rpartition(":")[2])
-    return next((one for one in others if one.name == name), GuestLanguage(name=name))
+    name, own = engine.language, engine.name.rpartition(":")[2]
+    found = chain(manager.languages().values(), installed_languages(own, others=more))
+    return next((one for one in found if one.name == name), GuestLanguage(name=name))
 
 
-def installed_languages(first: str = "") -> Iterator[GuestLanguage]:
-    """Languages and dialects from installed plugins, each of which is loaded when its turn comes.
+def installed_languages(first: str = "", *, others: bool = True) -> Iterator[GuestLanguage]:
+    """Languages and dialects from the plugin `first`, then from all `others` that are installed.
 
-    A plugin that cannot be loaded is passed over.
-
-    Args:
-        first: Name of the plugin that is loaded first.
+    Each plugin is loaded when its turn comes, and passed over if it cannot be loaded.
     """
     for plugin in sorted(installed(), key=lambda name: name != first):
+        if plugin != first and not others:
+            return
         try:
             found = PluginManager([plugin]).languages()
         except (ImportError, ConfigurationError):

@@ -5,47 +5,39 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, overload
 
 import attrs
 
-from interpstack_core.checks import shown
+from interpstack_core.checks import shown, takes
 from interpstack_core.errors import BridgeError, BridgeNameClash
-from interpstack_core.protocol import IMPLICIT_NAMES, MODULE, TAKEN_NAMES, TIMER
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.protocol import MODULE, TIMER
 from interpstack_core.wire.signatures import Signature
 
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
 
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*", re.ASCII)
-
-
-def _takes(accepted: str, fits: Callable[[Any], bool]) -> Any:
-    """A validator of a bridge's field; `accepted` describes valid values."""
-
-    def validate(instance: GuestBridge, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if not fits(value):
-            raise BridgeError(
-                f"bridge {shown(instance.name)}: {attribute.name} takes {accepted}; "
-                f"got {shown(value)}"
-            )
-
-    return validate
-
-
-def _are_exceptions(value: Any) -> bool:
-    return isinstance(value, tuple) and all(
-        isinstance(item, type) and issubclass(item, BaseException) for item in value
-    )
-
-
-_flag = _takes("True or False", lambda value: isinstance(value, bool))
-_text = _takes("a string", lambda value: isinstance(value, str))
+#: Stands for a language that nobody knows.
+_NEUTRAL = GuestLanguage(name="code")
+#: Parts like `__this__` have a meaning of their own in languages.
+_PART = r"(?!__[A-Za-z0-9_$]*__(?![A-Za-z0-9_$]))[A-Za-z_$][A-Za-z0-9_$]*"
+_NAME = re.compile(rf"{_PART}(\.{_PART})*", re.ASCII)
+_takes = partial(takes, of=lambda item: f"bridge {shown(item.name)}", error=BridgeError)
+_flag = _takes("True or False", bool)
+_text = _takes("a string", str)
 _count = _takes(
     "a whole number above 0, or None for no limit of its own",
-    lambda value: value is None or (type(value) is int and value > 0),
+    fits=lambda value: value is None or (type(value) is int and value > 0),
 )
-_exceptions = _takes("a tuple of exception classes", _are_exceptions)
+_exceptions = _takes(
+    "a tuple of exception classes",
+    fits=lambda value: (
+        isinstance(value, tuple)
+        and all(isinstance(one, type) and issubclass(one, BaseException) for one in value)
+    ),
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -121,15 +113,17 @@ class Bridge(GuestBridge):
         call = type(self.handler).__call__  # for objects with an async __call__
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
 
-    def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments for the handler.
+    def arguments(
+        self, value: Any, language: GuestLanguage = _NEUTRAL
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments for the handler, from the guest's decoded input.
 
         Raises:
             TypeError: The input does not fit the handler's annotations.
         """
         if self.signature is None:
             return (value,), {}
-        return (), self.signature.bind(value)
+        return (), self.signature.bind(value, language)
 
 
 def _check_name(name: Any) -> None:
@@ -140,14 +134,6 @@ def _check_name(name: Any) -> None:
         )
     if name in (TIMER, MODULE):
         raise BridgeError(f"bridge name {name!r} is reserved; put it in a namespace")
-    if name.partition(".")[0] in TAKEN_NAMES:
-        raise BridgeError(f"bridge name {name!r} would replace a global of the guest")
-    for part in name.split("."):
-        if part in IMPLICIT_NAMES or (part.startswith("__") and part.endswith("__")):
-            raise BridgeError(
-                f"bridge name {name!r} has the part {part!r}, which guest languages call by "
-                "themselves; use another word, as in 'weather.next'"
-            )
 
 
 @overload
@@ -229,11 +215,13 @@ class BridgeSet:
         bridges: By dotted name, in order of registration.
         sources: Guest sources, in order of registration.
         error_names: See `HostOffer.error_names`.
+        language: The guest's language; a neutral one if it is not known.
     """
 
     bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=_read_only)
     sources: tuple[GuestSource, ...] = ()
     error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    language: GuestLanguage = _NEUTRAL
 
     def __iter__(self) -> Iterator[Bridge]:
         return iter(self.bridges.values())
@@ -253,7 +241,8 @@ class BridgeSet:
 class BridgeRegistry:
     """Collects bridges and guest sources; passed to hooks as `register`."""
 
-    def __init__(self, bridges: Iterable[Bridge] = ()) -> None:
+    def __init__(self, bridges: Iterable[Bridge] = (), language: GuestLanguage = _NEUTRAL) -> None:
+        self._language = language
         self._bridges: dict[str, Bridge] = {}
         self._sources: dict[tuple[str, str], GuestSource] = {}
         for item in bridges:
@@ -268,9 +257,13 @@ class BridgeRegistry:
 
         Raises:
             BridgeNameClash: The name is taken, or lies inside or around another bridge's name.
+            BridgeError: No code of the guest's language could call it by this name.
         """
         if not isinstance(item, Bridge):
             raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
+        fault = "" if item.hidden else self._language.name_fault(item.name)
+        if fault:
+            raise BridgeError(f"bridge {item.name!r} (from {item.owner}) cannot be used: {fault}")
         for other in self._bridges.values():
             short, long = sorted((item.name, other.name), key=len)
             if long.startswith(short + ".") or (long == short and not clobber):
@@ -294,4 +287,5 @@ class BridgeRegistry:
         Args:
             error_names: See `HostOffer.error_names`.
         """
-        return BridgeSet(dict(self._bridges), tuple(self._sources.values()), error_names or {})
+        made_of = (self._bridges, tuple(self._sources.values()), error_names or {})
+        return BridgeSet(*made_of, self._language)

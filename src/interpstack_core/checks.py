@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import attrs
 
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["expect", "positive", "shown"]
+__all__ = ["expect", "positive", "shown", "takes"]
 
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
 _MOST_SECONDS: Final = 10**9
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, write: Callable[[Any], str] = repr) -> str:
     """A wrong value in short form, for messages."""
     try:
-        text = repr(value)
+        text = write(value)
     except Exception:  # noqa: BLE001 - any class may say how its objects are shown
         # Python does not write whole numbers of very many digits, either.
         text = f"a value of type {type(value).__name__}"
@@ -33,6 +34,17 @@ def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:
     """
     if not isinstance(value, kind):
         raise ConfigurationError(f"{accepted}; got {shown(value)}")
+
+
+def takes(accepted: str, *kinds: type, fits: Any = None, of: Any, error: Any) -> Any:
+    """A validator of an attribute; `accepted` describes its values, and `of(owner)` its owner."""
+
+    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        good = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+        if not (good if fits is None else fits(value)):
+            raise error(f"{of(instance)}: {attribute.name} takes {accepted}; got {shown(value)}")
+
+    return validate
 
 
 def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limits") -> Any:

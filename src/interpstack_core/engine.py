@@ -16,15 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from interpstack_core.bridges import BridgeSet
 from interpstack_core.errors import ConfigurationError
+from interpstack_core.limits import Limits
 from interpstack_core.protocol import Cell, Image, Progress, Settlement
 from interpstack_core.threads import run_guest
-
-if TYPE_CHECKING:
-    from interpstack_core.bridges import BridgeSet
-    from interpstack_core.limits import Limits
 
 __all__ = ["Capability", "Engine", "Execution", "Isolation", "Realm"]
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
-if TYPE_CHECKING:
-    from interpstack_core.offer import HostTool
+from interpstack_core.offer import HostTool
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 
@@ -95,6 +94,8 @@ class GuestLanguage:
         dialects: Variants with names and file endings of their own, as TypeScript.
         words: For prompts.
         editor: For the REPL.
+        kinds: Words for kinds of values, by Python type, as `{list: "an array"}`, for messages;
+            a kind without words has the name of its type.
         helper_prefix: Begins names of functions that are no tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
         module_endings: Endings of files that code may import.
@@ -110,6 +111,7 @@ class GuestLanguage:
     dialects: tuple[GuestLanguage, ...] = ()
     words: PromptWords = PromptWords()
     editor: EditorRules = EditorRules()
+    kinds: Mapping[type, str] = attrs.field(factory=dict, hash=False)
     helper_prefix: str = "_"
     declares: bool = False
     module_endings: tuple[str, ...] = ()
@@ -120,6 +122,14 @@ class GuestLanguage:
     def identifier(self, name: str) -> str:
         """A tool's or field's name as code spells it; effectively with `_` for other characters."""
         return _FOREIGN.sub("_", name.strip("- ."))
+
+    def name_fault(self, name: str) -> str:
+        """Why code cannot call a function by its dotted name, for messages; effectively empty."""
+        return ""
+
+    def literal(self, value: Any) -> str:
+        """A value as code writes it, for messages; effectively as JSON, other types by name."""
+        return json.dumps(value, ensure_ascii=False, default=lambda item: type(item).__name__)
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         """Code that calls a function of the host, without waiting; values are code, too."""

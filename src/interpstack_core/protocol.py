@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 import attrs
 
+from interpstack_core.checks import takes
 from interpstack_core.errors import ConfigurationError
 
 __all__ = [
-    "IMPLICIT_NAMES",
     "MODULE",
-    "TAKEN_NAMES",
     "TIMER",
     "Call",
     "Cell",
@@ -30,10 +30,6 @@ __all__ = [
 #: Built-in requests, which need no bridge: wait for some milliseconds, and import a module.
 TIMER = "timer"
 MODULE = "module"
-#: Globals that a guest language owns: a bridge under one of these roots would break the guest.
-TAKEN_NAMES = frozenset({"globalThis", "undefined", "NaN", "Infinity", "Object", "Promise", "JSON"})
-#: Properties that a language reads implicitly, as `await weather` reads `weather.then`.
-IMPLICIT_NAMES = frozenset({"then", "toJSON", "toLocaleString", "toString", "valueOf"})
 #: What became of a guest's variables; see `Outcome.state`.
 StateAfter = Literal["kept", "undone", "lost"]
 _NONE = type(None)
@@ -41,12 +37,7 @@ _NONE = type(None)
 LATER: Final[Mapping[str, bool]] = {"later": True}
 
 
-def _is(accepted: str, *kinds: type) -> Any:
-    def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            raise ConfigurationError(f"cell: {attribute.name} takes {accepted}; got {value!r:.80}")
-
-    return validate
+_is = partial(takes, of=lambda cell: "cell", error=ConfigurationError)
 
 
 @attrs.frozen(kw_only=True)

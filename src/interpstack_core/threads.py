@@ -12,8 +12,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
 
 __all__ = ["call_blocking", "outlasted", "run_guest", "start_anew_after_fork", "to_end"]
 
@@ -25,18 +27,12 @@ _NOT_CARRIED = (StopIteration, GeneratorExit, CancelledError, asyncio.CancelledE
 GUEST_STACK_BYTES = 16 * 2**20
 #: Blocking handlers that may run at once in this process.
 HANDLER_THREADS = 64
+_HANDLERS = partial(ThreadPoolExecutor, HANDLER_THREADS, "interpstack-handler")
 
 
-class _Threads:
-    """The pools of one process; made on first use, again after a fork."""
-
-    def __init__(self) -> None:
-        self.guests = _guest_pool(os.cpu_count() or 2)
-        self.handlers = ThreadPoolExecutor(HANDLER_THREADS, "interpstack-handler")
-
-
-def _guest_pool(count: int) -> ThreadPoolExecutor:
+def _guests() -> ThreadPoolExecutor:
     """Threads with a stack that is the same on all systems; some give new threads very little."""
+    count = os.cpu_count() or 2
     previous = threading.stack_size(GUEST_STACK_BYTES)
     try:
         pool = ThreadPoolExecutor(count, "interpstack-guest")
@@ -49,41 +45,37 @@ def _guest_pool(count: int) -> ThreadPoolExecutor:
     return pool
 
 
-_threads: _Threads | None = None
-_threads_lock = threading.Lock()
+#: The pools of this process, made on first use, and again after a fork.
+_pools: dict[str, ThreadPoolExecutor] = {}
+_pools_lock = threading.Lock()
 #: Objects of a forked process's parent: dropping them would affect shared resources.
-_left: list[_Threads | None] = []
+_left: list[Any] = []
 
 
-def _get() -> _Threads:
-    global _threads
-    threads = _threads
-    if threads is None:
-        with _threads_lock:
-            if _threads is None:
-                _threads = _Threads()
-            threads = _threads
-    return threads
-
-
-class _StartsAnew(Protocol):
-    def start_anew(self) -> None:
-        """Forget locks and whoever waits: their threads and loops are the parent's."""
+def _pool(name: str, make: Callable[[], ThreadPoolExecutor]) -> ThreadPoolExecutor:
+    if name not in _pools:
+        with _pools_lock:
+            if name not in _pools:
+                _pools[name] = make()
+    return _pools[name]
 
 
 _starting_anew: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def start_anew_after_fork(one: _StartsAnew) -> None:
-    """Have `one.start_anew()` called in each child of a fork, for as long as it lives."""
+def start_anew_after_fork(one: Any) -> None:
+    """Have `one.start_anew()` called in each child of a fork, for as long as `one` lives.
+
+    The method forgets locks and whoever waits: their threads and loops are the parent's.
+    """
     _starting_anew.add(one)
 
 
 def _start_anew() -> None:
     """After a fork, in the child: no thread came along, and any may have held the lock."""
-    global _threads, _threads_lock
-    _left.append(_threads)
-    _threads, _threads_lock = None, threading.Lock()
+    global _pools, _pools_lock
+    _left.append(_pools)
+    _pools, _pools_lock = {}, threading.Lock()
     for one in list(_starting_anew):
         one.start_anew()
 
@@ -100,40 +92,24 @@ async def run_guest(
     When the caller is cancelled, this function calls `interrupt` and waits for the guest: no other
     code may use its realm before it has stopped.
     """
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[_T] = loop.create_future()
-    stopped = asyncio.Event()
-
-    def work() -> None:
-        try:
-            value = function()
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller
-            loop.call_soon_threadsafe(finish, None, error)
-        else:
-            loop.call_soon_threadsafe(finish, value, None)
-
-    def finish(value: Any, error: BaseException | None) -> None:
-        stopped.set()
-        if answer.cancelled():
-            return
-        if error is None:
-            answer.set_result(value)
-        else:
-            answer.set_exception(error)
-
-    running = (threads or _get().guests).submit(work)
+    running = (threads or _pool("guests", _guests)).submit(function)
     try:
-        return await answer
+        return await asyncio.wrap_future(running)
     except asyncio.CancelledError:
         if running.cancel():  # its turn had not come
             raise
         interrupt()
-        while not stopped.is_set():
-            try:
-                await stopped.wait()
-            except asyncio.CancelledError:
-                continue  # the first cancellation is raised below, once the guest has stopped
+        while not running.done():
+            with suppress(asyncio.CancelledError):  # the first one is raised below
+                await asyncio.wait({_ending(running)})
         raise
+
+
+def _ending(running: Future[_T]) -> asyncio.Future[_T]:
+    """The end of work in a thread, which may be an exception that nobody retrieves."""
+    ending = asyncio.wrap_future(running)
+    ending.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return ending
 
 
 async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
@@ -184,19 +160,18 @@ async def call_blocking(
         except _NOT_CARRIED as error:
             raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
-    running = _get().handlers.submit(call)
+    running = _pool("handlers", _HANDLERS).submit(call)
     try:
         return await asyncio.wrap_future(running)
     except asyncio.CancelledError:
         seconds = 0.0 if running.cancelled() else outlasts()
-        if not seconds or not await outlasted(asyncio.wrap_future(running), seconds):
+        if not seconds or not await outlasted(_ending(running), seconds):
             raise
         return running.result()
 
 
 async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
     """Whether the awaitable of a cancelled task ends in time; then the task continues."""
-    running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # else logged
     await asyncio.wait({running}, timeout=seconds)
     task = asyncio.current_task()
     if running.done() and task is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from interpstack_core.bridges import BridgeSet
-    from interpstack_core.engine import Engine
-    from interpstack_core.languages import GuestLanguage
-    from interpstack_core.limits import Limits
-    from interpstack_core.offer import HostOffer
+from interpstack_core.bridges import BridgeSet
+from interpstack_core.engine import Engine
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.limits import Limits
+from interpstack_core.offer import HostOffer
 
 __all__ = ["SessionView", "StackView"]
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from types import NoneType
 from typing import Final
+from uuid import UUID
 
 import attrs
 
 from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_javascript.names import fault_of
 from interpstack_javascript.nesting import Nesting
 from interpstack_javascript.signatures import describe_tool
 
@@ -24,6 +29,9 @@ class _JavaScript(GuestLanguage):
     def identifier(self, name: str) -> str:
         """The name in camel case: `web_search` becomes `webSearch`. Capitals stay."""
         return _JOINT.sub(lambda found: (found[1] or found[2]).upper(), name.strip("- ."))
+
+    def name_fault(self, name: str) -> str:
+        return fault_of(name, self.title)
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         listed = ", ".join(f"{name}: {value}" for name, value in fields.items())
@@ -72,6 +80,22 @@ TYPESCRIPT: Final = _JavaScript(
         ),
         joining=tuple("([`/+-*,."),
     ),
+    kinds={
+        str: "a string",
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        bytes: "bytes",
+        datetime: "a Date, or a date and time as text in ISO 8601",
+        date: "a date as text in ISO 8601",
+        time: "a time as text in ISO 8601",
+        UUID: "a UUID as text",
+        Decimal: "a number, or a decimal number as text",
+        NoneType: "null",
+        list: "an array",
+        set: "a Set or an array",
+        dict: "an object",
+    },
     helper_prefix="$",
     module_endings=(*_MODULES, ".cjs", ".cts", ".jsx", ".tsx"),
     module_entries=tuple(f"{stem}{end}" for stem in ("index", "main", "mod") for end in _MODULES),

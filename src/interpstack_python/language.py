@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from datetime import date, datetime, time
+from decimal import Decimal
+from types import NoneType
+from typing import Any, Final
+from uuid import UUID
 
 from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
@@ -14,6 +19,10 @@ from interpstack_python.signatures import describe_tool
 __all__ = ["PYTHON"]
 
 _FOREIGN: Final = re.compile(r"[-\s.]+")
+#: Built-ins of the language, without those that only an interactive Python has.
+_BUILTINS: Final = frozenset(dir(builtins)) - {
+    *("copyright", "credits", "exit", "help", "license", "quit")
+}
 
 
 class _Python(GuestLanguage):
@@ -21,6 +30,24 @@ class _Python(GuestLanguage):
         """The name itself, with `_` for hyphens, dots and spaces, and after a keyword."""
         made = _FOREIGN.sub("_", name.strip("- ."))
         return f"{made}_" if keyword.iskeyword(made) else made
+
+    def name_fault(self, name: str) -> str:
+        """Refuse keywords and other characters in any part, and built-ins as first part."""
+        parts = name.split(".")
+        wrong = next((part for part in parts if keyword.iskeyword(part)), None)
+        if wrong is not None:
+            return f"{wrong!r} is a keyword of Python; use another word"
+        wrong = next((part for part in parts if not part.isidentifier()), None)
+        if wrong is not None:
+            return f"{wrong!r} is not an identifier of Python"
+        if parts[0].startswith("__"):
+            return "Python gives names that begin with '__' a meaning of their own"
+        if parts[0] in _BUILTINS:
+            return f"it would replace {parts[0]!r}, a built-in of Python"
+        return ""
+
+    def literal(self, value: Any) -> str:
+        return repr(value)
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         listed = ", ".join(f"{name}={value}" for name, value in fields.items())
@@ -74,6 +101,22 @@ PYTHON: Final = _Python(
         leavers=("break", "continue", "pass", "raise", "return"),
         quiet=True,
     ),
+    kinds={
+        str: "a string",
+        bool: "True or False",
+        int: "a whole number",
+        float: "a number",
+        bytes: "bytes",
+        datetime: "a datetime, or its text in ISO 8601",
+        date: "a date, or its text in ISO 8601",
+        time: "a time as text in ISO 8601",
+        UUID: "a UUID as text",
+        Decimal: "a number, or a decimal number as text",
+        NoneType: "None",
+        list: "a list",
+        set: "a set or a list",
+        dict: "a dictionary",
+    },
     declares=True,
     endless="while True: pass",
     hoard="hog = []\nwhile True: hog.append([7] * 10000)",

@@ -10,9 +10,13 @@ from interpstack import (
     BridgeError,
     BridgeNameClash,
     BridgeRegistry,
+    GuestLanguage,
     GuestSource,
+    HostOffer,
+    HostTool,
     InterpreterStack,
     bridge,
+    hookimpl,
 )
 from interpstack_testing import FakeEngine
 
@@ -37,7 +41,23 @@ def test_decorator_with_and_without_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a b", "1a", "a.", ".a", "a..b", "a-b", "a.1", "é", "a\n", None, 5]
+    "name",
+    [
+        "",
+        "a b",
+        "1a",
+        "a.",
+        ".a",
+        "a..b",
+        "a-b",
+        "a.1",
+        "é",
+        "a\n",
+        "__a__",
+        "a.__proto__.b",
+        None,
+        5,
+    ],
 )
 def test_names_that_are_no_identifiers_are_refused(name: Any) -> None:
     with pytest.raises(
@@ -46,20 +66,44 @@ def test_names_that_are_no_identifiers_are_refused(name: Any) -> None:
         _bridge(name)
 
 
-@pytest.mark.parametrize("name", ["Object", "Promise.all", "globalThis", "JSON.parse"])
-def test_names_that_the_guest_owns_are_refused(name: str) -> None:
-    with pytest.raises(BridgeError, match="would replace a global of the guest"):
-        _bridge(name)
+class _Loud(GuestLanguage):
+    """A language that reserves one word."""
+
+    def name_fault(self, name: str) -> str:
+        return "'quiet' is no word of it" if "quiet" in name else ""
 
 
-@pytest.mark.parametrize(
-    "name", ["ns.then", "then", "ns.then.more", "ns.toJSON", "a.b.toString", "ns.__proto__"]
-)
-def test_names_that_languages_look_up_by_themselves_are_refused(name: str) -> None:
-    """`await ns` would call `ns.then`, for one, and never come to an end."""
-    with pytest.raises(BridgeError, match="which guest languages call by themselves"):
-        _bridge(name)
-    assert _bridge("ns.next.thenable").name == "ns.next.thenable"
+def test_names_that_no_code_could_call_are_refused_where_they_are_registered() -> None:
+    registry = BridgeRegistry(language=_Loud(name="loud"))
+    with pytest.raises(
+        BridgeError, match=r"'a.quiet' \(from me\) cannot be used: 'quiet' is no wor"
+    ):
+        registry.bridge(_bridge("a.quiet", owner="me"))
+    registry.bridge(_bridge("a.quiet", hidden=True))  # only the kernel names it
+    registry.bridge(_bridge("a.loud"))
+    assert registry.freeze().language.name == "loud"
+
+
+def test_the_hosts_own_bridges_are_refused_with_the_stack() -> None:
+    class Plugin:
+        name = "loud"
+
+        @hookimpl
+        def interpstack_register_language(self) -> GuestLanguage:
+            return _Loud(name="python")
+
+        @hookimpl
+        def interpstack_register_bridges(self, register: BridgeRegistry, offer: HostOffer) -> None:
+            if offer.tools:
+                register.bridge(_bridge("quiet", owner="the plugin"))
+
+    with pytest.raises(BridgeError, match=r"'quiet' \(from host\) cannot be used"):
+        InterpreterStack(FakeEngine(), [Plugin()], bridges=[_bridge("quiet")])
+    tool = HostTool(name="a", call=print)  # type: ignore[arg-type]
+    with InterpreterStack(FakeEngine(), [Plugin()]) as stack, stack.session() as session:
+        with pytest.raises(BridgeError, match=r"'quiet' \(from the plugin\) cannot be used"):
+            session.bind(HostOffer(tools=[tool]))
+        assert session.eval_sync("6 * 7").text == "42"
 
 
 @pytest.mark.parametrize("name", ["timer", "module"])

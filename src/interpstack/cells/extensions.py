@@ -16,6 +16,8 @@ from interpstack_core.protocol import Request, Settlement
 
 __all__ = ["Extensions"]
 
+_Find = Callable[[Request], Iterable[Wrapper[Settlement]]]
+
 
 @attrs.frozen
 class Extensions:
@@ -29,14 +31,10 @@ class Extensions:
 
     steps: StepSource = attrs.field(factory=StepSource)
     guards: Guards = attrs.field(factory=Guards)
-    wraps: Callable[[Request], Iterable[Wrapper[Settlement]]] | None = None
+    wraps: _Find | None = None
 
     @classmethod
-    def of(
-        cls,
-        opened: Sequence[CellExtension],
-        wraps: Callable[[Request], Iterable[Wrapper[Settlement]]] | None = None,
-    ) -> Extensions:
+    def of(cls, opened: Sequence[CellExtension], wraps: _Find | None = None) -> Extensions:
         """The extensions that plugins opened, with the lookup of wrappers of requests.
 
         Raises:

@@ -295,7 +295,7 @@ class Requests:
             ) from None
 
     async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
-        args, kwargs = bridge.arguments(given)
+        args, kwargs = bridge.arguments(given, self.bridges.language)
         if bridge.takes_context:
             kwargs["context"] = context
         if bridge.is_async:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 
+from interpstack_core.cells.step import RunRecord
 from interpstack_core.checks import expect
-from interpstack_core.protocol import GuestError, StateAfter
-
-if TYPE_CHECKING:
-    from interpstack_core.cells.step import RunRecord
-    from interpstack_core.protocol import Cell
+from interpstack_core.protocol import Cell, GuestError, StateAfter
 
 __all__ = ["CellContext", "Listener", "Outcome", "Usage"]
 

@@ -57,8 +57,6 @@ def _text_of(value: Any) -> str | None:
 
 def _fields_of(value: Any) -> dict[str, Any] | None:
     """The fields of a dataclass or an attrs object; `None` for anything else."""
-    if isinstance(value, type):
-        return None
     if attrs.has(type(value)):
         return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
     if dataclasses.is_dataclass(value):

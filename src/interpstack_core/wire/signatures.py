@@ -1,58 +1,47 @@
 """Checks a guest's input object against a function's annotations.
 
-The core depends on no validation library, so this module covers the annotations of a bridge in
-plain types: scalars, dates and times, `UUID`, `Decimal`, `None`, `Any`, unions, `Literal`, enums,
-lists, tuples, dicts and `TypedDict`. Any other annotation accepts every value. Bridges with
-richer input validate it themselves (`Bridge(raw=True)`) or use a library of their own.
+The core depends on no validation library, so this module covers plain types. Any other annotation
+accepts every value. Bridges with richer input validate it themselves (`Bridge(raw=True)`).
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import types
+import json
+import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence, Set
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 from uuid import UUID
 
 import attrs
 
 from interpstack_core.checks import shown
 from interpstack_core.errors import BridgeError
-from interpstack_core.wire.values import UNDEFINED
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.wire.values import UNDEFINED, MapValue, SetValue
 
 __all__ = ["Signature"]
 
-_SCALARS: dict[Any, tuple[tuple[type, ...], str]] = {
-    str: ((str,), "a string"),
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    bytes: ((bytes,), "bytes"),
-    datetime: ((datetime,), "a Date, or a date and time as text in ISO 8601"),
-    date: ((date,), "a date as text in ISO 8601"),
-    time: ((time,), "a time as text in ISO 8601"),
-    UUID: ((UUID,), "a UUID as text"),
-    Decimal: ((Decimal,), "a number, or a decimal number as text"),
-    type(None): ((type(None),), "null"),
-}
-
 #: What a bridge may return as text, it takes as text, too.
-_FROM_TEXT: dict[Any, Callable[[str], Any]] = {
-    datetime: datetime.fromisoformat,
-    date: date.fromisoformat,
-    time: time.fromisoformat,
-    UUID: UUID,
-    Decimal: Decimal,
+_TEXTS: Final = (datetime, date, time, UUID, Decimal)
+_SCALARS: Final = (str, bool, int, float, bytes, NoneType, *_TEXTS)
+_CONTAINERS: Final[Mapping[Any, type]] = {
+    **dict.fromkeys((list, Sequence, tuple), list),
+    **dict.fromkeys((set, frozenset, Set), set),
+    **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
+#: Keys of an object, which are text, that may stand for something else.
+_SPELT: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?|true|false|null", re.ASCII)
 
 
 class _Mismatch(Exception):
-    """Raised for a wrong value at `path`; `Signature.bind` turns it into a `TypeError`."""
+    """Raised for a wrong value; `Signature.bind` turns it into a `TypeError`."""
 
 
 @attrs.frozen
@@ -61,7 +50,7 @@ class Signature:
 
     name: str
     parameters: Mapping[str, tuple[Any, bool]]  #: annotation, and whether it is required
-    accepts_any: bool  #: the function has `**kwargs`
+    more: Any  #: annotation of `**kwargs`; `None` without them
     skipped: bool  #: the function has the parameter that the host fills in
 
     @classmethod
@@ -76,63 +65,48 @@ class Signature:
         try:
             signature = inspect.signature(function)
             hints = typing.get_type_hints(_annotated(function))
-        except (TypeError, ValueError, NameError) as error:
+        except Exception as error:
             raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
         parameters: dict[str, tuple[Any, bool]] = {}
-        accepts_any = skipped = False
-        for parameter in signature.parameters.values():
-            if parameter.name == skip:
+        more, skipped = None, False
+        for one in signature.parameters.values():
+            hint, optional = hints.get(one.name, Any), one.default is not one.empty
+            if one.name == skip:
                 skipped = True
-                continue
-            unnamed = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)
-            if unnamed and by_name:
-                raise BridgeError(
-                    f"bridge {name!r}: parameter {parameter.name!r} cannot be passed by name; "
-                    "guests pass one object of named fields"
-                )
-            if parameter.kind is parameter.VAR_KEYWORD:
-                accepts_any = True
-                continue
-            required = parameter.default is parameter.empty
-            parameters[parameter.name] = (hints.get(parameter.name, Any), required)
-        return cls(name, parameters, accepts_any, skipped)
+            elif one.kind is one.VAR_KEYWORD and get_origin(hint) is typing.Unpack:
+                parameters |= _fields_of(*get_args(hint))
+            elif one.kind is one.VAR_KEYWORD:
+                more = hint
+            elif by_name and one.kind in (one.POSITIONAL_ONLY, one.VAR_POSITIONAL):
+                told = f"parameter {one.name!r} cannot be passed by name, as guests do"
+                raise BridgeError(f"bridge {name!r}: {told}")
+            else:
+                parameters[one.name] = (hint | None if one.default is None else hint, not optional)
+        return cls(name, parameters, more, skipped)
 
-    def bind(self, value: Any) -> dict[str, Any]:
-        """Keyword arguments from a guest's input.
+    def bind(self, value: Any, language: GuestLanguage) -> dict[str, Any]:
+        """Keyword arguments from a guest's input; `language` has the words for messages.
 
         Fields that are `undefined` are dropped, so that defaults apply.
 
         Raises:
             TypeError: Not an object, an unknown or missing field, or a field of a wrong type.
         """
-        if value is None or value is UNDEFINED:
-            value = {}
+        value = {} if value is None or value is UNDEFINED else value
+        usage = language.usage(self.name, {key: must for key, (_, must) in self.parameters.items()})
         if not isinstance(value, dict):
-            raise TypeError(f"{self.name} takes one object with the fields {self._fields()}")
+            raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage}")
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
-        unknown = [key for key in given if key not in self.parameters]
-        if unknown and not self.accepts_any:
-            raise TypeError(
-                f"{self.name} has no field {str(unknown[0])[:100]!r}; it takes {self._fields()}"
-            )
-        missing = [key for key, (_, req) in self.parameters.items() if req and key not in given]
-        if missing:
-            raise TypeError(
-                f"{self.name} needs the field {missing[0]!r}; it takes {self._fields()}"
-            )
-        return {key: self._field(key, item) for key, item in given.items()}
-
-    def _field(self, key: str, item: Any) -> Any:
-        if key not in self.parameters:
-            return item
+        for key in given.keys() - self.parameters if self.more is None else ():
+            raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage}")
+        for key, (_, must) in self.parameters.items():
+            if must and key not in given:
+                raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage}")
+        check, more = _Checker(language).check, (self.more, False)
         try:
-            return _check(item, self.parameters[key][0], key)
+            return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
         except _Mismatch as error:
             raise TypeError(f"{self.name}: {error}") from None
-
-    def _fields(self) -> str:
-        listed = [key if req else f"{key}?" for key, (_, req) in self.parameters.items()]
-        return "{" + ", ".join(listed) + "}"
 
 
 def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,89 +117,154 @@ def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _check(value: Any, annotation: Any, path: str) -> Any:
-    origin = get_origin(annotation)
-    if annotation in _SCALARS:
-        return _check_scalar(value, annotation, path)
-    if origin in (Union, types.UnionType):
-        return _check_union(value, annotation, path)
-    if origin is Literal:
-        return _expect(value in get_args(annotation), value, annotation, path)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        accepted = [member.value for member in annotation]
-        _expect(value in accepted, value, f"one of {accepted}", path)
-        return annotation(value)
-    if typing.is_typeddict(annotation):
-        return _check_typed_dict(value, annotation, path)
-    base = origin or annotation
-    if base in (list, Sequence, tuple, set):
-        return _check_list(value, base, get_args(annotation), path)
-    if base in (dict, Mapping):
-        _expect(isinstance(value, dict), value, "an object", path)
-        item = (get_args(annotation) or (Any, Any))[1]
-        return {k: _check(v, item, f"{path}.{k}") for k, v in value.items()}
-    return value
+@functools.cache
+def _fields_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
+    """The fields of a `TypedDict`: annotation, and whether it is required."""
+    fields = typing.get_type_hints(typed_dict, include_extras=True)
+    must = typed_dict.__required_keys__  # wrong where annotations are text: their marks decide
+    marks = {typing.Required: True, typing.NotRequired: False}
+    return {k: (kind, marks.get(get_origin(kind), k in must)) for k, kind in fields.items()}
 
 
-def _check_scalar(value: Any, annotation: Any, path: str) -> Any:
-    if annotation in _FROM_TEXT:
-        return _check_text(value, annotation, path)
-    accepted, text = _SCALARS[annotation]
-    is_bool = isinstance(value, bool)
-    if annotation is int and isinstance(value, float) and value.is_integer():
-        return int(value)
-    _expect(isinstance(value, accepted) and is_bool == (annotation is bool), value, text, path)
-    return value
+def _meant(annotation: Any) -> tuple[Any, Any]:
+    """The annotation that an alias, a new type or a type variable stands for, and its origin."""
+    base = get_origin(annotation) or annotation
+    if type(base).__name__ == "TypeAliasType":
+        args = get_args(annotation)
+        return _meant(base.__value__[args] if args else base.__value__)
+    if isinstance(base, typing.NewType):
+        return _meant(base.__supertype__)
+    if isinstance(base, typing.TypeVar):
+        return _meant(Union[base.__constraints__ or (base.__bound__ or Any)])  # noqa: UP007
+    if base in (Annotated, typing.Required, typing.NotRequired):
+        return _meant(get_args(annotation)[0])
+    return (NoneType, NoneType) if base is None else (annotation, base)
 
 
-def _check_text(value: Any, annotation: Any, path: str) -> Any:
-    """A value that crosses as text, or as the guest's type for it: a Date, a number."""
-    accepted, text = _SCALARS[annotation]
-    if annotation is date and isinstance(value, datetime):
-        return value.date()
-    if annotation is Decimal and type(value) in (int, float):
-        value = repr(value)
-    try:
-        value = _FROM_TEXT[annotation](value) if isinstance(value, str) else value
-    except (ValueError, ArithmeticError):
-        return _expect(False, value, text, path)
-    return _expect(isinstance(value, accepted), value, text, path)
+def _choices(annotation: Any, base: Any) -> Sequence[tuple[Any, Any]]:
+    """The values of a `Literal` or an enum, each as guests write it and as the host does."""
+    values = get_args(annotation) if base is Literal else ()
+    if isinstance(base, type) and issubclass(base, Enum):
+        values = tuple(base)
+    return [(value.value if isinstance(value, Enum) else value, value) for value in values]
 
 
-def _check_union(value: Any, annotation: Any, path: str) -> Any:
-    for option in get_args(annotation):
+@attrs.frozen
+class _Checker:
+    """Checks values; its messages are in the words of a guest language."""
+
+    language: GuestLanguage
+
+    def check(self, value: Any, annotation: Any, path: str) -> Any:
+        """A value in the type of its annotation."""
+        annotation, base = _meant(annotation)
+        if base in (Union, UnionType):
+            return self._first([(value, kind) for kind in get_args(annotation)], annotation, path)
+        kind = _CONTAINERS.get(base, base) if isinstance(base, Hashable) else object
+        if kind in (list, set, dict):
+            return getattr(self, f"_{kind.__name__}")(value, annotation, path)
+        if typing.is_typeddict(base):
+            return self._typed_dict(value, base, path)
+        made, choices = value, _choices(annotation, base)
+        if choices:
+            is_bool = isinstance(value, bool)  # True is equal to 1
+            same = (i for c, i in choices if c == value and isinstance(c, bool) is is_bool)
+            made = next(same, UNDEFINED)
+        elif kind in _SCALARS:
+            made = _scalar(value, kind)
+        return self._refuse(value, annotation, path) if made is UNDEFINED else made
+
+    def _refuse(self, value: Any, accepted: Any, path: str, more: str = "") -> NoReturn:
+        words = f"{self._words(accepted)}{more}"
+        raise _Mismatch(f"field {path!r} takes {words}; got {shown(value, self.language.literal)}")
+
+    def _words(self, annotation: Any) -> str:
+        annotation, base = _meant(annotation)
+        if base in (Union, UnionType):
+            return " or ".join(dict.fromkeys(map(self._words, get_args(annotation))))
+        if choices := _choices(annotation, base):
+            return f"one of {', '.join(self.language.literal(plain) for plain, _ in choices)}"
+        kind = dict if typing.is_typeddict(base) else _CONTAINERS.get(base, base)
+        return self.language.kinds.get(kind, getattr(kind, "__name__", str(kind)))
+
+    def _first(self, tries: Sequence[tuple[Any, Any]], accepted: Any, path: str) -> Any:
+        """The first value in the type of its annotation."""
+        for value, kind in tries:
+            try:
+                return self.check(value, kind, path)
+            except _Mismatch:
+                continue
+        return self._refuse(tries[0][0], accepted, path)
+
+    def _list(self, value: Any, annotation: Any, path: str) -> Any:
+        base, args = get_origin(annotation), get_args(annotation)
+        if not isinstance(value, list):
+            self._refuse(value, annotation, path)
+        if base is not tuple or args[-1:] == (...,):
+            args = (*args, Any)[:1] * len(value)
+        if len(value) != len(args):
+            self._refuse(value, annotation, path, f" of {len(args)}")
+        pairs = enumerate(zip(value, args, strict=True))
+        items = [self.check(item, kind, f"{path}[{n}]") for n, (item, kind) in pairs]
+        return tuple(items) if tuple in (base, annotation) else items
+
+    def _set(self, value: Any, annotation: Any, path: str) -> Any:
+        items = value.items if isinstance(value, SetValue) else value
+        if not isinstance(items, (list, tuple)):
+            self._refuse(value, annotation, path)
+        kind = (*get_args(annotation), Any)[0]
+        made = {self._key([(v, kind)], f"{path}[{n}]") for n, v in enumerate(items)}
+        return frozenset(made) if frozenset in (get_origin(annotation), annotation) else made
+
+    def _dict(self, value: Any, annotation: Any, path: str) -> Any:
+        if not isinstance(value, (dict, MapValue)):
+            self._refuse(value, annotation, path)
+        key_kind, kind = get_args(annotation) or (Any, Any)
+        made: dict[Any, Any] = {}
+        for key, item in value.items() if isinstance(value, dict) else value.entries:
+            where = f"{path}.{str(key)[:100]}"
+            spelt = isinstance(key, str) and _SPELT.fullmatch(key) and (json.loads(key), key_kind)
+            own = self._key([(key, key_kind), *([spelt] if spelt else [])], where)
+            if own in made:
+                raise _Mismatch(f"field {path!r} takes each key once; got {where!r} again")
+            made[own] = self.check(item, kind, where)
+        return made
+
+    def _key(self, tries: Sequence[tuple[Any, Any]], path: str) -> Any:
+        """A key or an item of a set, which Python must be able to look up."""
+        key = self._first(tries, tries[0][1], path)
         try:
-            return _check(value, option, path)
-        except _Mismatch:
-            continue
-    return _expect(False, value, annotation, path)
+            hash(key)
+        except TypeError:
+            self._refuse(key, str | float, path)
+        return key
+
+    def _typed_dict(self, value: Any, typed_dict: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            self._refuse(value, typed_dict, path)
+        fields, unknown = _fields_of(typed_dict), (Any, False)
+        given = {key: item for key, item in value.items() if item is not UNDEFINED}
+        for key, (_, must) in fields.items():
+            if must and key not in given:
+                self._refuse(value, typed_dict, path, f" with the field {key!r}")
+        return {
+            k: self.check(v, fields.get(k, unknown)[0], f"{path}.{k}") for k, v in given.items()
+        }
 
 
-def _check_list(value: Any, base: Any, args: tuple[Any, ...], path: str) -> Any:
-    _expect(isinstance(value, list), value, "an array", path)
-    fixed = base is tuple and args and args[-1] is not Ellipsis
-    if fixed:
-        _expect(len(value) == len(args), value, f"an array of {len(args)}", path)
-    kinds = args if fixed else (args[0] if args else Any,) * len(value)
-    items = [
-        _check(v, k, f"{path}[{i}]") for i, (v, k) in enumerate(zip(value, kinds, strict=True))
-    ]
-    return items if base in (list, Sequence) else base(items)
-
-
-def _check_typed_dict(value: Any, annotation: Any, path: str) -> Any:
-    _expect(isinstance(value, dict), value, "an object", path)
-    hints = typing.get_type_hints(annotation)
-    for key in annotation.__required_keys__:
-        _expect(key in value, value, f"an object with the field {key!r}", path)
-    return {k: _check(v, hints.get(k, Any), f"{path}.{k}") for k, v in value.items()}
-
-
-def _expect(fits: bool, value: Any, accepted: Any, path: str) -> Any:
-    if fits:
-        return value
-    if get_origin(accepted) is Literal:
-        accepted = f"one of {list(get_args(accepted))}"
-    elif not isinstance(accepted, str):
-        accepted = " or ".join(_SCALARS.get(a, ((), str(a)))[1] for a in get_args(accepted))
-    raise _Mismatch(f"field {path!r} takes {accepted}; got {shown(value)}")
+def _scalar(value: Any, kind: Any) -> Any:
+    """A value as a scalar of this type; `UNDEFINED` if it is none."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    try:
+        if isinstance(value, str) and kind in _TEXTS:
+            return getattr(kind, "fromisoformat", kind)(value)
+        if kind is int and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if kind is Decimal and is_number:
+            return Decimal(repr(value))
+    except (ValueError, ArithmeticError):
+        return UNDEFINED
+    if kind is date and isinstance(value, datetime):
+        return value.date()
+    fits = is_number if kind is float else isinstance(value, kind)
+    return value if fits and (is_number or kind is not int) else UNDEFINED

@@ -143,15 +143,11 @@ def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
             elif kind is int and not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
                 plain = False  # a double in the guest
         if most is not None and size > most:
-            return _unreadable(f"the value has more than {most} bytes as JSON"), False
+            return {"$": _UNREADABLE, "v": f"the value has more than {most} bytes as JSON"}, False
         if not inner:
             return wire, plain
         level = inner
-    return _unreadable(f"value is nested deeper than {MAX_DEPTH} levels"), False
-
-
-def _unreadable(why: str) -> Any:
-    return {"$": _UNREADABLE, "v": why}
+    return {"$": _UNREADABLE, "v": f"value is nested deeper than {MAX_DEPTH} levels"}, False
 
 
 def decode(wire: Any) -> Any:
@@ -216,7 +212,7 @@ def _moment(milliseconds: Any) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
-        raise FarDate("a Date outside the years 1 to 9999 cannot be passed to the host") from error
+        raise FarDate("a date outside the years 1 to 9999 cannot be passed to the host") from error
 
 
 def _of(value: Any, *kinds: type) -> Any:

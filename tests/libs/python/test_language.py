@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from interpstack import Bridge, BridgeError, InterpreterStack
 from interpstack_python import PYTHON
 
 
@@ -23,3 +24,37 @@ def test_arguments_go_by_name() -> None:
 
 def test_signatures_stand_in_a_block_of_python() -> None:
     assert PYTHON.listing("tools", ["a", "b"]) == "```python\n# on `tools`\na\nb\n```"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("len", "it would replace 'len', a built-in of Python"),
+        ("print", "a built-in of Python"),
+        ("list.sorted", "it would replace 'list'"),
+        ("def", "'def' is a keyword of Python; use another word"),
+        ("ns.import", "'import' is a keyword"),
+        ("ns.None", "'None' is a keyword"),
+        ("$a", "'$a' is not an identifier of Python"),
+        ("ns.a$", "'a$' is not an identifier"),
+        ("__interpstack_emit", "a meaning of their own"),
+    ],
+)
+def test_names_that_code_cannot_call_are_refused(name: str, fault: str) -> None:
+    assert fault in PYTHON.name_fault(name)
+    with pytest.raises(BridgeError, match=r"\(from host\) cannot be used: "):
+        InterpreterStack("monty", bridges=[Bridge(name=name, handler=lambda: 42)])
+
+
+@pytest.mark.parametrize(
+    "name", ["ns.len", "match", "ns.then", "await_", "fetch", "help", "Object"]
+)
+def test_other_names_are_called(name: str) -> None:
+    bridge = Bridge(name=name, handler=lambda: 42)
+    with InterpreterStack("monty", bridges=[bridge]) as stack, stack.session() as session:
+        outcome = session.eval_sync(f"await {name}()")
+    assert (outcome.error, outcome.text) == (None, "42")
+
+
+def test_values_in_messages_are_written_as_in_code() -> None:
+    assert PYTHON.literal([True, None, "a"]) == "[True, None, 'a']"

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError, HostTool
+from interpstack import BridgeError, ConfigurationError, HostTool
 from interpstack_javascript import JAVASCRIPT
+from interpstack_ptc.bridges import tool_bridges
 from interpstack_ptc.names import guest_name, guest_names
 from interpstack_python import PYTHON
 
@@ -38,3 +39,21 @@ def test_two_tools_of_one_name_are_refused() -> None:
         guest_names([tool("a-b"), tool("a_b")], JAVASCRIPT)
     same = tool("a")
     assert guest_names([same, same], JAVASCRIPT) == {"a": same}
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "made"),
+    [("delete", JAVASCRIPT, "delete"), ("import", PYTHON, "import_"), ("print", PYTHON, "print")],
+)
+def test_words_of_the_language_are_members_of_tools(name: str, language: Any, made: str) -> None:
+    bridges = {bridge.name for bridge in tool_bridges([tool(name)], language)}
+    assert f"tools.{made}" in bridges
+    assert all(language.name_fault(bridge) == "" for bridge in bridges)
+
+
+def test_a_tool_that_code_would_call_unasked_is_refused() -> None:
+    with pytest.raises(
+        BridgeError, match=r"tool 'then' .*JavaScript calls 'then' by itself; .*ptc"
+    ):
+        list(tool_bridges([tool("then")], JAVASCRIPT))
+    assert "tools.then" in {bridge.name for bridge in tool_bridges([tool("then")], PYTHON)}

@@ -278,7 +278,7 @@ async def test_one_value_that_cannot_be_taken_over_costs_no_other(stack: Interpr
         assert (await session.eval("fine, await kit.echo(2)")).text == "([1], 2)"
         error = (await session.eval("late")).error
         assert error.message == (
-            "Value for 'late' was not restored because a Date outside the years 1 to 9999 cannot "
+            "Value for 'late' was not restored because a date outside the years 1 to 9999 cannot "
             "be passed to the host."
         )
         assert "unhashable set element" in (await session.eval("errors")).error.message
