@@ -67,6 +67,8 @@ class MontyEngine(Engine):
         opened = (Saved(), {}, b"") if image is None else unpack(image, self.name, limits)
         saved, suspended, snapshot = opened
         state = RealmState(self.workers, limits, bridges, saved, type_check=self.type_check)
+        if image is not None:
+            state.check_room()
         return MontyRealm(state, suspended, snapshot)
 
     def close(self) -> None:

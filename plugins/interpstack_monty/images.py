@@ -39,6 +39,8 @@ class Saved:
         roots: Names that bridges have or had.
         lost: Why globals are missing, by name.
         kept: Values whose names are not valid in Python, as wire trees.
+        made_with: Bytes of memory that the guest was allowed in the image that the state is from;
+            `None` for no limit, and for a state that is from no image.
     """
 
     dump: bytes = attrs.field(default=b"", repr=False)
@@ -48,6 +50,7 @@ class Saved:
     roots: frozenset[str] = frozenset()
     lost: Mapping[str, str] = attrs.field(factory=dict)
     kept: Mapping[str, Any] = attrs.field(factory=dict)
+    made_with: int | None = None
 
     def opened(self) -> bytes:
         """The dump as Monty takes it.
@@ -153,6 +156,7 @@ def _read(body: bytes, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]
             zip(_typed(head["lost"], dict), _texts(list(head["lost"].values())), strict=True)
         ),
         kept=_typed(head["kept"], dict),
+        made_with=_typed(_typed(head["limits"], list)[1], int, type(None)),
     )
     smaller = _smaller(head["limits"], limits)
     if smaller:

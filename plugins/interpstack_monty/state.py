@@ -9,6 +9,7 @@ import attrs
 import pydantic_monty
 
 from interpstack_core import BridgeSet, EngineFailure, ImageError, Limits
+from interpstack_monty.crossing.errors import is_memory_limit
 from interpstack_monty.crossing.export_values import export, globals_in, lost, why
 from interpstack_monty.images import Saved
 from interpstack_monty.offer import offered, roots
@@ -21,7 +22,7 @@ from interpstack_monty.workers import (
     kernel_source,
 )
 
-__all__ = ["FAILURES", "RealmState"]
+__all__ = ["FAILURES", "RealmState", "unopened"]
 
 #: Exceptions of Monty's client and of a replaced kernel.
 FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
@@ -77,11 +78,25 @@ class RealmState:
                 worker.bound = binding
         except (*FAILURES, ImageError) as error:
             worker.release()
-            raise EngineFailure(f"the guest's state cannot be opened: {error}") from error
+            raise unopened("the guest's state", error, self.limits) from error
         except BaseException:
             worker.release()
             raise
         return worker
+
+    def check_room(self) -> None:
+        """Refuse the state of an image that was made with more memory, and does not fit now.
+
+        Raises:
+            ImageError: It does not; the message says what to do.
+        """
+        made_with, allowed = self.saved.made_with, self.limits.memory_bytes
+        if allowed is None or (made_with is not None and made_with <= allowed):
+            return
+        try:
+            self.open_worker().release()
+        except EngineFailure as error:
+            raise ImageError(str(error)) from error
 
     def commit(self, worker: Worker) -> Sequence[str]:
         """Store the state of a worker as the state of the realm; call this method inside `watched`.
@@ -119,6 +134,16 @@ class RealmState:
             return {name: lost(reason) for name in names}
         finally:
             worker.release()
+
+
+def unopened(what: str, error: Exception, limits: Limits) -> EngineFailure:
+    """The error for a state that cannot be brought into a worker."""
+    if is_memory_limit(error):
+        return EngineFailure(
+            f"{what} takes more memory than memory_bytes={limits.memory_bytes} allows; open it "
+            "with a larger memory_bytes"
+        )
+    return EngineFailure(f"{what} cannot be opened: {error}")
 
 
 def _never(*values: Any) -> None:

@@ -70,7 +70,8 @@ class InterpreterStack(SyncToo):
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
         self._engine = self._make_engine(engine, dict(options or {}))
-        self._registry()  # clashes and faults of the host's own names come out here
+        self._own_language = find_language(self._engine.runs, self._manager, more=False)
+        BridgeRegistry(self._bridges, self._own_language)  # wrong names of the host come out here
         self._each: dict[str, Each] = {}
         self._pool = SessionPool(self, max_live_sessions)
         self._bound: dict[int, tuple[HostOffer, BridgeSet]] = {}
@@ -126,16 +127,11 @@ class InterpreterStack(SyncToo):
         cached = self._bound.get(id(offer))
         if cached is not None and cached[0] is offer:
             return cached[1]
-        registry = self._registry()
+        registry = BridgeRegistry(self._bridges, self._own_language)
         self.hook.interpstack_register_bridges(register=registry, stack=self, offer=offer)
         bridges = registry.freeze(offer.error_names)
         self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
-
-    def _registry(self) -> BridgeRegistry:
-        """The host's own bridges, under names that code of the engine's language can call."""
-        language = find_language(self._engine.runs, self._manager, more=False)
-        return BridgeRegistry(self._bridges, language)
 
     def prompt(self, offer: HostOffer | None = None) -> str:
         """The plugins' sections for the system prompt, joined by blank lines."""

@@ -15,3 +15,6 @@ else:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(interpstack_testing, name)
+
+    def __dir__() -> list[str]:
+        return list(__all__)

@@ -124,7 +124,7 @@ class GuestLanguage:
         return _FOREIGN.sub("_", name.strip("- ."))
 
     def name_fault(self, name: str) -> str:
-        """Why code cannot call a function by its dotted name, for messages; effectively empty."""
+        """A reason why code cannot call a function by its dotted name; effectively empty."""
         return ""
 
     def literal(self, value: Any) -> str:

@@ -15,6 +15,7 @@ import interpstack_testing
 def test_every_public_name_is_the_same_object(name: str) -> None:
     assert getattr(interpstack.testing, name) is getattr(interpstack_testing, name)
     assert name in interpstack.testing.__all__
+    assert name in dir(interpstack.testing)
 
 
 def test_what_the_kit_does_not_offer_is_no_attribute_of_the_alias() -> None:

@@ -10,7 +10,7 @@ from pydantic_monty import MontyComplete
 
 from interpstack_core import EngineFailure
 from interpstack_monty.running.turns import Turns
-from interpstack_monty.state import RealmState
+from interpstack_monty.state import RealmState, unopened
 from interpstack_monty.workers import Worker
 
 __all__ = ["Workplace"]
@@ -91,7 +91,7 @@ class Workplace:
                 self.turns.open(session, self._parked)
         except pydantic_monty.MontyError as error:
             worker.release()
-            raise EngineFailure(f"the suspended cell cannot be opened: {error}") from error
+            raise unopened("the suspended cell", error, self.state.limits) from error
         self.worker, self._parked = worker, b""
 
     def release(self) -> None:

@@ -27,7 +27,16 @@ from interpstack_core import ImageError
 from interpstack_quickjs.guest import Heap
 from interpstack_quickjs.heap.stretches import WORD, Stretches
 
-__all__ = ["SEAL_BYTES", "Memory", "compared", "difference", "pack", "sealed", "unpack"]
+__all__ = [
+    "MAX_BYTES",
+    "SEAL_BYTES",
+    "Memory",
+    "compared",
+    "difference",
+    "pack",
+    "sealed",
+    "unpack",
+]
 
 _MAGIC: Final = b"IQJ3"
 _UNSEALED: Final = b"IQJ2"
@@ -46,6 +55,8 @@ _FEW: Final = 8
 _GAP: Final = 16
 _CHANGES: Final = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
 _WASM_PAGE: Final = 65536
+#: More than any guest can have: what WebAssembly's 32-bit addresses allow.
+MAX_BYTES: Final = 2**32
 
 Memory = bytes | bytearray
 Span = tuple[int, int]
@@ -103,10 +114,12 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
         The heap, as the memory of `base` and what differs from it, and the extra data.
 
     Raises:
-        ImageError: The data is damaged or too large.
+        ImageError: The data is damaged, or the heap is too large.
     """
     try:
         return _unpack(data, base, max_bytes)
+    except ImageError:
+        raise
     except (ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
         raise ImageError(f"the image is damaged: {error}") from error
 
@@ -174,8 +187,13 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
     start = body + _LENGTH.size + length
     header = json.loads(data[body + _LENGTH.size : start])
     size, stack, extra = (header[key] for key in ("size", "stack", "extra"))
-    if type(size) is not int or size % _WASM_PAGE or not len(base.memory) <= size <= max_bytes:
+    if type(size) is not int or size % _WASM_PAGE or not len(base.memory) <= size < MAX_BYTES:
         raise ValueError(f"its size is out of range: {size}")
+    if size > max_bytes:
+        raise ImageError(
+            f"the image holds {size} bytes of guest memory, and memory_bytes={max_bytes} allows "
+            "less; open it with a larger memory_bytes"
+        )
     if type(stack) is not int or not 0 < stack <= base.stack_pointer:
         raise ValueError("its stack pointer is out of range")
     if not isinstance(extra, dict):

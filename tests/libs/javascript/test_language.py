@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_javascript import JAVASCRIPT, TYPESCRIPT
+from interpstack import Bridge, BridgeError, InterpreterStack
+from interpstack_javascript import JAVASCRIPT, TYPESCRIPT, language
+from interpstack_quickjs.engine import QuickJSEngine
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,59 @@ def test_typescript_is_a_dialect() -> None:
         ".ts",
         JAVASCRIPT.words,
     )
+
+
+def _bridge(name: str) -> Bridge:
+    return Bridge(name=name, handler=lambda: 42)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("await", "'await' is a word of JavaScript; use a namespace, as in 'host.await'"),
+        ("import.now", "'import' is a word of JavaScript"),
+        ("class", "a word of"),
+        ("let", "a word of"),
+        ("eval", "a word of"),
+        ("Object", "it would replace 'Object', a global of JavaScript"),
+        ("Promise.all", "it would replace 'Promise'"),
+        ("Math.add", "it would replace 'Math'"),
+        ("globalThis", "a global of"),
+        ("then", "JavaScript calls 'then' by itself; use another word"),
+        ("ns.then.more", "calls 'then'"),
+        ("ns.toJSON", "calls 'toJSON'"),
+        ("a.b.toString", "calls 'toString'"),
+    ],
+)
+def test_names_that_code_cannot_call_are_refused(name: str, fault: str) -> None:
+    assert fault in JAVASCRIPT.name_fault(name)
+    with pytest.raises(BridgeError, match=r"\(from host\) cannot be used: "):
+        InterpreterStack(bridges=[_bridge(name)])
+
+
+@pytest.mark.parametrize(
+    "name", ["ns.await", "ns.class", "ns.Object", "fetch", "len", "async", "of", "$a._b.nextthen"]
+)
+def test_other_names_are_called(name: str) -> None:
+    assert TYPESCRIPT.name_fault(name) == ""
+    with InterpreterStack(bridges=[_bridge(name)]) as stack, stack.session() as session:
+        outcome = session.eval_sync(f"await {name}()")
+    assert (outcome.error, outcome.text) == (None, "42")
+
+
+def test_engines_given_as_objects_know_their_language() -> None:
+    with pytest.raises(BridgeError, match="'await' is a word of JavaScript"):
+        InterpreterStack(QuickJSEngine(), bridges=[_bridge("await")])
+
+
+def test_every_listed_word_is_one_of_the_engine() -> None:
+    """A word that is misspelt would declare a variable, or name no global."""
+    strict = "(() => {{ 'use strict'; let {word} = 1 }})"
+    with InterpreterStack() as stack, stack.session() as session:
+        for word in set(language._RESERVED.split()) - {"await"}:  # it is one at the top level alone
+            error = session.eval_sync(strict.format(word=word)).error
+            assert error is not None, word
+            assert error.name == "SyntaxError", word
+        unknown = f"{language._GLOBALS.split()}.filter(name => !(name in globalThis)).join()"
+        missing = set(session.eval_sync(unknown).text.split(","))
+    assert missing <= {"", "Atomics", "Intl", "Iterator", "SharedArrayBuffer"}  # V8 has them

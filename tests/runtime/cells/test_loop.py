@@ -457,7 +457,7 @@ async def test_wrong_input_names_the_field(make_session: MakeSession) -> None:
         return city
 
     assert (await make_session(today).eval(_CATCH)).text == (
-        "TypeError: kit.f needs the field 'city'; it takes {city} kit.f"
+        "TypeError: kit.f needs the field 'city'; call it as kit.f(city) kit.f"
     )
 
 

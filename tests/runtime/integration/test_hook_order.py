@@ -115,6 +115,8 @@ add_hookspecs of a
 add_hookspecs of b
 register_engine of a
 register_engine of b
+register_language of a
+register_language of b
 the stack is made
 session_opened of a
 session_opened of b

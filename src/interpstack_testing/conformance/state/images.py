@@ -53,6 +53,10 @@ def damage(data: bytes, seed: int) -> bytes:
     return bytes(damaged)
 
 
+#: Bytes of memory that `Guest.hold` does not fit into.
+_SMALL = 8 * 2**20
+
+
 class ImageTests(EngineKit, area=Area.IMAGES):
     """Of engines that declare `Capability.IMAGES`."""
 
@@ -128,6 +132,15 @@ class ImageTests(EngineKit, area=Area.IMAGES):
         other = Image(image.engine, image.base + "x", image.data)
         with pytest.raises(ImageError):
             self.engine.open(Limits(), bridge_set(), other)
+
+    def test_an_image_that_does_not_fit_names_the_limit(self) -> None:
+        if Capability.MEMORY_LIMIT not in self.engine.capabilities:
+            pytest.skip("the engine does not declare memory-limit")
+        with self.realm(Limits(memory_bytes=256 * 2**20)) as realm:
+            assert "held" in finish(realm, self.sample("hold"))
+            image = realm.image()
+        with pytest.raises(ImageError, match=f"memory_bytes={_SMALL} .* a larger memory_bytes"):
+            self.engine.open(Limits(memory_bytes=_SMALL), bridge_set(), image)
 
     def test_sessions_hibernate(self) -> None:
         async def main() -> None:
