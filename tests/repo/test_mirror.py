@@ -17,8 +17,7 @@ from parsed import nodes_of
 #: Modules that only tests of several modules go through, by package, whatever folder they are in.
 #: This list may only shrink.
 UNTESTED = {
-    "interpstack": {"counts", "pool", "requests", "steps"},
-    "interpstack_core": {"engine", "protocol", "step"},
+    "interpstack_core": {"step"},
     "interpstack_accounts": {"guard", "recorders"},
     "interpstack_cli": {
         "checks",

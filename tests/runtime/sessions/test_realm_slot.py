@@ -1,18 +1,229 @@
-"""How often a session goes to a guest thread, and its state where that goes wrong."""
+"""The realm of a session: opened when needed, replaced whole or not at all."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
-from interpstack import EngineFailure, InterpreterStack
+from interpstack import (
+    BridgeSet,
+    EngineFailure,
+    Image,
+    ImageError,
+    InterpreterStack,
+    Limits,
+    SessionState,
+)
 from interpstack.sessions import realm_slot
-from interpstack.sessions.realm_slot import off_loop
+from interpstack.sessions.realm_slot import RealmSlot, off_loop
+from interpstack.sessions.states import expanded
 
 Make = Callable[..., InterpreterStack]
+
+
+@attrs.define
+class _World:
+    """A slot, and what its session was told."""
+
+    slot: RealmSlot
+    notices: list[str]
+    offer: list[BridgeSet]
+    uses: list[None]
+
+
+@pytest.fixture
+def world(imaging_engine: Any) -> _World:
+    notices: list[str] = []
+    offer = [BridgeSet()]
+    uses: list[None] = []
+    slot = RealmSlot(
+        engine=imaging_engine,
+        limits=Limits,
+        bridges=lambda: offer[-1],
+        used=lambda: uses.append(None),
+        notify=notices.append,
+    )
+    return _World(slot, notices, offer, uses)
+
+
+async def _hold(world: _World, **values: Any) -> Any:
+    realm = await world.slot.ready()
+    realm.load(values)
+    return realm
+
+
+async def _values(world: _World) -> dict[str, Any]:
+    return dict((await world.slot.ready()).values())
+
+
+async def test_a_realm_is_opened_once_and_bound_again_for_another_offer(
+    world: _World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    realm = await _hold(world, a=1)
+    bound: list[Any] = []
+    monkeypatch.setattr(realm, "bind", bound.append)
+    assert await world.slot.ready() is realm
+    assert bound == []
+    world.offer.append(BridgeSet())
+    assert await world.slot.ready() is realm
+    assert bound == [world.offer[-1]]
+    await world.slot.ready()
+    assert len(bound) == 1
+    assert len(world.uses) == 4
+
+
+async def test_a_hibernated_realm_comes_back_with_its_state(world: _World) -> None:
+    assert not await world.slot.hibernate()
+    await _hold(world, a=1)
+    assert await world.slot.hibernate()
+    assert world.slot.realm is None
+    whole = await world.slot.whole_image()
+    assert whole is not None
+    assert world.slot.image is not None
+    assert expanded(world.slot.image) == whole
+    assert await _values(world) == {"a": 1}
+    assert world.slot.image is None  # a stale one would come back later
+
+
+async def test_a_state_that_cannot_be_reopened_is_told_and_dropped(
+    world: _World, imaging_engine: Any
+) -> None:
+    await _hold(world, a=1)
+    await world.slot.hibernate()
+    imaging_engine.base = "v2"
+    assert await _values(world) == {}
+    assert world.notices == [
+        "The state of earlier cells could not be restored: the image was made by another build"
+    ]
+
+
+async def test_a_restored_image_replaces_the_state(world: _World) -> None:
+    await _hold(world, a=1)
+    state = await world.slot.take()
+    old = await _hold(world, a=2, b=3)
+    closed: list[int] = []
+    old.close = lambda: closed.append(threading.get_ident())
+    assert await world.slot.restore(state) == ()
+    assert await _values(world) == {"a": 1}
+    assert len(closed) == 1
+    assert closed[0] != threading.get_ident()  # engines may wait while they close
+
+
+async def test_without_an_image_that_opens_the_values_are_restored(world: _World) -> None:
+    lost = {"a": 1, "f": {"$": "lost", "v": "a function"}}
+    state = SessionState(image=Image("imaging", "v0", b"{}"), values=lost)
+    notices = await world.slot.restore(state)
+    assert notices == (
+        "Variables of earlier cells were restored from their values. Not restored: f.",
+    )
+    assert (await _values(world))["a"] == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (SessionState(), "nothing of the state was stored"),
+        (SessionState(image=Image("imaging", "v0", b"{}")), "another build"),
+        (SessionState(image=Image("imaging", "v1", "text")), "it takes two strings and bytes"),  # type: ignore[arg-type]
+        (SessionState(values={"a": {"$": "date", "v": "x"}}), "the stored value of 'a' is damaged"),
+    ],
+)
+async def test_a_state_that_cannot_be_restored_leaves_the_old_one(
+    world: _World, state: SessionState, message: str
+) -> None:
+    realm = await _hold(world, a=1)
+    with pytest.raises(ImageError, match=message):
+        await world.slot.restore(state)
+    assert world.slot.realm is realm
+    assert await _values(world) == {"a": 1}
+
+
+async def test_an_engine_that_breaks_on_an_image_is_an_image_error(
+    world: _World, imaging_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = await world.slot.take()
+
+    def fail(*args: Any) -> Any:
+        raise EngineFailure("out of memory")
+
+    monkeypatch.setattr(imaging_engine, "open", fail)
+    with pytest.raises(ImageError, match="the image cannot be opened: out of memory"):
+        await world.slot.restore(attrs.evolve(state, values=None))
+
+
+async def test_a_realm_that_cannot_take_its_values_is_closed(
+    world: _World, imaging_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _hold(world, a=1)
+    opened: list[Any] = []
+    closed: list[Any] = []
+    make = imaging_engine.open
+
+    def open_broken(*args: Any) -> Any:
+        realm = make(*args)
+
+        def fail(values: Any) -> None:
+            raise EngineFailure("it is full")
+
+        realm.load, realm.close = fail, lambda: closed.append(realm)
+        opened.append(realm)
+        return realm
+
+    monkeypatch.setattr(imaging_engine, "open", open_broken)
+    with pytest.raises(ImageError, match="the stored values cannot be loaded: it is full"):
+        await world.slot.restore(SessionState(values={"b": 2}))
+    assert closed == opened
+    assert world.slot.realm is old
+
+
+async def test_a_state_is_put_back_after_a_cell_that_ends_early(world: _World) -> None:
+    await _hold(world, a=1)
+    state = await world.slot.take()
+    await _hold(world, a=2)
+    await world.slot.put_back(state)
+    assert await _values(world) == {"a": 1}
+    await world.slot.put_back(SessionState(values={"a": 3}))
+    assert await _values(world) == {"a": 3}
+    assert world.notices == []
+    await world.slot.put_back(SessionState())
+    assert world.notices == ["Variables of earlier cells are lost: the engine cannot restore them."]
+
+
+async def test_an_image_in_the_middle_of_a_cell_is_used_if_it_opens(world: _World) -> None:
+    assert await world.slot.open_in_the_middle(None) is None
+    assert await world.slot.open_in_the_middle(Image("imaging", "v0", b"{}")) is None
+    middle = await world.slot.open_in_the_middle(Image("imaging", "v1", b'{"a": 7}'))
+    assert middle is not None
+    assert world.slot.realm is None  # not held until the caller says so
+    await world.slot.hold(middle)
+    assert await _values(world) == {"a": 7}
+
+
+async def test_a_realm_whose_user_is_gone_is_given_up_and_told(world: _World) -> None:
+    world.slot.abandon()
+    assert world.notices == []
+    realm = await _hold(world, a=1)
+    closed: list[None] = []
+    realm.close = lambda: closed.append(None)
+    world.slot.abandon()
+    assert (world.slot.realm, closed) == (None, [])  # somebody may still run in it
+    assert "the event loop of a cell was closed" in world.notices[0]
+
+
+async def test_clearing_forgets_the_image_too(world: _World) -> None:
+    await _hold(world, a=1)
+    await world.slot.hibernate()
+    await world.slot.clear()
+    assert await world.slot.whole_image() is None
+    assert await _values(world) == {}
+
+
+# -- hops to a thread, and what goes wrong in them -------------------------------------------------
 
 
 @pytest.fixture
