@@ -160,7 +160,6 @@ class Account:
             amounts: By kind, see `Budget.limit`.
             once: A name for the request or call. Accounts that have counted this name before draw
                 nothing and refuse nothing.
-                nothing: it is done again.
 
         Raises:
             BudgetExceeded: One amount is more than is left, or tokens or cost are used up;

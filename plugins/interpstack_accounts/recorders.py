@@ -3,8 +3,6 @@
 A cell with a journal records the drawn amounts with each step. However, one of its calls may run
 for a long time and run cells and models itself, as a subagent does. Their amounts are recorded in
 the journals of all cells around them before they act, so that they count even if the process dies.
-and run cells and models of its own: a subagent does. What these draw is recorded in the journals
-of all cells around them before they act, so that it counts although the process dies.
 """
 
 from __future__ import annotations
