@@ -195,6 +195,19 @@ async def test_an_image_of_a_tool_is_not_attached_by_itself(chat: Any, seen: See
     assert seen.shown == [()]
 
 
+@pytest.mark.parametrize("engine", ["node", "quickjs"])
+async def test_a_large_image(repl: Any, seen: Seen, engine: str) -> None:
+    chat = repl(plugins=[seen], engine=engine)
+    said = await chat.run(
+        "const url = 'data:image/gif;base64,R0lGODlh' + 'AAAA'.repeat(1 << 20);"
+        "await codex.emitImage(url); 1",
+        "await codex.emitImage(url + '!')",
+    )
+    assert said[0].endswith("<result>1</result>")
+    assert len(seen.shown[0][0].data) == 6 + 3 * 2**20
+    assert "only accepts data URLs whose data are Base64" in said[1]
+
+
 async def test_the_promise_is_a_promise(chat: Any) -> None:
     code = f"const p = codex.emitImage('{URL}'); [p instanceof Promise, await p].join()"
     first, second = await chat.run(code, "p")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -194,3 +195,12 @@ def test_a_preset_without_the_place_of_the_helpers_is_refused() -> None:
 def test_a_global_of_the_language_is_no_namespace(namespace: str) -> None:
     with pytest.raises(BridgeError, match=namespace):
         JsReplMiddleware(namespace=namespace)
+
+
+async def test_calls_are_logged(repl: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "interpstack.tools")
+    chat = repl(tools=[prices])
+    await chat.run("await codex.tool('prices', {items: ['tea']}); await codex.tool('nope')")
+    (record,) = [one for one in caplog.records if one.name == "interpstack.tools"]
+    assert record.getMessage().startswith("prices: is_error=False, kind=object, size=1, ")
+    assert record.getMessage().endswith("{'tea': 1.5}")
