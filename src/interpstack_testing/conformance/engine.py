@@ -9,6 +9,7 @@ from interpstack_testing.conformance.bounds.limits import (
     LimitTests,
     MemoryLimitTests,
 )
+from interpstack_testing.conformance.cell.attachments import AttachmentTests
 from interpstack_testing.conformance.cell.console import ConsoleTests
 from interpstack_testing.conformance.cell.crossing import CrossingTests
 from interpstack_testing.conformance.cell.ends import EndTests
@@ -33,6 +34,7 @@ class EngineConformance(
     CellTests,
     CrossingTests,
     ConsoleTests,
+    AttachmentTests,
     ErrorTests,
     RequestTests,
     EndTests,

@@ -116,6 +116,7 @@ class Guest:
         exchange: Passes `exchanged` to `kit.echo`, and the answer of that to `kit.echo` again.
         exchanged: The input of `exchange`, as the host sees it.
         relay: Awaits `kit.give`, and passes the answer to `kit.take`.
+        show: Awaits `kit.give`, and awaits `display` with the answer, as its only argument.
         parallel: Calls `kit.echo` with 0 to 99 at once, awaits all and shows their sum.
         sequence: Calls `kit.echo` six times, one after another, with any value. At the first
             failure it shows how many had succeeded and the error's name: `3 ToolError`.
@@ -185,6 +186,7 @@ class Guest:
         factory=lambda: {"n": 1, "list": [1.5, None, True, "é"], "deep": {"$": [{}]}}
     )
     relay: str
+    show: str
     parallel: str
     sequence: str
     send_much: str

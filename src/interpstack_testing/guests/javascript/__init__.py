@@ -116,6 +116,7 @@ JAVASCRIPT: Final = Guest(
 const value = {n: 1, list: [1.5, null, true, "é"], deep: {$: [{}]}};
 await kit.echo({value: await kit.echo({value})});
 """,
+    show="await display(await kit.give({}));",
     relay="await kit.take({value: await kit.give({})}); 'relayed'",
     parallel=_PARALLEL,
     sequence=_SEQUENCE,

@@ -98,6 +98,7 @@ PYTHON: Final = Guest(
     long_text="'x' * 20_000",
     request="await kit.echo(value=42)",
     exchange=_EXCHANGE,
+    show="await display(await kit.give())",
     relay="await kit.take(value=await kit.give())\n'relayed'",
     parallel="sum(await gather(*[kit.echo(value=n) for n in range(100)]))",
     sequence=_SEQUENCE,

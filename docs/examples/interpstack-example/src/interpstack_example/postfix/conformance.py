@@ -40,6 +40,7 @@ POSTFIX = Guest(
         ( "value" ( "value" data ) obj kit.echo await ) obj kit.echo await
     """,
     relay='( "value" ( ) obj kit.give await ) obj kit.take await',
+    show="( ) obj kit.give await display await",
     parallel="""
         0 "total" set
         ( 100 range "n" [ ( "value" n ) obj kit.echo ] for ) await
