@@ -113,6 +113,71 @@ async def idle_memory(engine: str) -> float:
         return _resident() - before
 
 
+async def prestarted(engine: str) -> float:
+    """From a new session to its first result, where a process waits for it."""
+    with _stack(engine) as stack:
+        await _checked(stack.session("first"), "1 + 1")  # starts the next process ahead
+        found = []
+        for number in range(_REPEAT):
+            await asyncio.sleep(1.0)  # it comes up
+            begun = time.perf_counter()
+            await _checked(stack.session(f"session {number}"), "1 + 1")
+            found.append(time.perf_counter() - begun)
+        return statistics.median(found)
+
+
+async def parallel_over_v8(engine: str) -> float:
+    return await parallel_calls(engine) / await parallel_calls("v8")
+
+
+async def compute_over_v8(engine: str) -> float:
+    return await compute(engine) / await compute("v8")
+
+
+async def bare_node(engine: str) -> float:
+    """A Node that prints nothing, from its start to its end."""
+    import subprocess
+
+    from interpstack_node.runtime import find_node
+
+    path, found = find_node().path, []
+    for _ in range(_REPEAT):
+        begun = time.perf_counter()
+        subprocess.run([path, "-e", "0"], check=True)  # noqa: ASYNC221 - nothing else runs
+        found.append(time.perf_counter() - begun)
+    return statistics.median(found)
+
+
+async def kernel_memory(engine: str) -> float:
+    """Bytes of each process, after a small cell."""
+    import psutil
+
+    with _stack(engine) as stack:
+        for number in range(4):
+            await _checked(stack.session(f"session {number}"), BY_LANGUAGE["javascript"]["small"])
+        children = psutil.Process().children(recursive=True)
+        sizes = sorted(child.memory_info().rss for child in children)
+        return float(sizes[-1])
+
+
+async def many(engine: str) -> float:
+    """200 conversations take turns; at most 8 of them have a process."""
+    with _stack(engine) as stack:
+        begun = time.perf_counter()
+        for turn in range(10):
+            for number in range(200):
+                async with stack.session(f"session {number}") as session:
+                    await _checked(session, "globalThis.n = (globalThis.n ?? 0) + 1")
+                    if stack.engine.pool.resident > 8:
+                        raise RuntimeError("more than 8 sessions have a process")
+            del turn
+        async with stack.session("session 7") as session:
+            outcome = await session.eval(Cell(source="n"))
+        if outcome.text != "10":
+            raise RuntimeError(f"a conversation has lost its variables: {outcome.text}")
+        return time.perf_counter() - begun
+
+
 def _resident() -> int:
     import psutil
 

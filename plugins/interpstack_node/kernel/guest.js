@@ -96,11 +96,6 @@
       kernel.dispatch(text);
     },
     error: (name, message) => new (kinds[name] ?? ErrorClass)(message),
-    moduleError(code, message) {
-      const error = new ErrorClass(message);
-      defineProperty(error, "code", { __proto__: null, value: code, writable: true, enumerable: true, configurable: true });
-      return error;
-    },
     absent: (why) => new ReferenceErrorClass("Error resolving module " + why),
     refusal: () => new TypeErrorClass("import() works in the text of a cell or a module, not in text that code evaluates"),
   });

@@ -18,7 +18,7 @@
   }
   function findFile(base, specifier) {
     const found = ask("N", ["import", base, specifier]);
-    if (found.code !== undefined) throw guest.moduleError(found.code, found.message);
+    if (found.code !== undefined) throw packages.moduleError(found.code, found.message);
     const { name, kind } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
     if (!modules.has(key)) {
       places.set(key, found);
@@ -35,7 +35,7 @@
   }
   function file(name) {
     const { source, code, message } = ask("N", ["source", "", name]);
-    if (code !== undefined) throw guest.moduleError(code, message);
+    if (code !== undefined) throw packages.moduleError(code, message);
     if (!places.get(name).local && source.includes("process")) {
       // A package may take `process` for a global, which cells have not.
       try { return text(name, `import process from "node:process"; ${source}`); } catch { /* it declares the name itself */ }

@@ -10,6 +10,8 @@
   const slice = Function.prototype.call.bind(String.prototype.slice);
   const lastIndexOf = Function.prototype.call.bind(String.prototype.lastIndexOf);
   const decode = decodeURIComponent;
+  const weakAdd = Function.prototype.call.bind(WeakSet.prototype.add), weakHas = Function.prototype.call.bind(WeakSet.prototype.has);
+  const refusals = new WeakSet(); // errors that say that there is no module, or none for code
   const loaded = { __proto__: null }; // address -> module of `require`
   let cells = 0;
 
@@ -20,6 +22,7 @@
   function moduleError(code, message) {
     const error = new ErrorClass(message);
     define(error, "code", code);
+    weakAdd(refusals, error);
     return error;
   }
   function find(kind, base, specifier) {
@@ -104,6 +107,7 @@
   return {
     __proto__: null, load, exported, fillMeta, moduleError,
     entryOf: (specifier) => ask("has", "", specifier) ? host.cell + specifier : undefined,
+    isRefusal: (error) => weakHas(refusals, error),
     beginCell() { cells++; },
     meta() {
       const name = `.interpstack_cell_${cells}.mjs`, meta = { __proto__: null };

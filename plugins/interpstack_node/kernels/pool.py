@@ -81,7 +81,9 @@ class KernelPool:
             useless = [one for one in self._spares if one.config != config or not one.alive]
             self._spares = [one for one in self._spares if one not in useless]
             while len(self._spares) < self._prestarted and not self._closed:
-                self._spares.append(KernelProcess(config))
+                spare = KernelProcess(config)
+                spare.greet()
+                self._spares.append(spare)
         for kernel in useless:
             kernel.close()
 

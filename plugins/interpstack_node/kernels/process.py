@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -77,6 +78,8 @@ class KernelProcess:
         self._clock = cpu_clock(self.pid)
         self._death: KernelDied | None = None
         self._started = False
+        self._ends = math.inf
+        self._greeting = self._greet()
         self._end = weakref.finalize(self, self._launched.end, self.connection, os.getpid())
 
     @property
@@ -116,12 +119,20 @@ class KernelProcess:
         Raises:
             KernelDied: It ended, or is no kernel.
         """
-        ends = time.monotonic() + _START_SECONDS
-        late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
-        converse_blocking(Conversation(self, None, late).greet(program("main.js")))
+        self._ends = time.monotonic() + _START_SECONDS
+        converse_blocking(self._greeting)
         self._started = True
         self.ask("setup", setup, seconds=_START_SECONDS)
         seal(self.pid, self.config.memory_bytes, self.config.descriptors)
+
+    def greet(self) -> None:
+        """Send the program that kernels run, so that it is ready when the process is needed."""
+        with suppress(KernelDied):  # `start` tells it
+            next(self._greeting, None)
+
+    def _greet(self) -> Talk[None]:
+        late = Callbacks(is_interrupted=lambda: time.monotonic() > self._ends)
+        yield from Conversation(self, None, late).greet(program("main.js"))
 
     def ask(self, *command: Any, seconds: float | None) -> Answer:
         """Carry out a command in this thread; see `talk`."""

@@ -25,6 +25,10 @@
   // A file that a module imports is not there: engines word it as below.
   function moduleError(error) {
     if (!isError(error)) return error;
+    if (engineModules !== undefined && engineModules.isRefusal(error)) {
+      const refusal = makeError(new ErrorClass(), limits.noModule, describe(error).message, table());
+      return define(refusal, "code", textOf(error, "code", ""), true);
+    }
     const { name, message } = describe(error);
     let at = indexOf(message, "Error resolving module ");
     if (at < 0) at = indexOf(message, "Error loading module ");

@@ -7,7 +7,8 @@
 //   api                      what guest sources (console, web APIs) build upon
 //   seal()                   called once when all guest sources are installed
 //   findModulesBy(found)     an engine finds modules itself: entryOf(specifier) -> what to import,
-//                            or undefined for modules of the host; meta() -> `import.meta` of a cell
+//                            or undefined for modules of the host; isRefusal(error) -> whether there is
+//                            no module, or none for code; meta() -> `import.meta` of a cell
 //   needsNothing()           whether nothing that the host does can let the running cell go on
 //
 // Untrusted code runs in the same realm afterwards. So nothing here looks up a property that

@@ -19,6 +19,6 @@
   let completion = "";        // JSON text, once the cell has ended
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
   let importing = 0;          // modules that the running cell waits for
-  let engineModules;          // {entryOf(specifier), meta()} of an engine that finds modules by itself
+  let engineModules;          // {entryOf(specifier), isRefusal(error), meta()} of an engine that finds modules by itself
   let cell = 0;               // number of the running cell; what belongs to earlier ones is stale
 

@@ -62,7 +62,7 @@ async def test_a_package_is_loaded_once(session: Session) -> None:
 
 async def test_a_native_addon_is_refused(session: Session) -> None:
     error = (await session.eval(f"await import('{_ADDON}')")).error
-    if error is not None and error.name == "ModuleNotFound":
+    if error is not None and error.message.startswith("there is no module"):
         pytest.skip("npm installs no such addon for this system")
     assert error is not None
     assert error.message == f"Native addons are not allowed: {_ADDON}"
