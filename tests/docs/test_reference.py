@@ -41,6 +41,7 @@ def first_cells(text: str) -> list[str]:
         "interpstack",
         "interpstack_core.checks",
         "interpstack_accounts.api",
+        "interpstack_display.api",
         "interpstack_durable.api",
         "interpstack_javascript",
         "interpstack_protocol",
@@ -66,6 +67,7 @@ def test_api_page_names_modules_that_exist() -> None:
     assert {n for n in sections(page("reference/api.md")) if re.match(r"interpstack[._]", n)} == {
         "interpstack_core.checks",
         "interpstack_accounts.api",
+        "interpstack_display.api",
         "interpstack_durable.api",
         "interpstack_javascript",
         "interpstack_protocol",
