@@ -184,10 +184,12 @@ class CallsInFlight:
     seconds: float | None = None
 
     @classmethod
-    def of(cls, run: CellRun, journal: Journal, flights: Flights) -> CallsInFlight:
-        """Leave the calls of a run alone whose handlers have begun."""
+    def of(
+        cls, run: CellRun, journal: Journal, flights: Flights, running: Sequence[Request]
+    ) -> CallsInFlight:
+        """The calls that a run leaves running."""
         requests = run.requests
-        keys = [requests.key(request.id) for request in flights.leave_running(run)]
+        keys = [requests.key(request.id) for request in running]
         return cls(flights, keys, journal, requests.guards, run.clock.wall_left())
 
     @property

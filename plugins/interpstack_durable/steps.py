@@ -263,10 +263,17 @@ class JournalSteps(StepSource):
         """Leave the cell because a look is over; calls in flight continue."""
         await self._keep(None)
         waits_for = [shown_request(request) for request in self.outstanding]
-        calls = CallsInFlight.of(self.run, self.journal, self.flights)
+        self._leave_running()
         await self._suspend()
         await self.journal.note(self._age.note(self.run, counts=True))
-        return StillRunning(waits_for, calls)
+        return StillRunning(waits_for)
+
+    def _leave_running(self) -> Sequence[Request]:
+        """Leave the calls alone that run; returns them."""
+        running = self.flights.leave_running(self.run)
+        if self.look is not None:
+            self.look.leave(CallsInFlight.of(self.run, self.journal, self.flights, running))
+        return running
 
     async def _suspend(self) -> None:
         """Store the unfinished run, where the engine and the journal can."""
@@ -288,7 +295,7 @@ class JournalSteps(StepSource):
                 return None
             self._pausing = False
             return await self._record()
-        running = self.flights.leave_running(self.run)
+        running = self._leave_running()
         await self._suspend()
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))

@@ -17,12 +17,13 @@ from interpstack_langchain.events import (
 )
 from interpstack_langchain.js_repl.middleware import JsReplMiddleware
 from interpstack_langchain.middleware import CodeInterpreterMiddleware, REPLMiddleware
-from interpstack_langchain.options import PTCOption
+from interpstack_langchain.options import BackgroundOptions, PTCOption
 from interpstack_langchain.stacks import PRESET
 
 __all__ = [
     "PRESET",
     "SUBAGENT_STREAM_EVENT_TYPE",
+    "BackgroundOptions",
     "CodeInterpreterMiddleware",
     "JsReplMiddleware",
     "PTCOption",

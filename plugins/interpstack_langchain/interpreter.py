@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import attrs
@@ -20,6 +21,8 @@ from langgraph.types import Command
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_agents import LiveSessions, Persistence
+from interpstack_langchain.background.background import Background
+from interpstack_langchain.background.background_surface import BackgroundSurface
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
@@ -89,6 +92,7 @@ class Interpreter:
         spending: Budgets of turns, if there are any.
         rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
+        background: The cells in the background, if evals may be put aside.
     """
 
     options: Options
@@ -105,6 +109,7 @@ class Interpreter:
     spending: Spending | None
     rules: AgentRules
     names: ToolNames
+    background: Background | None = None
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
@@ -115,6 +120,7 @@ class Interpreter:
             TypeError: An argument is of a wrong type.
         """
         options = _options(arguments, surface)
+        background, surface = _background(options, surface)
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
         approvals = ApprovalRules.of(arguments["interrupt_on"])
         names = _names(arguments, options)
@@ -150,6 +156,7 @@ class Interpreter:
             spending=spending,
             rules=AgentRules(approvals, callable_, options.durable),
             names=names,
+            background=background,
         )
 
     def tools(self) -> list[BaseTool]:
@@ -240,14 +247,19 @@ class Interpreter:
         """
         self.names.check(request.runtime.tools)
         calls = SiblingCalls.of(request)
+        background, cell, make = self.background, None, None
+        if background is not None:
+            cell = background.record(request.tool_call, self.view(request.state))
+            make = partial(background.store, cell)
         running = EvalCall(
             request,
             calls,
             run,
             self.rules.approvals(request.runtime.config),
-            self.stores.open(request, calls.name, is_async),
+            self.stores.open(request, calls.name, is_async, make),
             tells_tools=self.options.tool_events,
             raises=self.options.tool_errors == "raise",
+            cell=cell,
         )
         token = running_eval.set(running)
         try:
@@ -262,7 +274,16 @@ class Interpreter:
         owner = owner_of(state)
         if self.spending is not None:
             self.spending.end(turn_key(state))
-        await self.sessions.end_turn(owner, close=passes(owner) or self.mode.scope == "turn")
+        over = passes(owner) or self.mode.scope == "turn"
+        if self.background is not None and over:
+            await self.background.holds.stop_all(owner)
+        await self.sessions.end_turn(owner, close=over)
+
+    async def aclose(self) -> None:
+        """End the calls in flight of cells in the background, and close the sessions."""
+        if self.background is not None:
+            await self.background.holds.stop_all()
+        await (self.stack.aclose() if self.owned else self.sessions.aclose())
 
 
 def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,6 +298,24 @@ def _options(arguments: Mapping[str, Any], surface: Surface) -> Options:
     options = Options(**_of_class(Options, arguments))
     every = options.tools_only or surface.calls_every_tool
     return attrs.evolve(options, every_tool=every and arguments["ptc"] is None)
+
+
+def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
+    """The cells in the background, if evals may be put aside, and the surface with their tools."""
+    if options.background is None:
+        return None, surface
+    if not options.durable:
+        raise ConfigurationError(
+            "background=True needs durable=True and a plugin that records evals, as 'durable' "
+            "does: an eval that was put aside is continued from its record"
+        )
+    clash = {*surface.names} & {*options.background.tools}
+    if clash:
+        raise ConfigurationError(
+            f"background has the tool {min(clash)!r}, the name of the interpreter's own tool"
+        )
+    background = Background(options.background.yield_after, *options.background.tools)
+    return background, BackgroundSurface(surface, background)
 
 
 def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:

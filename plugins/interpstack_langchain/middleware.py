@@ -30,7 +30,7 @@ from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
-from interpstack_langchain.options import Options, PTCOption
+from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.stacks import PRESET
 from interpstack_langchain.state.graph_state import InterpreterState, new_turn
 from interpstack_langchain.tools.finishing import FINISH_SECONDS
@@ -90,6 +90,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         attachments: The images and files that code shows and the model reads: `auto` for those
             that the model takes, by its profile; `always` for all; `never` for a notice in the
             place of each.
+        background: Whether an eval that waits long for its calls is put aside, and continued or
+            ended by two more tools; `BackgroundOptions` to say after how many seconds.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -140,6 +142,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         late_tools: Collection[str] = (),
         tools_only: bool = False,
         attachments: Literal["auto", "always", "never"] = "auto",
+        background: bool | BackgroundOptions = False,
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,
@@ -180,8 +183,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
         A ready stack stays open.
         """
-        made = self._interpreter
-        await (made.stack.aclose() if made.owned else made.sessions.aclose())
+        await self._interpreter.aclose()
 
     def close(self) -> None:
         """`aclose` for synchronous callers.
@@ -189,10 +191,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         Raises:
             ConfigurationError: An eval runs on the event loop of this very thread.
         """
-        if self._interpreter.owned:
-            self.stack.close()
-        else:
-            run_sync(self._interpreter.sessions.aclose())
+        run_sync(self._interpreter.aclose())
 
     async def __aenter__(self) -> Self:
         return self

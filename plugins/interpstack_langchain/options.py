@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
 
-__all__ = ["Options", "PTCOption", "WrongType"]
+__all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
 #: What `ptc` takes: names of the agent's tools, and tools.
 PTCOption = Iterable[str | BaseTool]
@@ -49,23 +49,34 @@ def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None
         raise WrongType(f"{attribute.name} takes True or False; got {value!r}")
 
 
-def _grace(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+def _seconds(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A number of seconds, where 0 is to wait for nothing."""
+    name = attribute.name
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise WrongType(f"pause_grace takes a number of seconds of at least 0; got {value!r:.60}")
+        raise WrongType(f"{name} takes a number of seconds of at least 0; got {value!r:.60}")
     if not 0 <= value <= _MOST[float]:
         raise ConfigurationError(
-            f"pause_grace takes a number of seconds from 0 to {_MOST[float]}; got {value!r:.60}"
+            f"{name} takes a number of seconds from 0 to {_MOST[float]}; got {value!r:.60}"
         )
 
 
 def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
-        raise WrongType(f"tool_name takes a string; got {value!r}")
+        raise WrongType(f"{attribute.name} takes a string; got {value!r}")
     if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
         raise ConfigurationError(
-            f"tool_name takes letters, digits, '_' and '-', as model providers do; got {value!r}"
+            f"{attribute.name} takes letters, digits, '_' and '-', as model providers do; "
+            f"got {value!r}"
         )
+
+
+def _tool_names(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise WrongType(f"{attribute.name} takes two names of tools; got {value!r:.60}")
+    for name in value:
+        _tool_name(instance, attribute, name)
+    if value[0] == value[1]:
+        raise ConfigurationError(f"{attribute.name} takes two different names; got {value!r:.60}")
 
 
 def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -118,6 +129,30 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
     return items
 
 
+@attrs.frozen
+class BackgroundOptions:
+    """The settings of evals that may be put aside.
+
+    Attributes:
+        yield_after: Seconds after which an eval that waits for its calls is put aside.
+        tools: Names of the tools that continue and end it.
+
+    Raises:
+        ConfigurationError: A value is wrong.
+    """
+
+    yield_after: float = attrs.field(default=10.0, validator=_seconds)
+    tools: tuple[str, str] = attrs.field(default=("wait", "terminate"), validator=_tool_names)
+
+
+def _background(value: Any) -> BackgroundOptions | None:
+    if isinstance(value, BackgroundOptions):
+        return value
+    if value is not None and not isinstance(value, bool):
+        raise WrongType(f"background takes True, False or BackgroundOptions; got {value!r:.60}")
+    return BackgroundOptions() if value else None
+
+
 @attrs.frozen(kw_only=True)
 class Options:
     """See `CodeInterpreterMiddleware`.
@@ -149,11 +184,12 @@ class Options:
     snapshot_signing_key: str | bytes | None = attrs.field(default=None, validator=_signing_key)
     durable: bool = attrs.field(default=True, validator=_flag)
     tool_events: bool = attrs.field(default=True, validator=_flag)
-    pause_grace: float = attrs.field(default=5.0, validator=_grace)
+    pause_grace: float = attrs.field(default=5.0, validator=_seconds)
     lock_timeout: float | None = attrs.field(
         default=None, validator=_number(float, least=0, optional=True)
     )
     tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
+    background: BackgroundOptions | None = attrs.field(default=None, converter=_background)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False
     attachments: Literal["auto", "always", "never"] = attrs.field(

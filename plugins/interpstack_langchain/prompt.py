@@ -39,6 +39,13 @@ def interpreter_section(options: Options, scope: str, language: GuestLanguage) -
     """The section on the interpreter for the system prompt."""
     words = language.words
     text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
+    if options.background is not None:
+        wait, terminate = options.background.tools
+        text += (
+            f"\n- Code that waits longer than {options.background.yield_after:g} s for its calls "
+            f"answers with an id, and the calls continue. `{wait}` continues the code, "
+            f"`{terminate}` ends it."
+        )
     return text.format(
         tool=options.tool_name,
         language=language.title,

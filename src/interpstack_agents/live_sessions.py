@@ -144,13 +144,14 @@ class LiveSession:
         cell: str | Cell,
         *,
         host: Any = None,
+        on_console: Callable[[str], None] | None = None,
         undoes: Callable[[Outcome], bool] = lambda outcome: False,
     ) -> tuple[Outcome, Record | None]:
         """Run a cell, and make the record of the state after it.
 
         Args:
             cell: Source text, or a cell.
-            host: See `Session.eval`.
+            host: See `Session.eval`; also for `on_console`.
             undoes: Says of an outcome whether the cell will run again, from the state before it.
 
         Returns:
@@ -168,9 +169,9 @@ class LiveSession:
             )
         async with self.session as session:
             if not use.keeps or self.detached:
-                return await session.eval(cell, host=host), None
+                return await session.eval(cell, host=host, on_console=on_console), None
             outcome, kept = await session.eval_with_state(
-                cell, wants_values=use.mode.wants_values, host=host
+                cell, wants_values=use.mode.wants_values, on_console=on_console, host=host
             )
             if undoes(outcome):
                 self.spoiled = True

@@ -95,10 +95,9 @@ class _Cell:
 
     def _note(self, run: asyncio.Task[Outcome]) -> None:
         """Let the calls in flight continue after a look."""
-        still = run.exception()
-        if isinstance(still, StillRunning) and self.look is not None:
-            self.calls = still.calls
-            self.landing = asyncio.ensure_future(still.calls.land())
+        self.calls = None if self.look is None else self.look.calls
+        if self.calls is not None and run.exception() is not None:
+            self.landing = asyncio.ensure_future(self.calls.land())
         self.look = None
 
     async def stop_landing(self) -> None:

@@ -38,12 +38,15 @@ class Look:
     Attributes:
         seconds: Seconds from now on after which the cell is put aside, as soon as its guest can
             only wait. Before that, the guest receives the answers that are ready.
+        calls: The calls in flight, once the cell was put aside or is paused; `None` without any.
+            Record their answers until the next look (`CallsInFlight.land`).
 
     Raises:
         ConfigurationError: It is no number of seconds of at least 0.
     """
 
     seconds: float = attrs.field()
+    calls: CallsInFlight | None = attrs.field(default=None, init=False)
     _until: float = attrs.field(init=False)
     _ended: Future[None] = attrs.field(factory=Future, init=False)
 
@@ -60,6 +63,10 @@ class Look:
     def left(self) -> float:
         """Seconds until the look is over; 0 once it is."""
         return 0.0 if self._ended.done() else max(0.0, self._until - time.monotonic())
+
+    def leave(self, calls: CallsInFlight) -> None:
+        """Note the calls that continue after the look."""
+        self.calls = calls if calls.keys else None
 
     def cut(self) -> None:
         """End the look now; from any thread."""
@@ -84,13 +91,11 @@ class StillRunning(InterpstackError):
 
     Attributes:
         waits_for: Descriptions of the calls and timers that the guest waits for.
-        calls: The calls in flight.
     """
 
-    def __init__(self, waits_for: Sequence[str], calls: CallsInFlight) -> None:
+    def __init__(self, waits_for: Sequence[str]) -> None:
         super().__init__(f"the cell still waits for {', '.join(waits_for) or 'nothing'}")
         self.waits_for = tuple(waits_for)
-        self.calls = calls
 
 
 @attrs.define(eq=False)

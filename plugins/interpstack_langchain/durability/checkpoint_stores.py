@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -66,18 +66,25 @@ class CheckpointStores:
         factory=OrderedDict, init=False
     )
 
-    def open(self, request: ToolCallRequest, name: str, is_async: bool) -> CheckpointStore | None:
+    def open(
+        self,
+        request: ToolCallRequest,
+        name: str,
+        is_async: bool,
+        make: Callable[..., CheckpointStore] | None = None,
+    ) -> CheckpointStore | None:
         """The store for the journal of an eval; `None` without a checkpointer.
 
         Args:
             request: The model's call of it.
             name: The name of the call, unique in its message.
             is_async: Whether the graph runs on the event loop of the caller.
+            make: Makes the store; by default, a `CheckpointStore`.
         """
         checkpoint = Checkpoint.of(request.runtime.config)
         if checkpoint is None:
             return None
-        return CheckpointStore(
+        return (make or CheckpointStore)(
             key=eval_key(checkpoint.config, name),
             writes=CheckpointWrites(checkpoint, is_async),
             config=request.runtime.config,

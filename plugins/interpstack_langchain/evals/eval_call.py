@@ -17,9 +17,11 @@ from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, Outcome
 from interpstack_agents import Progress
-from interpstack_durable.api import ReplayDivergence, UnreadableJournal, journal_of
+from interpstack_durable.api import Look, ReplayDivergence, UnreadableJournal, journal_of
+from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import SiblingCalls
+from interpstack_langchain.evals.watched import Watched
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, decided
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
@@ -60,6 +62,9 @@ class EvalCall:
         outer: The other eval.
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
         wall_seconds: Seconds that the eval may take in all, if that is less than the stack's limit.
+        cell: The cell in the background that the call continues or ends, if there is one.
+        watched: The look for which the eval runs, if it may be put aside.
+        own: Updates of the interpreter's channels that leave with the answer.
     """
 
     request: ToolCallRequest
@@ -70,6 +75,7 @@ class EvalCall:
     callbacks: Any = None
     tells_tools: bool = True
     raises: bool = False
+    cell: CellRecord | None = None
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     leaving: list[Command[Any]] = attrs.field(factory=list, init=False)
     raised: list[Exception] = attrs.field(factory=list, init=False)
@@ -78,10 +84,12 @@ class EvalCall:
     outer: EvalCall | None = attrs.field(init=False)
     graph: str = attrs.field(init=False)
     wall_seconds: float | None = attrs.field(default=None, init=False)
+    watched: Watched | None = attrs.field(default=None, init=False)
+    own: dict[str, Any] = attrs.field(factory=dict, init=False)
     _place: str = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._place = _place(self.request)
+        self._place = _place(self.request) if self.cell is None else self.cell.place
         writer = self.request.runtime.stream_writer
         self.progress = Progress(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES
@@ -106,6 +114,29 @@ class EvalCall:
         """Give the eval a time limit of its own, waiting included."""
         self.wall_seconds = seconds
 
+    @property
+    def name(self) -> str:
+        """Name of the model's call that began the eval, among the calls of its message."""
+        return self.calls.name if self.cell is None else self.cell.name
+
+    @property
+    def place(self) -> str:
+        """Identifies that message."""
+        return self._place
+
+    @property
+    def look(self) -> Look | None:
+        """The look for which the eval runs, if it may be put aside."""
+        return None if self.watched is None else self.watched.look
+
+    def watch(self, watched: Watched) -> None:
+        """Run the eval for a look."""
+        self.watched = watched
+
+    def add(self, update: Mapping[str, Any]) -> None:
+        """Have an update of the interpreter's channels leave with the answer."""
+        self.own |= update
+
     def trace_with(self, callbacks: Callbacks) -> None:
         """Trace the eval's calls with other callbacks than the eval's own."""
         self.callbacks = callbacks
@@ -126,11 +157,11 @@ class EvalCall:
         """
         if self.store is not None and self.store.form == 1:  # its calls were made under these
             return f"{self.id}:{context.request_id}"
-        return f"{self.calls.name}:{self._place}:{context.request_id}"
+        return f"{self.name}:{self._place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
         """The id of an inner call in progress events, unique in its eval."""
-        return f"{self.calls.name}:{context.request_id}"
+        return f"{self.name}:{context.request_id}"
 
     def scope_of(self, context: CellContext) -> Mapping[str, Any]:
         """The scope of an inner call, which separates its interrupts and subgraphs from others."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import attrs
@@ -23,7 +24,7 @@ from interpstack import (
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_display.api import noted
-from interpstack_durable.api import UnreadableJournal
+from interpstack_durable.api import StillRunning, UnreadableJournal
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import eval_content
@@ -142,16 +143,19 @@ class Evals:
             running.store.offer(listed, self.stack.engine.language)
         try:
             if self.mode.scope == "call":
-                async with self.stores.alone(running.store), self.stack.session() as session:
+                async with self._alone(running), self.stack.session() as session:
                     session.bind(offer)
-                    ended = _Ended(await session.eval(Cell(source=code), host=running), session)
+                    cell, heard = Cell(source=code), _heard(running)
+                    ended = _Ended(
+                        await session.eval(cell, host=running, on_console=heard), session
+                    )
             else:
                 outer = running.outer
                 position = await self.queue.wait(running.calls, done)
                 if outer is not None:
                     position = QueuePosition(f"inside:{id(outer)}", first=False)
                 ended = await self._in_turn(code, offer, state, position, running, fresh)
-        except (UnreadableJournal, StateNotRestored):
+        except (StillRunning, UnreadableJournal, StateNotRestored):
             raise  # a waiting call must not be answered
         except SessionClosed as error:
             raise ConfigurationError(
@@ -188,7 +192,7 @@ class Evals:
             position=position,
             refuse=refuse,
         )
-        async with self.stores.alone(store), entering as live:
+        async with self._alone(running), entering as live:
             if fresh:
                 await live.reset()
             if store is not None and live.detached:
@@ -196,6 +200,7 @@ class Evals:
             outcome, record = await live.eval(
                 Cell(source=code),
                 host=running,
+                on_console=_heard(running),
                 undoes=lambda outcome: running.failure(outcome) is not None,
             )
         if record is None:
@@ -204,8 +209,14 @@ class Evals:
         update = {"interpreter_record": [record], "interpreter_turn": mark}
         return _Ended(outcome, live.session, update)
 
+    def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:
+        """The lock on an eval."""
+        return self.stores.alone(running.store) if not running.watched else running.watched.hold
+
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
         outcome = shown(ended.outcome)
+        if running.watched is not None:
+            outcome = attrs.evolve(outcome, console=running.watched.shown.new(outcome.console))
         text = self._rendered(outcome, ended.session)
         message = ToolMessage(
             content=eval_content(text, outcome, self.stack.limits.result_chars),
@@ -213,7 +224,9 @@ class Evals:
             name=running.request.tool_call["name"],
             status="success" if outcome.ok else "error",
         )
-        return commit(message, self.channels.named({**ended.update, **spent}), running)
+        return commit(
+            message, self.channels.named({**ended.update, **spent, **running.own}), running
+        )
 
     def _rendered(self, outcome: Outcome, session: Session | None) -> str:
         """The text for the model, in the standard form where the plugin that renders fails."""
@@ -227,3 +240,8 @@ class Evals:
             outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
         outcome = noted(outcome)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
+
+
+def _heard(running: EvalCall) -> Callable[[str], None] | None:
+    """Takes console output of an eval that may be put aside."""
+    return None if running.watched is None else running.watched.heard.append

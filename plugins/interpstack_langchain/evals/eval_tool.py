@@ -32,7 +32,7 @@ class EvalTool(BaseTool):
     """Runs the model's code; made by `CodeInterpreterMiddleware`."""
 
     args_schema: type[BaseModel] = EvalSchema
-    _evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]] = PrivateAttr()
+    _evaluate: Callable[..., Coroutine[Any, Any, Any]] = PrivateAttr()
 
     @classmethod
     def make(

@@ -100,6 +100,15 @@ class Checkpoint:
         at_exit = conf.get(CONFIG_KEY_DURABILITY) == "exit"
         return cls(saver, at(graph), root, task, resuming, at_exit)
 
+    def at(self, graph: str, checkpoint: str) -> Checkpoint:
+        """An earlier checkpoint of the same thread, as the run of a resumed step reads it."""
+        configurable = {
+            "thread_id": self.config["configurable"]["thread_id"],
+            "checkpoint_ns": graph,
+            "checkpoint_id": checkpoint,
+        }
+        return attrs.evolve(self, config={"configurable": configurable}, resuming=True)
+
     def writes(self, found: Any) -> list[tuple[str, str, Any]]:
         """The writes of a checkpoint as its saver returned it, in order."""
         return [] if found is None else list(found.pending_writes or [])

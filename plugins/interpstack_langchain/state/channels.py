@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 
 import attrs
 
+from interpstack_langchain.background.cell_records import CELLS
 from interpstack_langchain.state.graph_state import PEERS, InterpreterState
 
 __all__ = ["Channels"]
@@ -17,7 +18,7 @@ __all__ = ["Channels"]
 _FIRST: Final = "eval"
 #: What `view` adds: the records of the interpreter of that name.
 _FIRSTS: Final = "interpreter_record of eval"
-_NAMES: Final = ("interpreter_turn", "interpreter_record", "interpreter_drawn")
+_NAMES: Final = ("interpreter_turn", "interpreter_record", "interpreter_drawn", CELLS)
 
 
 @attrs.frozen

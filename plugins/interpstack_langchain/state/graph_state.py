@@ -15,6 +15,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.channels.delta import DeltaChannel
 
 from interpstack_agents import Record, SavedState, joined
+from interpstack_langchain.background.cell_records import CELLS
 
 __all__ = [
     "PEERS",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: The channel of another interpreter, langchain-quickjs.
 PEERS: Final = "_quickjs_snapshot_payload"
+#: Cells that have ended and whose records stay, to say what happened to them.
+_MAX_ENDED: Final = 32
 
 
 def newer(left: str, right: str) -> str:
@@ -43,6 +46,15 @@ def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]
     before, after = left["drawn"], right["drawn"]
     drawn = {kind: max(before.get(kind, 0), after.get(kind, 0)) for kind in {**before, **after}}
     return {**right, "drawn": drawn}
+
+
+def merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Reduce records of cells: the newest of each cell, of the newest cells."""
+    joined = {**{key: left[key] for key in left if key not in right}, **right}
+    ended = [key for key, told in joined.items() if "ended" in told]
+    for key in ended[:-_MAX_ENDED]:
+        del joined[key]
+    return joined
 
 
 def _any(state: Any, writes: Sequence[Any]) -> bytes:
@@ -62,6 +74,8 @@ class InterpreterState(AgentState[Any]):
     ]
     #: With a budget: the amounts drawn in the turn, by kind.
     interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
+    #: With cells in the background: their records, by id.
+    interpreter_cells: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, merged]]
     #: Where langchain-quickjs has its variables; read to say that they are not available.
     _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
 
@@ -111,6 +125,8 @@ def with_writes(
             seen[channel] = newer(str(seen.get(channel, "")), str(value))
         elif channel == "interpreter_drawn":
             seen[channel] = more(seen.get(channel) or {}, value)
+        elif channel == CELLS:
+            seen[channel] = merged(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
             told = [one for one in given if isinstance(one, ToolMessage)]

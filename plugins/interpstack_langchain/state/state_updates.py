@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import ToolMessage
@@ -15,7 +15,12 @@ from interpstack_langchain.langgraph_internals.task_writes import Reducer, TaskW
 __all__ = ["commit", "joined_updates", "pairs"]
 
 
-def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> ToolMessage:
+def commit(
+    message: ToolMessage,
+    own: Mapping[str, Any],
+    running: EvalCall,
+    commands: Sequence[tuple[int, Command[Any]]] | None = None,
+) -> ToolMessage:
     """Have the updates of an eval applied in the step of its message.
 
     An inner eval passes its updates to the eval whose code called it, and that eval records them.
@@ -26,14 +31,16 @@ def commit(message: ToolMessage, own: Mapping[str, Any], running: EvalCall) -> T
         message: The eval's answer.
         own: The eval's own update.
         running: The eval, with the commands of its tools, in the order in which the tools ended.
+        commands: Commands to apply in place of all of them.
 
     Returns:
         The answer to leave with; it has an id if more messages follow it.
     """
     writes = TaskWrites.of(running.request.runtime.config or {})
     reduce = {} if writes is None else writes.reducers()
-    mine = [command for _, command in running.commands if command.graph is None]
-    others = [command for _, command in running.commands if command.graph is not None]
+    given = running.commands if commands is None else commands
+    mine = [command for _, command in given if command.graph is None]
+    others = [command for _, command in given if command.graph is not None]
     update = joined_updates(mine, own, reduce)
     goto = [target for command in mine for target in _targets(command)]
     if running.inside is not None:

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
-from interpstack_durable.api import Flights, Journals
+from interpstack_durable.api import Flights, Journals, Look
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
@@ -51,7 +51,7 @@ class AgentOffers:
         self._stack = stack
         self._options = options
         self._own = own
-        parts: list[object] = [part, Journals(_store_for, _flights_for)]
+        parts: list[object] = [part, Journals(_store_for, _flights_for, _look_for)]
         if skills is not None:
             parts.append(Skills(skills))
         self._builder = OfferBuilder(
@@ -131,3 +131,8 @@ def _store_for(host: EvalCall | None) -> Any:
 def _flights_for(host: EvalCall | None) -> Flights | None:
     """Calls that outlast a pause, of all agents on the database of the eval's checkpointer."""
     return None if host is None or host.store is None else host.store.flights
+
+
+def _look_for(host: EvalCall | None) -> Look | None:
+    """The look for which an eval runs, if it may be put aside."""
+    return None if host is None else host.look

@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 
 from interpstack import ConfigurationError, GuestLanguage
 from interpstack_javascript import JAVASCRIPT, TYPESCRIPT
-from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
+from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, REPLMiddleware
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import interpreter_section, tool_description
@@ -63,6 +63,7 @@ BAD = [
     ("capture_console", 1, TypeError, "True or False"),
     ("durable", None, TypeError, "True or False"),
     ("pause_grace", -1, ValueError, "pause_grace takes a number of seconds from 0 to 1000000000"),
+    ("background", 3, TypeError, "background takes True, False or BackgroundOptions; got 3"),
     ("pause_grace", math.nan, ValueError, "a number of seconds from 0"),
     ("pause_grace", math.inf, ValueError, "a number of seconds from 0"),
     ("pause_grace", None, TypeError, "a number of seconds of at least 0; got None"),
@@ -273,3 +274,21 @@ def test_the_model_reads_the_language_that_the_engine_declares(
     assert title in section
     assert ("JavaScript" in section) is (language is JAVASCRIPT)
     assert ("`await`" in section) is (language.name != "postfix")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"yield_after": -1}, ValueError, "yield_after takes a number of seconds from 0"),
+        ({"yield_after": "1"}, TypeError, "yield_after takes a number of seconds"),
+        ({"tools": "wait"}, TypeError, "tools takes two names of tools; got 'wait'"),
+        ({"tools": ("a", "a")}, ValueError, "tools takes two different names"),
+        ({"tools": ("a b", "c")}, ValueError, "tools takes letters, digits"),
+        ({"tools": ("a", 1)}, TypeError, "tools takes a string; got 1"),
+    ],
+)
+def test_wrong_settings_of_the_background_are_refused(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        BackgroundOptions(**given)

@@ -1,0 +1,83 @@
+"""The cells in the background of one interpreter."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+import attrs
+
+from interpstack_langchain.background.background_stores import BackgroundStore, Images
+from interpstack_langchain.background.cell_records import CellRecord
+from interpstack_langchain.background.holds import Holds
+from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, eval_key
+
+__all__ = ["Background"]
+
+#: Messages whose cells are remembered, since the state of their step does not show them.
+_MAX_RECENT: Final = 1024
+
+
+@attrs.define(eq=False)
+class Background:
+    """The settings of cells in the background, and what of them is in this process.
+
+    Attributes:
+        yield_after: Seconds after which an eval that waits is put aside.
+        wait_name: Name of the tool that continues a cell.
+        terminate_name: Name of the tool that ends a cell.
+        holds: Locks of cells with calls in flight.
+        images: Suspended runs, where the graph has no store.
+    """
+
+    yield_after: float
+    wait_name: str
+    terminate_name: str
+    holds: Holds = attrs.field(factory=Holds, init=False)
+    images: Images = attrs.field(factory=Images, init=False)
+    _recent: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
+
+    def record(self, call: Mapping[str, Any], state: Mapping[str, Any]) -> CellRecord | None:
+        """The record of the cell that a call of one of the two tools names."""
+        if call["name"] not in (self.wait_name, self.terminate_name):
+            return None
+        return CellRecord.of(state, str(call["args"].get("id")))
+
+    def store(
+        self, cell: CellRecord | None, *, key: str, writes: CheckpointWrites, **rest: Any
+    ) -> BackgroundStore:
+        """The store for the journal of a new cell, or of one that an earlier step began."""
+        origin = writes
+        if cell is not None:
+            checkpoint = writes.checkpoint.at(cell.graph, cell.checkpoint)
+            origin = CheckpointWrites(checkpoint, writes.is_async)
+            key = eval_key(checkpoint.config, cell.name)
+        return BackgroundStore(
+            key=key,
+            writes=origin,
+            step=writes,
+            continued=cell is not None,
+            images=self.images,
+            **rest,
+        )
+
+    @staticmethod
+    def new_id(store: BackgroundStore) -> str:
+        """The id of a new cell, the same in every run of its eval."""
+        return blake2b(store.key.encode(), digest_size=3).hexdigest()
+
+    def began(self, owner: str, message: str, cell: str) -> None:
+        """Note that a cell was put aside, for other evals of its message."""
+        self._recent[owner, message] = cell
+        while len(self._recent) > _MAX_RECENT:
+            self._recent.popitem(last=False)
+
+    def ended(self, owner: str, message: str) -> None:
+        """Note that the cell of a message has ended."""
+        self._recent.pop((owner, message), None)
+
+    def recent(self, owner: str, message: str) -> str | None:
+        """The id of the cell of a message that was put aside."""
+        return self._recent.get((owner, message))

@@ -1,0 +1,97 @@
+"""Stores for the journals of cells in the background, which several steps of a graph continue."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+import attrs
+
+from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
+from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, recorded_entries
+
+__all__ = ["BackgroundStore", "Images"]
+
+#: Characters of all suspended runs that are kept in memory.
+_MAX_CHARS: Final = 2**28
+
+
+class Images:
+    """Suspended runs in memory, for graphs without a store; the oldest are dropped first."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._chars = 0
+
+    def get(self, key: str) -> str | None:
+        """The suspended run of a cell."""
+        return self._texts.get(key)
+
+    def keep(self, key: str, text: str) -> None:
+        """Store the suspended run of a cell."""
+        self.drop(key)
+        self._texts[key] = text
+        self._chars += len(text)
+        while self._chars > _MAX_CHARS:
+            self.drop(next(iter(self._texts)))
+
+    def drop(self, key: str) -> None:
+        """Forget the suspended run of a cell."""
+        self._chars -= len(self._texts.pop(key, ""))
+
+
+@attrs.define(eq=False, kw_only=True)
+class BackgroundStore(CheckpointStore):
+    """The journal of a cell that may be put aside.
+
+    Attributes:
+        step: The checkpoint that the current step started from; the journal may be in an earlier
+            one.
+        continued: Whether an earlier step began the cell.
+        images: Suspended runs, where the graph has no store.
+    """
+
+    step: CheckpointWrites
+    continued: bool
+    images: Images
+
+    async def step_writes(self) -> list[tuple[str, Any]]:
+        if not self.continued:
+            return await super().step_writes()
+        entries = recorded_entries(self.key, await self.writes.read())
+        self.needs_state = bool(entries) and not entries[0].get("stateless")
+        self._pauses.answered(entries)
+        writes = await self.step.read() if self.step.checkpoint.resuming else []
+        return [(channel, value) for _, channel, value in writes]
+
+    async def exists(self) -> bool:
+        """Whether the checkpoint with the journal is still stored, or never was."""
+        if self.writes.checkpoint.stored_at_exit:
+            return True
+        return await self.writes.stored() is not None
+
+    @property
+    def suspends(self) -> bool:
+        """Whether suspended runs are stored; those of cells in the background always are."""
+        return True
+
+    async def keep_suspended(self, text: str) -> None:
+        """Store a suspended run, in memory if the graph has no store."""
+        if self._paused is None:
+            self.images.keep(self.key, text)
+        else:
+            await super().keep_suspended(text)
+
+    async def suspended(self) -> str | None:
+        """The stored suspended run; `None` if there is none or its signature is wrong."""
+        return self.images.get(self.key) if self._paused is None else await super().suspended()
+
+    async def ended(self) -> None:
+        """Delete the data that was only needed to resume."""
+        self.images.drop(self.key)
+        await super().ended()
+
+    def put_aside(self) -> None:
+        """Have the next run take over values that calls in flight return."""
+        if self._database is not None:
+            self._database.leave(self.key, self)

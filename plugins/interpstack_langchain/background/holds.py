@@ -1,0 +1,167 @@
+"""Locks on cells in the background, held until the calls in flight have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+import attrs
+
+from interpstack_durable.api import CallsInFlight, Look, StillRunning
+
+__all__ = ["Hold", "Holds"]
+
+#: Seconds between two looks whether the conversation of a cell still exists.
+_EXISTS_SECONDS: Final = 5.0
+#: What a cell waits for whose lock somebody else holds.
+_ELSEWHERE: Final = "calls in flight in another process"
+
+
+@attrs.define(eq=False)
+class Hold:
+    """The lock on one cell, in a task of its own, which may outlast a look.
+
+    Used as a context manager around a run of the cell. If the run leaves calls in flight, the lock
+    is held, and answers are recorded, until they have ended.
+
+    Attributes:
+        holds: All locks of the interpreter.
+        key: Identifies the cell.
+        owner: Identifies the conversation.
+        alone: Makes the lock.
+        exists: Whether the conversation still exists.
+        look: The look for which the cell runs.
+        calls: The calls in flight, once the look is over.
+    """
+
+    holds: Holds
+    key: str
+    owner: str
+    alone: Callable[[], AbstractAsyncContextManager[Any]]
+    exists: Callable[[], Awaitable[bool]]
+    look: Look
+    calls: CallsInFlight | None = None
+    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _entered: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _released: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _done: Future[None] = attrs.field(factory=Future, init=False)
+
+    async def __aenter__(self) -> Self:
+        await self.holds.take_over(self.key)
+        self._task = asyncio.ensure_future(self._hold())
+        self._task.add_done_callback(lambda task: self._done.set_result(None))
+        entering = asyncio.ensure_future(self._entered.wait())
+        try:
+            # At least some time: a look of no seconds is to find a lock that is free.
+            await asyncio.wait(
+                {self._task, entering},
+                timeout=max(1.0, self.look.left),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        except asyncio.CancelledError:
+            self._task.cancel()
+            raise
+        finally:
+            entering.cancel()
+        if self._entered.is_set():
+            return self
+        if self._task.done():
+            self._task.result()
+        self._task.cancel()
+        raise StillRunning((_ELSEWHERE,))
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and self.look.calls is not None:
+            self.calls = self.look.calls
+            self.holds.add(self)
+            self._released.set()
+            return
+        self._released.set()
+        await asyncio.wait({self._task} if self._task else set())
+
+    async def _hold(self) -> None:
+        async with self.alone():
+            self._entered.set()
+            await self._released.wait()
+            if self.calls is not None:
+                await self._land(self.calls)
+                self.holds.forget(self)
+
+    async def _land(self, calls: CallsInFlight) -> None:
+        """Record answers until all calls have ended; end the calls of a deleted conversation."""
+        landing = asyncio.ensure_future(calls.land())
+        try:
+            while not landing.done():
+                await asyncio.wait({landing}, timeout=_EXISTS_SECONDS)
+                if not landing.done() and not await self.exists():
+                    await calls.stop()
+                    return
+            landing.result()
+        finally:
+            landing.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({landing})
+
+    async def leave(self) -> None:
+        """Give the lock back; the calls in flight continue."""
+        task = self._task
+        if task is not None:
+            loop = task.get_loop()
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(task.cancel)
+                await asyncio.wait({asyncio.wrap_future(self._done)}, timeout=_EXISTS_SECONDS)
+
+    async def stop(self) -> None:
+        """Cancel the calls in flight, and give the lock back."""
+        await self.leave()
+        if self.calls is not None:
+            await self.calls.stop()
+
+
+class Holds:
+    """The locks of one interpreter whose cells have calls in flight."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Hold] = {}
+        self._lock = threading.Lock()
+
+    def add(self, hold: Hold) -> None:
+        """Note a lock that outlasts its look."""
+        with self._lock:
+            self._held[hold.key] = hold
+
+    def forget(self, hold: Hold) -> None:
+        """Forget a lock that was given back."""
+        with self._lock:
+            if self._held.get(hold.key) is hold:
+                del self._held[hold.key]
+
+    async def take_over(self, key: str) -> None:
+        """Give the lock of an earlier look at a cell back, for the next look."""
+        hold = self._held.get(key)
+        if hold is not None:
+            self.forget(hold)
+            await hold.leave()
+
+    async def stop(self, key: str) -> None:
+        """End the calls in flight of a cell."""
+        hold = self._held.get(key)
+        if hold is not None:
+            self.forget(hold)
+            await hold.stop()
+
+    async def stop_all(self, owner: str | None = None) -> None:
+        """End the calls in flight of all cells, or of those of one conversation."""
+        for hold in list(self._held.values()):
+            if owner in (None, hold.owner):
+                await self.stop(hold.key)

@@ -1,0 +1,334 @@
+"""Agents whose evals are put aside while they wait, and continued by later calls of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from interpstack import ConfigurationError
+from interpstack_langchain import BackgroundOptions
+from interpstack_langchain.background import holds
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+
+TWO = (
+    "console.log('begun'); const a = await tools.slow({n: 1}); console.log('half');"
+    "const b = await tools.slow({n: 2}); var sum = Number(a) + Number(b); sum"
+)
+
+
+@attrs.define(eq=False)
+class Bank:
+    """Tools that count what they do.
+
+    Attributes:
+        begun: Inputs of the calls of `slow`, in order.
+        ended: Inputs of the calls of `slow` that ended.
+        paid: The number of payments.
+    """
+
+    begun: list[int] = attrs.field(factory=list)
+    ended: list[int] = attrs.field(factory=list)
+    cancelled: list[int] = attrs.field(factory=list)
+    paid: int = 0
+    _go: dict[int, threading.Event] = attrs.field(factory=dict)
+
+    def gate(self, n: int) -> threading.Event:
+        return self._go.setdefault(n, threading.Event())
+
+    @property
+    def tools(self) -> list[Any]:
+        @tool
+        async def slow(n: int) -> str:
+            """Take long."""
+            self.begun.append(n)
+            try:
+                while not self.gate(n).is_set():  # noqa: ASYNC110 - set from anywhere
+                    await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                self.cancelled.append(n)
+                raise
+            self.ended.append(n)
+            return str(n)
+
+        @tool
+        def pay() -> str:
+            """Pay."""
+            self.paid += 1
+            return "paid"
+
+        return [slow, pay]
+
+
+@pytest.fixture
+def bank() -> Any:
+    bank = Bank()
+    yield bank
+    for n in range(200):
+        bank.gate(n).set()
+
+
+@pytest.fixture
+def chat(talk: Callable[..., Any], bank: Bank) -> Callable[..., Any]:
+    def make(**options: Any) -> Any:
+        about = {key: options.pop(key) for key in ("yield_after", "names") if key in options}
+        about = {"tools" if key == "names" else key: value for key, value in about.items()}
+        background = BackgroundOptions(**{"yield_after": 0.2, **about})
+        given = {"tools": bank.tools, "ptc": ["slow", "pay"], "background": background}
+        return talk(**{**given, **options})
+
+    return make
+
+
+def call(name: str, **args: Any) -> AIMessage:
+    made = {"name": name, "args": args, "id": uuid.uuid4().hex, "type": "tool_call"}
+    return AIMessage("", tool_calls=[made])
+
+
+def wait(text: str, seconds: float = 60) -> AIMessage:
+    return call("wait", id=cell_of(text), seconds=seconds)
+
+
+def cell_of(text: str) -> str:
+    found = re.search(r'<running id="(\w+)">', text)
+    assert found, text
+    return found[1]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_an_eval_is_put_aside_and_continued_in_later_turns(chat: Any, bank: Bank) -> None:
+    agent = chat()
+    (first,) = await agent.run(TWO)
+    assert first.startswith("<stdout>\nbegun\n</stdout>\n<running id=")
+    assert 'the code waits for tools.slow({"n": 1})' in first
+    bank.gate(1).set()
+    await until(lambda: bank.ended == [1])
+    (second,) = await agent.run(wait(first, 0.1))
+    assert second.startswith("<stdout>\nhalf\n</stdout>\n<running id=")
+    bank.gate(2).set()
+    assert await agent.run(wait(first)) == ["<result>3</result>"]
+    assert (bank.begun, bank.ended) == ([1, 2], [1, 2])
+    assert await agent.run("sum + 1") == ["<result>4</result>"]
+    (gone,) = await agent.run(wait(first))
+    assert "it has ended, and its result was returned; no cell is running" in gone
+
+
+async def test_a_quick_eval_is_as_without(chat: Any) -> None:
+    agent = chat()
+    assert await agent.run("1 + 1") == ["<result>2</result>"]
+    state = await agent.agent.aget_state({"configurable": {"thread_id": "t"}})
+    assert state.values["interpreter_cells"] == {}
+
+
+@both
+async def test_another_agent_continues_it_and_takes_the_answers(
+    chat: Any, bank: Bank, use_async: bool
+) -> None:
+    saver = InMemorySaver()
+    one, two = chat(checkpointer=saver), chat(checkpointer=saver)
+    (first,) = await one.run(TWO)
+    bank.gate(1).set()
+    (second,) = await two.run(wait(first, 0.5))
+    assert "half" in second
+    bank.gate(2).set()
+    assert await one.run(wait(first)) == ["<result>3</result>"]
+    assert bank.begun == [1, 2]
+
+
+@both
+async def test_a_terminated_cell_leaves_nothing_running(
+    chat: Any, bank: Bank, use_async: bool
+) -> None:
+    agent = chat()
+    await agent.run("var total = 40")
+    (first,) = await agent.run("total += 1; await tools.slow({n: 1}); total")
+    (refused,) = await agent.run("total")
+    cell = cell_of(first)
+    assert f"cell {cell} is still at work and holds the variables; nothing was run" in refused
+    (said,) = await agent.run(call("terminate", id=cell))
+    assert (
+        said == f"<terminated>cell {cell}: it was terminated; its changes are undone</terminated>"
+    )
+    # A call in a thread cannot be stopped; nobody takes its answer.
+    assert (bank.begun, bank.cancelled) == ([1], [1] if use_async else [])
+    assert await agent.run("total") == ["<result>40</result>"]
+    for again in (wait(first), call("terminate", id=cell)):
+        (gone,) = await agent.run(again)
+        assert f"cell {cell}: it was terminated; no cell is running" in gone
+
+
+async def test_an_unknown_id_is_answered_with_the_known_ones(chat: Any, bank: Bank) -> None:
+    agent = chat()
+    (none,) = await agent.run(call("wait", id="<b>"))
+    assert none == (
+        '<error type="CellGone">cell &lt;b&gt;: there is no such cell; no cell is running</error>'
+    )
+    (first,) = await agent.run(TWO)
+    (other,) = await agent.run(call("wait", id="nope"))
+    assert f"there is no such cell; running: {cell_of(first)}" in other
+
+
+@both
+async def test_an_approval_is_asked_at_the_wait_that_reaches_it(
+    chat: Any, bank: Bank, use_async: bool
+) -> None:
+    agent = chat(interrupt_on={"pay": True})
+    (first,) = await agent.run("const n = await tools.slow({n: 1}); n + await tools.pay({})")
+    bank.gate(1).set()
+    asked = (await agent.turn(wait(first)))["__interrupt__"]
+    assert [one["name"] for one in asked[0].value["action_requests"]] == ["pay"]
+    assert bank.paid == 0
+    resume = Command(resume={"decisions": [{"type": "approve"}]})
+    config = {"configurable": {"thread_id": "t"}}
+    if use_async:
+        result = await agent.agent.ainvoke(resume, config)
+    else:
+        result = await asyncio.to_thread(agent.agent.invoke, resume, config)
+    (answer,) = [m.text for m in result["messages"][-2:] if isinstance(m, ToolMessage)]
+    assert answer == "<result>1paid</result>"
+    assert (bank.begun, bank.paid) == ([1], 1)
+
+
+async def test_an_abandoned_question_is_asked_again(chat: Any, bank: Bank) -> None:
+    agent = chat(interrupt_on={"pay": True}, yield_after=30)
+    asked = (await agent.turn("await tools.pay({})"))["__interrupt__"]
+    assert len(asked) == 1, "an eval that is not put aside asks as ever"
+    (first,) = await chat(interrupt_on={"pay": True}).run(
+        "await tools.slow({n: 1}); await tools.pay({})"
+    )
+    assert "<running" in first
+
+
+async def test_evals_of_one_message_do_not_share_a_realm(
+    chat: Any, bank: Bank, evals: Callable[..., AIMessage]
+) -> None:
+    agent = chat()
+    first, second = await agent.run(evals("await tools.slow({n: 1})", "1 + 1"))
+    assert f"cell {cell_of(first)} is still at work" in second
+    bank.gate(1).set()
+    assert await agent.run(wait(first)) == ["<result>1</result>"]
+    assert await agent.run("1 + 1") == ["<result>2</result>"]
+
+
+async def test_evals_without_variables_run_side_by_side(
+    chat: Any, bank: Bank, evals: Callable[..., AIMessage]
+) -> None:
+    agent = chat(mode="call")
+    first, second = await agent.run(evals("await tools.slow({n: 1})", "await tools.slow({n: 2})"))
+    for n, text in ((2, second), (1, first)):
+        bank.gate(n).set()
+        assert await agent.run(wait(text)) == [f"<result>{n}</result>"]
+    assert sorted(bank.begun) == [1, 2]
+
+
+async def test_a_turn_that_ends_ends_its_cells(chat: Any, bank: Bank) -> None:
+    agent = chat(mode="turn")
+    (first,) = await agent.run("await tools.slow({n: 1})")
+    assert bank.cancelled == [1]
+    (gone,) = await agent.run(wait(first))
+    assert "it ended with an earlier turn; no cell is running" in gone
+    assert await agent.run("1 + 1") == ["<result>2</result>"]
+
+
+async def test_a_deleted_conversation_leaves_nothing_running(
+    chat: Any, bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holds, "_EXISTS_SECONDS", 0.05)
+    saver = InMemorySaver()
+    agent = chat(checkpointer=saver)
+    (first,) = await agent.run("await tools.slow({n: 1})")
+    saver.delete_thread("t")
+    await until(lambda: bank.cancelled == [1])
+    (gone,) = await agent.run(wait(first))
+    assert "there is no such cell" in gone
+    assert agent.middleware._interpreter.background.holds._held == {}
+
+
+async def test_a_closed_middleware_leaves_nothing_running(chat: Any, bank: Bank) -> None:
+    agent = chat()
+    await agent.run("await tools.slow({n: 1})")
+    await agent.middleware.aclose()
+    assert bank.cancelled == [1]
+
+
+async def test_a_hundred_conversations_at_once(chat: Any, bank: Bank) -> None:
+    agent = chat(yield_after=0)
+
+    async def one(n: int) -> str:
+        config = {"configurable": {"thread_id": f"t{n}"}}
+        given = {"messages": [("user", "go")]}
+        state = await agents[n].agent.ainvoke(given, config)
+        text = next(m.text for m in state["messages"] if isinstance(m, ToolMessage))
+        return cell_of(text)
+
+    agents = [
+        chat(yield_after=0, checkpointer=InMemorySaver(), stack=agent.middleware.stack)
+        for _ in range(100)
+    ]
+    for n, each in enumerate(agents):
+        each.say([call("eval", code=f"await tools.slow({{n: {n}}})")])
+    cells = await asyncio.gather(*map(one, range(100)))
+    assert sorted(bank.begun) == list(range(100))
+    for n in range(100):
+        bank.gate(n).set()
+    await until(lambda: len(bank.ended) == 100)
+    for n, each in enumerate(agents):
+        each.say([call("wait", id=cells[n], seconds=60)])
+
+    async def two(n: int) -> str:
+        config = {"configurable": {"thread_id": f"t{n}"}}
+        state = await agents[n].agent.ainvoke({"messages": [("user", "go")]}, config)
+        return [m.text for m in state["messages"] if isinstance(m, ToolMessage)][-1]
+
+    said = await asyncio.gather(*map(two, range(100)))
+    assert said == [f"<result>{n}</result>" for n in range(100)]
+    assert sorted(bank.begun) == list(range(100))
+
+
+async def test_it_needs_a_checkpointer(chat: Any) -> None:
+    with pytest.raises(ConfigurationError, match="needs a checkpointer"):
+        await chat(checkpointer=None).run("1")
+
+
+def test_it_needs_a_record(chat: Any) -> None:
+    with pytest.raises(ConfigurationError, match="background=True needs durable=True"):
+        chat(durable=False)
+
+
+async def test_the_tools_have_other_names(chat: Any, bank: Bank) -> None:
+    agent = chat(names=("go_on", "stop_code"))
+    (first,) = await agent.run("await tools.slow({n: 1})")
+    assert f'Call go_on(id="{cell_of(first)}", seconds=…)' in first
+    assert [one.name for one in agent.middleware.tools] == ["eval", "go_on", "stop_code"]
+    bank.gate(1).set()
+    assert await agent.run(call("go_on", id=cell_of(first))) == ["<result>1</result>"]
+
+
+@pytest.mark.parametrize("engine", ["v8", "node", "monty"])
+async def test_other_engines(chat: Any, bank: Bank, engine: str) -> None:
+    agent = chat(engine=engine)
+    python = engine == "monty"
+    code = "a = await tools.slow(n=1)\na" if python else "const a = await tools.slow({n: 1}); a"
+    (first,) = await agent.run(code)
+    bank.gate(1).set()
+    await until(lambda: bank.ended == [1])
+    (said,) = await agent.run(wait(first))
+    assert "1" in said
+    assert "<error" not in said
+    assert (bank.begun, bank.ended) == ([1], [1])

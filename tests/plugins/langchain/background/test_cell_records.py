@@ -1,0 +1,59 @@
+"""Records of cells in the state of a graph, which is data to check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack_langchain.background.cell_records import (
+    CELLS,
+    CellRecord,
+    ended_record,
+    gone,
+    running_ids,
+)
+
+RECORD = CellRecord(
+    id="a1", code="1", graph="", checkpoint="c", name="call", place="m", turn="t", chars=3
+)
+
+
+def state(**records: Any) -> dict[str, Any]:
+    return {CELLS: records}
+
+
+def test_a_record_comes_back_as_it_was() -> None:
+    assert CellRecord.of(state(a1=RECORD.told()), "a1") == RECORD
+    assert running_ids(state(a1=RECORD.told(), b2=ended_record("done"))) == ["a1"]
+    assert running_ids(state(a1=RECORD.told()), "another turn") == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "text",
+        {},
+        {**RECORD.told(), "more": 1},
+        {**RECORD.told(), "code": None},
+        {**RECORD.told(), "chars": "3"},
+        {**RECORD.told(), "id": "b2"},
+        ended_record("it has ended"),
+    ],
+)
+def test_anything_else_is_no_running_cell(told: Any) -> None:
+    assert CellRecord.of(state(a1=told), "a1") is None
+
+
+@pytest.mark.parametrize("records", [None, [], "x"])
+def test_a_state_without_records(records: Any) -> None:
+    assert CellRecord.of({CELLS: records}, "a1") is None
+    assert gone({CELLS: records}, "a1") == "there is no such cell; no cell is running"
+
+
+def test_what_happened_to_a_cell_is_told_with_the_running_ones() -> None:
+    known = state(a1=RECORD.told(), b2=ended_record("it was terminated"))
+    assert gone(known, "b2") == "it was terminated; running: a1"
+    assert gone(known, "b2", "another turn") == "it was terminated; no cell is running"
+    assert gone(known, "a1", "another turn") == "it ended with an earlier turn; no cell is running"

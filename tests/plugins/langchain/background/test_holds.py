@@ -1,0 +1,140 @@
+"""Locks on cells, which outlast a look while calls are in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack_durable.api import Look, StillRunning
+from interpstack_langchain.background import holds
+from interpstack_langchain.background.holds import Hold, Holds
+
+
+@attrs.define(eq=False)
+class Calls:
+    """Calls in flight that end when told to."""
+
+    keys: tuple[str, ...] = ("call",)
+    ended: asyncio.Event = attrs.field(factory=asyncio.Event)
+    stopped: bool = False
+
+    async def land(self) -> None:
+        await self.ended.wait()
+
+    async def stop(self) -> None:
+        self.stopped = True
+        self.ended.set()
+
+
+@attrs.define(eq=False)
+class Place:
+    """A lock, and the holds that want it."""
+
+    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    holds: Holds = attrs.field(factory=Holds)
+    there: bool = True
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        async with self.lock:
+            yield
+
+    async def exists(self) -> bool:
+        return self.there
+
+    def hold(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> Hold:
+        return Hold(self.holds, key, owner, self.alone, self.exists, Look(seconds))
+
+    async def put_aside(self, calls: Any, **about: Any) -> None:
+        async def run() -> None:
+            hold = self.hold(**about)
+            async with hold:
+                assert self.lock.locked()
+                if calls is not None:
+                    hold.look.leave(calls)
+                raise StillRunning(("a call",))
+
+        with pytest.raises(StillRunning):
+            await run()
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_a_run_that_ends_gives_the_lock_back() -> None:
+    place = Place()
+    async with place.hold():
+        assert place.lock.locked()
+    assert not place.lock.locked()
+    with pytest.raises(ValueError, match="x"):
+        async with place.hold():
+            raise ValueError("x")
+    assert not place.lock.locked()
+
+
+async def test_calls_in_flight_hold_the_lock_until_they_have_ended() -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    await settled()
+    assert place.lock.locked()
+    calls.ended.set()
+    await settled()
+    assert not place.lock.locked()
+    assert not calls.stopped
+
+
+async def test_without_calls_in_flight_the_lock_is_given_back() -> None:
+    place = Place()
+    await place.put_aside(None)
+    assert not place.lock.locked()
+
+
+async def test_the_next_look_takes_the_lock_over_and_the_calls_continue() -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    async with place.hold():
+        assert place.lock.locked()
+    assert not calls.stopped
+    assert not place.lock.locked()
+
+
+async def test_a_lock_that_another_process_holds_is_waited_for_no_longer_than_the_look() -> None:
+    place = Place()
+    async with place.lock:
+        with pytest.raises(StillRunning, match="calls in flight in another process"):
+            await place.hold(seconds=0).__aenter__()
+    await settled()
+    assert not place.lock.locked(), "nobody takes it later"
+
+
+async def test_calls_of_one_conversation_are_stopped() -> None:
+    place, mine, others = Place(), Calls(), Calls()
+    await place.put_aside(mine, key="a")
+    await settled()
+    other = Place(holds=place.holds)
+    await other.put_aside(others, key="b", owner="somebody")
+    await place.holds.stop_all("me")
+    assert (mine.stopped, others.stopped) == (True, False)
+    assert not place.lock.locked()
+    await place.holds.stop_all()
+    assert others.stopped
+    assert not other.lock.locked()
+
+
+async def test_calls_of_a_deleted_conversation_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holds, "_EXISTS_SECONDS", 0.01)
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    await asyncio.sleep(0.05)
+    assert not calls.stopped
+    place.there = False
+    async with asyncio.timeout(30):
+        await calls.ended.wait()
+    assert calls.stopped
