@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import attrs
 
 from interpstack import Call, CellRun, GuestError, Request, Settlement, Step, run_guest
-from interpstack_durable.journal import Suspension
+from interpstack_durable.journal import Journal, Suspension
 
 __all__ = ["HeldRequests"]
 
@@ -109,6 +109,18 @@ class HeldRequests:
         waiting = Counter(r.bridge for r in self.untold.values() if r.bridge not in _BUILT_IN)
         counts = self.run.requests.counts.by_bridge
         return {name: count - waiting[name] for name, count in counts.items()}
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time of the cell is up."""
+        wall = self.run.clock.wall_left()
+        return wall is not None and wall <= 0
+
+    async def suspend(self, journal: Journal, steps: int, asked: tuple[Request, ...]) -> None:
+        """Store the unfinished run, if it has a stored form; see `suspension`."""
+        suspension = await self.suspension(steps, asked)
+        if suspension is not None:
+            await journal.suspend(suspension)
 
     async def suspension(self, steps: int, asked: tuple[Request, ...]) -> Suspension | None:
         """The suspended run; `None` if it was answered or has attachments that cannot be stored.

@@ -201,14 +201,9 @@ class JournalSteps(StepSource):
             await self._held.take_undelivered(undelivered.step)
             self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)
         self._replaying = False
-        if self.look is not None and self._out_of_time:  # while nobody looked
+        if self.look is not None and self._held.out_of_time:  # while nobody looked
             await self._held.refuse(*self.run.clock.out_of_time())
         self._held.release()
-
-    @property
-    def _out_of_time(self) -> bool:
-        wall = self.run.clock.wall_left()
-        return wall is not None and wall <= 0
 
     async def _computed(self) -> Step | None:
         """Wait for answers, and record them; `None` if none can come, or the time is up first."""
@@ -220,7 +215,7 @@ class JournalSteps(StepSource):
         waiting = requests.wait(min(known, default=None))
         in_time = await (waiting if self.look is None else self.look.within(waiting))
         if not in_time and not requests.paused:  # a pause that is due comes before the limit
-            if self.look is not None and not self.look.left and not self._out_of_time:
+            if self.look is not None and not self.look.left and not self._held.out_of_time:
                 raise await self._put_aside()
             return None
         if requests.paused or self._pausing:
@@ -276,11 +271,8 @@ class JournalSteps(StepSource):
         return running
 
     async def _suspend(self) -> None:
-        """Store the unfinished run, where the engine and the journal can."""
         if self._suspends:
-            suspension = await self._held.suspension(self._told, tuple(self._asked))
-            if suspension is not None:
-                await self.journal.suspend(suspension)
+            await self._held.suspend(self.journal, self._told, tuple(self._asked))
 
     async def _pause(self) -> Step | None:
         """Leave the cell when the running calls have ended and are recorded.
@@ -291,7 +283,7 @@ class JournalSteps(StepSource):
         await quiesce(self.run, self.journal.pause_grace, lambda: self._keep(self._asked))
         requests = self.run.requests
         if not requests.paused:  # an earlier run was about to pause, this one need not
-            if self._out_of_time:
+            if self._held.out_of_time:
                 return None
             self._pausing = False
             return await self._record()

@@ -127,11 +127,7 @@ class Interpreter:
         stack, options = _stack(arguments, options)
         callable_ = names.callable_(surface.names, subagents=options.subagents)
         names.check_approvals(arguments["interrupt_on"], callable_)
-        if approvals and not options.durable:
-            raise ConfigurationError(
-                "interrupt_on needs durable=True and a plugin that records evals, as 'durable' "
-                "does: without a record, calls that were approved would be made again"
-            )
+        _check_durable(options, approvals=bool(approvals))
         mode, owned = _mode(stack, options), arguments["stack"] is None
         # Others that use a ready stack must not get the sessions of this middleware.
         keys = "" if owned else f"{secrets.token_hex(8)}|"
@@ -304,11 +300,6 @@ def _background(options: Options, surface: Surface) -> tuple[Background | None, 
     """The cells in the background, if evals may be put aside, and the surface with their tools."""
     if options.background is None:
         return None, surface
-    if not options.durable:
-        raise ConfigurationError(
-            "background=True needs durable=True and a plugin that records evals, as 'durable' "
-            "does: an eval that was put aside is continued from its record"
-        )
     clash = {*surface.names} & {*options.background.tools}
     if clash:
         raise ConfigurationError(
@@ -316,6 +307,19 @@ def _background(options: Options, surface: Surface) -> tuple[Background | None, 
         )
     background = Background(options.background.yield_after, *options.background.tools)
     return background, BackgroundSurface(surface, background)
+
+
+def _check_durable(options: Options, *, approvals: bool) -> None:
+    """Refuse options that need a record of evals, where there is none."""
+    needs = "needs durable=True and a plugin that records evals, as 'durable' does"
+    if approvals and not options.durable:
+        raise ConfigurationError(
+            f"interrupt_on {needs}: without a record, calls that were approved would be made again"
+        )
+    if options.background is not None and not options.durable:
+        raise ConfigurationError(
+            f"background=True {needs}: an eval that was put aside is continued from its record"
+        )
 
 
 def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:
