@@ -56,7 +56,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
-        BridgeError: The global belongs to the language or to another plugin.
+        BridgeError: The global belongs to another plugin.
         TypeError: An argument is of a wrong type, or unknown.
     """
 
@@ -118,6 +118,8 @@ def _check(namespace: Any, cell_seconds: Any, freeform: Any) -> None:
         raise ConfigurationError(
             f"namespace takes the name of a global, an identifier; got {namespace!r:.60}"
         )
+    if fault := JAVASCRIPT.name_fault(f"{namespace}.tool"):
+        raise ConfigurationError(f"namespace={namespace!r:.60}: {fault}")
     if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):
         raise WrongType(f"cell_seconds takes a number; got {cell_seconds!r:.60}")
     if not 0 < cell_seconds <= 10**9:

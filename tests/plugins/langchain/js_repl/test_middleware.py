@@ -191,10 +191,15 @@ def test_a_preset_without_the_place_of_the_helpers_is_refused() -> None:
         JsReplMiddleware(preset=PRESET.without("ptc"))
 
 
-@pytest.mark.parametrize("namespace", ["Promise", "console"])
-def test_a_global_of_the_language_is_no_namespace(namespace: str) -> None:
-    with pytest.raises(BridgeError, match=namespace):
+@pytest.mark.parametrize("namespace", ["Promise", "undefined", "class", "await"])
+def test_a_word_or_global_of_the_language_is_no_namespace(namespace: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"namespace='{namespace}'"):
         JsReplMiddleware(namespace=namespace)
+
+
+def test_a_global_of_another_plugin_is_no_namespace() -> None:
+    with pytest.raises(BridgeError, match="console"):
+        JsReplMiddleware(namespace="console")
 
 
 async def test_calls_are_logged(repl: Any, caplog: pytest.LogCaptureFixture) -> None:
