@@ -15,7 +15,7 @@ from interpstack_javascript import (
     kernel_source,
     web_source,
 )
-from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments, read_answer
+from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_node.execution import NodeExecution
 from interpstack_node.kernels.clock import EXPORT_SECONDS
@@ -23,13 +23,12 @@ from interpstack_node.kernels.launch import KernelConfig, program
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.modules.questions import ModuleQuestions
+from interpstack_node.saved import SavedValues, read_names
 
 __all__ = ["NodeRealm"]
 
 #: Seconds for commands that run the kernel's own code alone.
 _KERNEL_SECONDS: Final = 5.0
-#: Names of lost variables that a notice lists.
-_LISTED: Final = 20
 
 
 class NodeRealm(Realm):
@@ -63,8 +62,7 @@ class NodeRealm(Realm):
         self._lock = threading.RLock()  # against being put to rest from another thread
         self._kernel: KernelProcess | None = None
         self._offered = ""
-        self._saved = "{}"  # the portable values, as JSON text of a kernel that is not trusted
-        self._saved_is_new = True
+        self._saved = SavedValues()
         self._running = False
         self._closed = False
         self._notices: list[str] = []
@@ -83,20 +81,19 @@ class NodeRealm(Realm):
         return NodeExecution(self, cell)
 
     def values(self) -> Mapping[str, Any]:
-        if not self._saved_is_new:
-            answer = self._ask("say", '["values"]', seconds=EXPORT_SECONDS)
-            self._save(answer)
-        return _read_values(self._saved)
+        if not self._saved.current:
+            self._saved.save(self._ask("say", '["values"]', seconds=EXPORT_SECONDS))
+        return self._saved.read()
 
     def names(self) -> Sequence[str]:
-        return _read_names(self._ask("say", '["names"]', seconds=_KERNEL_SECONDS))
+        return read_names(self._ask("say", '["names"]', seconds=_KERNEL_SECONDS))
 
     def members(self, path: Sequence[str]) -> Sequence[str]:
         text = json.dumps(["members", list(path)])
-        return _read_names(self._ask("say", text, seconds=MEMBER_SECONDS))
+        return read_names(self._ask("say", text, seconds=MEMBER_SECONDS))
 
     def load(self, values: Mapping[str, Any]) -> None:
-        self._saved_is_new = False
+        self._saved.outdate()
         self._ask("say", json.dumps(["load", dict(values)]), seconds=_KERNEL_SECONDS)
 
     def close(self) -> None:
@@ -131,7 +128,7 @@ class NodeRealm(Realm):
 
     def entered(self) -> None:
         """Note that the guest may change its variables from now on."""
-        self._saved_is_new = False
+        self._saved.outdate()
 
     def ended(self, values: str | None) -> None:
         """Note the end of a cell.
@@ -141,7 +138,7 @@ class NodeRealm(Realm):
                 earlier ones stay.
         """
         if values is not None:
-            self._save(values)
+            self._saved.save(values)
         with self._lock:
             self._running = False
 
@@ -155,7 +152,7 @@ class NodeRealm(Realm):
         with self._lock:
             self._running = False
             self._drop()
-            self._saved_is_new = True
+            self._saved.accept()
 
     def take_notices(self) -> tuple[str, ...]:
         """Notices about variables that were lost between cells."""
@@ -169,7 +166,7 @@ class NodeRealm(Realm):
         try:
             if not self._running and self._kernel is not None:
                 self._drop()
-                self._saved_is_new = True
+                self._saved.accept()
         finally:
             self._lock.release()
 
@@ -179,13 +176,13 @@ class NodeRealm(Realm):
         return kernel.pid_of_host == os.getpid() and kernel.alive
 
     def _open(self) -> KernelProcess:
-        saved = _saved_values(self._saved)
+        saved = self._saved.readable()
         try:
-            return self._filled(saved or {})
+            return self._filled(saved)
         except KernelDied as death:
             if not saved:
                 raise EngineFailure(f"no kernel can be started: {death}") from death
-            self._saved = "{}"
+            self._saved.forget()
             self._notices.append(
                 f"All variables are lost: they could not be put into a new kernel ({death})."
             )
@@ -210,7 +207,7 @@ class NodeRealm(Realm):
         except BaseException:
             kernel.close()
             raise
-        self._saved_is_new = True
+        self._saved.accept()
         self._pool.start_ahead(self._config)
         return kernel
 
@@ -244,26 +241,15 @@ class NodeRealm(Realm):
 
     def _note_losses(self) -> None:
         """Tell which variables a new kernel could not get back."""
-        lost = [
-            name
-            for name, wire in (_saved_values(self._saved) or {}).items()
-            if isinstance(wire, dict) and wire.get("$") == "lost"
-        ]
-        if lost:
-            more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
-            self._notices.append(
-                "The kernel process has ended since the last cell. Variables were restored from "
-                f"their values; without a value, and so lost: {', '.join(lost[:_LISTED])}{more}."
-            )
+        loss = self._saved.loss()
+        if loss is not None:
+            self._notices.append(loss)
 
     def _drop(self) -> None:
         kernel, self._kernel = self._kernel, None
         self._pool.left(self)
         if kernel is not None:
             kernel.close()
-
-    def _save(self, values: str) -> None:
-        self._saved, self._saved_is_new = values, True
 
     def _ask(self, *command: Any, seconds: float) -> str:
         """Run a command of the guest's kernel outside a cell.
@@ -292,36 +278,3 @@ def _fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:
     text = json.dumps(["load", dict(values)])
     if kernel.ask("say", text, seconds=_KERNEL_SECONDS).stopped:
         raise kernel.ended("did not take the variables in time", slow=True)
-
-
-def _saved_values(text: str) -> dict[str, Any] | None:
-    """Values as a kernel told them; `None` if the text is something else."""
-    try:
-        values = read_answer(text)
-    except EngineFailure:
-        return None
-    return values if isinstance(values, dict) else None
-
-
-def _read_values(text: str) -> dict[str, Any]:
-    """Values as a kernel told them.
-
-    Raises:
-        EngineFailure: The text is something else.
-    """
-    values = _saved_values(text)
-    if values is None:
-        raise EngineFailure("the kernel tells variables in another form than kernels do")
-    return values
-
-
-def _read_names(text: str) -> list[str]:
-    """Names as a kernel told them.
-
-    Raises:
-        EngineFailure: The text is something else.
-    """
-    names = read_answer(text)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise EngineFailure("the kernel tells names in another form than kernels do")
-    return names

@@ -6,7 +6,7 @@ import pytest
 
 from interpstack import EngineFailure, InterpreterStack, Session
 from interpstack_node.engine import NodeEngine
-from interpstack_node.realm import NodeRealm, _read_names, _read_values
+from interpstack_node.realm import NodeRealm
 
 
 def _realm(session: Session) -> NodeRealm:
@@ -89,15 +89,3 @@ def test_a_closed_realm_starts_nothing() -> None:
     with pytest.raises(EngineFailure, match="the realm was closed"):
         realm.names()
     engine.close()
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "nothing", "NaN", "[" * 100_000])
-def test_variables_in_another_form_are_refused(text: str) -> None:
-    with pytest.raises(EngineFailure):
-        _read_values(text)
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '["a", null]'])
-def test_names_in_another_form_are_refused(text: str) -> None:
-    with pytest.raises(EngineFailure):
-        _read_names(text)
