@@ -14,6 +14,8 @@
   const { species, iterator, isConcatSpreadable } = Symbol;
   const MOST_NATIVE = 2 ** 24; // indices that V8 passes within a second
   const MOST_ITEMS = 2 ** 27 - 16; // of V8's arrays, with some to spare
+  const MOST_TEXT = 2 ** 29; // characters
+  const MOST_COMPARED = 2 ** 25; // characters of texts that V8 sorts by itself: each is compared many times
   const MOST_LENGTH = 2 ** 53 - 1, MOST_ARRAY = 2 ** 32 - 1;
   const put = (owner, name, method) => defineProperty(owner, name, { __proto__: null, value: method });
   const tooMany = () => new RangeErrorClass("Invalid array length");
@@ -85,6 +87,16 @@
       add(items, at++, source[i]);
     }
     return apply(nativeSort, items, [compare]);
+  }
+  const compareTexts = (a, b) => {
+    const one = `${a}`, other = `${b}`;
+    return one < other ? -1 : one > other ? 1 : 0;
+  };
+  // Whether to compare the items takes so long that V8 has to be stopped in between.
+  function isHeavy(items) {
+    let chars = 0;
+    for (let i = 0; i < items.length && chars <= MOST_COMPARED; i++) if (typeof items[i] === "string") chars += items[i].length;
+    return chars > MOST_COMPARED;
   }
   function checkCompare(compare) {
     if (compare !== undefined && typeof compare !== "function")
@@ -161,6 +173,18 @@
       for (let i = from < 0 ? length + from : min(from, length - 1); i >= 0; i--)
         if (i in source && source[i] === given[0]) return i;
       return -1;
+    },
+    // Arrays inside come back here, and so to a place where V8 stops.
+    join(source, length, given) {
+      const between = given[0] === undefined ? "," : `${given[0]}`;
+      if (between.length * (length - 1) > MOST_TEXT) throw new RangeErrorClass("Invalid string length");
+      let text = "";
+      for (let i = 0; i < length; i++) {
+        const item = source[i];
+        if (i > 0) text += between;
+        if (item !== undefined && item !== null) text += `${item}`;
+      }
+      return text;
     },
     map(source, length, given) {
       called(given[0]);
@@ -264,13 +288,14 @@
   const checked = { __proto__: null, sort: checkCompare, toSorted: checkCompare };
   // The parameters of each; of those that count what they are given, another form.
   const parameters = { __proto__: null, copyWithin: ", a, b, c", every: ", a, b", fill: ", a, b, c", filter: ", a, b",
-    forEach: ", a, b", includes: ", a, b", indexOf: ", a, b", map: ", a, b", reverse: "", shift: "", slice: ", a, b",
+    forEach: ", a, b", includes: ", a, b", indexOf: ", a, b", join: ", a", map: ", a, b", reverse: "", shift: "", slice: ", a, b",
     some: ", a, b", sort: ", a", toLocaleString: ", a, b", toReversed: "", toSorted: ", a", with: ", a, b" };
   // A method has a text of its own, fixed parameters and nothing but calls of constants: so V8 compiles
   // it, and the builtin with it, into the code that calls it, as it does with the builtin alone.
   function textOf(name) {
     const most = name === "toLocaleString" ? 1000 : MOST_NATIVE; // each item takes V8 long
-    const list = parameters[name], fixed = list !== undefined, small = `isArray(this) && !isProxy(this) && this.length <= ${most}`;
+    const list = parameters[name], fixed = list !== undefined, sorts = checked[name] !== undefined;
+    const small = `isArray(this) && !isProxy(this) && this.length <= ${most}${sorts ? " && a !== undefined" : ""}`;
     const call = fixed ? `return native(this${list});` : `
       switch (arguments.length) {
         case 0: return native(this);
@@ -290,7 +315,10 @@
     const original = arrays[name], builtin = builtins[name], check = checked[name];
     if (typeof original !== "function") continue;
     const guarded = (self, given) => {
-      if (check !== undefined) check(given[0]);
+      if (check !== undefined) {
+        check(given[0]);
+        if (isSmall(self)) return apply(original, self, [isHeavy(self) ? compareTexts : undefined]);
+      }
       const source = owned(self, name);
       return builtin(source, lengthOf(source), given);
     };

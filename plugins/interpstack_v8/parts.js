@@ -118,16 +118,90 @@
   const splitString = String.prototype.split, replaceEach = String.prototype.replaceAll;
   const plain = (value) => value === undefined || value === null || typeof value === "string" ? value : textOf(value);
   put(String.prototype, "split", { split(separator, limit) {
-    const text = plain(this);
+    const wanted = sought(separator, split), text = plain(this);
     if (typeof text === "string" && text.length > MOST_PARTS) throw tooMany();
-    return apply(splitString, text, [separator, limit]);
+    refuseLong(text, wanted);
+    return apply(splitString, text, [wanted, limit]);
   } }.split);
   put(String.prototype, "replaceAll", { replaceAll(part, value) {
     const text = plain(this);
+    part = sought(part, replace);
+    refuseLong(text, part);
     if (typeof text === "string" && text.length > MOST_PIECES && typeof part === "string"
       && occurrences(text, part, MOST_PIECES) > MOST_PIECES) throw tooMany();
     return apply(replaceEach, text, [part, value]);
   } }.replaceAll);
+
+  // V8 looks for a long text in a longer one in steps that may take as long as both together, over and
+  // over. So it looks for ordinary texts only, and for others this does, in one pass.
+  const MOST_STEPS = 2 ** 31, MOST_PASSED = 2 ** 33;
+  const charCode = uncurry(String.prototype.charCodeAt), Counts = Int32Array, { min, max } = Math;
+  // The first place at or after `from`, or -1; backwards, the last place at or before it.
+  function placeOf(text, part, from, backwards) {
+    const size = part.length, end = text.length - size, fallback = new Counts(size);
+    const partAt = backwards ? (i) => charCode(part, size - 1 - i) : (i) => charCode(part, i);
+    const start = backwards ? text.length - min(from, end) - size : from;
+    const textAt = backwards ? (i) => charCode(text, text.length - 1 - i) : (i) => charCode(text, i);
+    for (let i = 1, at = 0; i < size; i++) {
+      while (at > 0 && partAt(i) !== partAt(at)) at = fallback[at - 1];
+      if (partAt(i) === partAt(at)) at++;
+      fallback[i] = at;
+    }
+    for (let i = start, at = 0; i < text.length; i++) {
+      while (at > 0 && textAt(i) !== partAt(at)) at = fallback[at - 1];
+      if (textAt(i) === partAt(at)) at++;
+      if (at === size) return backwards ? text.length - 1 - i : i - size + 1;
+    }
+    return -1;
+  }
+  const isPattern = (value) => {
+    const told = value[match];
+    if (told !== undefined) return !!told;
+    try { sourceOf(value); return true; } catch { return value === prototype; }
+  };
+  const searches = {
+    __proto__: null,
+    indexOf: (text, part, from) => placeOf(text, part, min(max(trunc(+from) || 0, 0), text.length), false),
+    lastIndexOf(text, part, from) {
+      const last = +from;
+      return placeOf(text, part, last !== last ? text.length : max(trunc(last), 0), true);
+    },
+    includes: (text, part, from) => placeOf(text, part, min(max(trunc(+from) || 0, 0), text.length), false) >= 0,
+  };
+  for (const name in searches) {
+    const original = String.prototype[name], search = searches[name];
+    const guarded = (self, part, from) => {
+      const text = plain(self);
+      if (name === "includes" && typeof part === "object" && part !== null && isPattern(part)) return apply(original, "", [/ /]);
+      const wanted = typeof part === "string" ? part : textOf(part);
+      if (typeof text !== "string" || wanted.length * text.length <= MOST_STEPS) return apply(original, text, [wanted, from]);
+      return wanted.length > text.length ? apply(original, "", ["a", from]) : search(text, wanted, from);
+    };
+    // As in arrays.js.
+    const method = (0, eval)(`"use strict"; (native, guarded) => ({ ${name}(a, b) {
+      if (typeof this === "string" && typeof a === "string" && a.length * this.length <= ${MOST_STEPS}) return native(this, a, b);
+      return guarded(this, a, b);
+    } }).${name}
+    //# sourceURL=interpstack:parts`)(uncurry(original), guarded);
+    defineProperty(method, "length", { __proto__: null, value: 1 });
+    put(String.prototype, name, method);
+  }
+  const refuseLong = (text, part) => {
+    if (typeof text === "string" && typeof part === "string" && text.length * part.length > MOST_PASSED)
+      throw new RangeErrorClass("the text and the text to look for are too long");
+  };
+  const replaceFirst = String.prototype.replace;
+  // A separator or a pattern in the form in which V8 takes it: text, or what has a method for it.
+  function sought(value, symbol) {
+    if (value === undefined || value === null || typeof value === "string") return value;
+    if (typeof value === "object" || typeof value === "function") { const own = value[symbol]; if (own !== undefined && own !== null) return value; }
+    return textOf(value);
+  }
+  put(String.prototype, "replace", { replace(part, value) {
+    const wanted = sought(part, replace), text = typeof wanted === "object" || typeof wanted === "function" ? this : plain(this);
+    refuseLong(text, wanted);
+    return apply(replaceFirst, text, [wanted, value]);
+  } }.replace);
 
   // What V8 or ICU makes anew of a whole text, up to eighteen times as long, and looks at no limit.
   const converts = [

@@ -1,5 +1,7 @@
 """Builtins that make too many pieces at once: V8 would end the process, so they are refused."""
 
+# ruff: noqa: E501 - guest code reads best unbroken
+
 from __future__ import annotations
 
 import pytest
@@ -94,3 +96,57 @@ async def test_arrays_are_flattened_as_ever(session: Session) -> None:
         '[1,{"a":2}],"TypeError","TypeError"]'
     )
     assert (await session.eval(source)).text == expected
+
+
+#: Texts that are too long for V8's own search, with the answers that it gives nevertheless.
+_SEARCHED = r"""
+const text = 'ab'.repeat(40000) + 'c' + 'ab'.repeat(40000), part = 'ab'.repeat(20000) + 'c' + 'ab'.repeat(10);
+const even = 'b' + 'ab'.repeat(29999), found = [];
+for (const from of [undefined, 0, 40000, 40001, -5, NaN, Infinity])
+  found.push(text.indexOf(part, from), text.includes(part, from), text.lastIndexOf(part, from));
+for (const from of [undefined, 0, 1, 30001, 100000])
+  found.push(text.indexOf(even, from), text.includes(even, from), text.lastIndexOf(even, from));
+found.push(text.indexOf(text), text.lastIndexOf(text), text.indexOf(text + 'x'), text.lastIndexOf(text + 'x'));
+found.join()"""
+
+
+async def test_long_texts_are_found_where_v8_finds_them(session: Session) -> None:
+    expected = (
+        "40000,true,40000,40000,true,-1,40000,true,40000,-1,false,40000,40000,true,-1,"
+        "40000,true,40000,-1,false,40000,"
+        "1,true,100002,1,true,-1,1,true,1,80002,true,20001,100000,true,100000,"
+        "0,0,-1,-1"
+    )
+    assert (await session.eval(_SEARCHED)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("'abcabc'.lastIndexOf('a', 2) + 'abc'.indexOf('', 9) + 'abc'.lastIndexOf('')", "6"),
+        ("'null1'.indexOf(null) + ' ' + '1'.includes(1)", "0 true"),
+        ("'a1b'.replace(1, 'x') + 'abc'.replace('b', m => m + m)", "axbabbc"),
+        (
+            "'q'.replace({[Symbol.replace]: s => s + '!'}) + 'x'.replace({toString: () => 'x'}, 'y')",
+            "q!y",
+        ),
+        ("try { 'a'.includes(/a/) } catch (e) { e.name }", "TypeError"),
+        ("try { String.prototype.indexOf.call(null, 'a') } catch (e) { e.name }", "TypeError"),
+        (
+            "[''.indexOf.length, ''.replace.length, ''.split.length, ''.includes.name].join()",
+            "1,2,2,includes",
+        ),
+        ("[1, [2, [3, null]], undefined].join(';') + [3, , 1].sort().join()", "1;2,3,;1,3,"),
+        ("(() => { const a = [1]; a.push(a); return a.join() })()", "1,"),
+        ("[10, 9, 'b', undefined, 'a'].sort().join() + [2, 10].toSorted()", "10,9,a,b,10,2"),
+        (
+            "const long = 'a'.repeat(2 ** 25); [long + 'b', long, 1].sort().map(t => `${t}`.length).join()",
+            "1,33554432,33554433",
+        ),
+    ],
+)
+async def test_texts_and_lists_are_treated_as_by_v8(
+    session: Session, source: str, expected: str
+) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.text) == (None, expected)

@@ -119,6 +119,21 @@ _BUILTINS = {
     "toSorted": "Array.prototype.toSorted.call({length: 2 ** 32 - 1})",
     "Array.from": "Array.from({length: 2 ** 32 - 1})",
     "String.raw": "String.raw({raw: {length: 2 ** 53 - 1}})",
+    # Each place of a text that nearly matches is compared for long.
+    **{
+        f"{name} of what nearly matches": f"const [text, part] = ['a'.repeat(2 ** 21), 'a'.repeat(2 ** 20)]; text.{name}({given})"
+        for name, given in {
+            "indexOf": "part.slice(0, 240) + 'b' + part",
+            "lastIndexOf": "part + 'd'",
+            "includes": "part.slice(0, 240) + 'b' + part",
+            "split": "part.slice(0, 240) + 'b' + part",
+            "replace": "part.slice(0, 240) + 'b' + part, ''",
+            "replaceAll": "part.slice(0, 240) + 'b' + part, ''",
+        }.items()
+    },
+    "join of arrays in each other": "let a = ['']; for (let i = 0; i < 45; i++) a = [a, a]; a.join('')",
+    "text of arrays in each other": "let a = []; for (let i = 0; i < 45; i++) a = [a, a, ,]; String(a)",
+    "sort of long texts": "const long = 'a'.repeat(2 ** 20); Array(1e5).fill(0).map((_, i) => i % 2 ? long : 'b').sort()",
     "BigInt power": "2n ** (2n ** 40n)",
     "BigInt text": "(7n ** 300000n).toString().length",
     "replaceAll": "'a'.repeat(1e6).replaceAll('a', 'bcd'.repeat(1000))",
