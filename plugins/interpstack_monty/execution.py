@@ -249,7 +249,7 @@ class MontyExecution(Execution):
             )
 
     def _begin(self, timeout: Timeout) -> Progress | None:
-        """Prepare the cell and take a worker for it; how it ends if it cannot be run."""
+        """Prepare the cell and take a worker; the last progress of a cell that cannot be run."""
         try:
             prepared = prepared_source(self._cell, self._state, timeout)
         except OutOfTime:

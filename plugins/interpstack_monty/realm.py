@@ -140,7 +140,7 @@ def _bound(worker: Worker, inputs: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _speakable(name: str) -> bool:
-    """Whether a cell can name a global, and may."""
+    """Whether a cell can and may refer to a global by this name."""
     return (
         name.isidentifier()
         and not keyword.iskeyword(name)

@@ -90,7 +90,7 @@ class Workers:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many workers are held that waiting cells should give theirs back."""
+        """Whether the pool is so short of workers that waiting cells should return theirs."""
         return self._held > _WAITING
 
     def take(self, limits: Limits) -> Worker:
@@ -249,7 +249,7 @@ class Worker:
                     os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def give_up(self) -> None:
-        """Give the process back as one that was stopped: nothing of its session can be kept."""
+        """Return the process as stopped, and discard its session."""
         self.killed = True
         self.release()
 

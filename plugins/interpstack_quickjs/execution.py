@@ -270,7 +270,7 @@ class QuickJSExecution(KernelExecution):
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
 
     def _output(self) -> list[Call]:
-        """The console output of a guest that cannot tell it any more."""
+        """The console output of a guest that can no longer run, read from its memory."""
         text, omitted = read_printed(self._live.guest, self._live.base.printed)
         return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 

@@ -106,7 +106,7 @@ class _Search:
         self._least = None if left is None else left - min(left * _SHARE, _SECONDS)
 
     def token(self, line: int | None) -> int | None:
-        """By halves: the first token with which the source fails as it does in whole.
+        """Search by halves for the first token with which the source fails as the whole does.
 
         Args:
             line: The line where the fault is likely to be.

@@ -76,7 +76,7 @@ class Heap:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it says what every byte is; else memory behind `memory` counts as zeros."""
+        """Whether `memory` covers the whole size; if not, the bytes beyond `memory` are zeros."""
         return self.size == len(self.memory)
 
 

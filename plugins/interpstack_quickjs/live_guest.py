@@ -80,7 +80,7 @@ class LiveGuest:
             bound_heaps.note(self.base, self._bound, self._differences)
 
     def _offer(self, bridges: BridgeSet, undo: bool) -> bool:
-        """Tell the guest of bridges, unless the guest knows; whether it did not."""
+        """Offer the bridges to the guest; False if the guest already has this offer."""
         arguments = bind_arguments(bridges, self.limits)
         bound = digest_of(arguments)
         if bound == self._bound:
@@ -115,7 +115,7 @@ class LiveGuest:
         return text or ""
 
     def read(self, *command: Any, seconds: float | None = None) -> str:
-        """Run a command that changes nothing; its traces in memory are undone, too.
+        """Run a command that changes no variable, and undo all its changes to the memory.
 
         So the next image has no such traces, and a live realm behaves exactly like a restored one.
         Where the memory is known anyway, that waits until the guest is used again.
@@ -176,7 +176,7 @@ class LiveGuest:
         return before
 
     def heap_of(self, image: Image | None) -> Heap:
-        """The memory that an image holds; without one, the guest's as it is now."""
+        """The memory in an image, or the guest's current memory if there is no image."""
         self._catch_up()
         return self.guest.heap() if image is None else state_of(image, self.base, self.limits).heap
 
@@ -190,7 +190,7 @@ class LiveGuest:
         return Image(ENGINE, self.base.id, pack(self._copy, self.base.heap, extra))
 
     def _scanned(self) -> Heap:
-        """The guest's memory, without what is free in it, as what differs from the base heap."""
+        """The guest's memory without its free blocks, as the differences from the base heap."""
         from interpstack_quickjs.heap.images import compared
         from interpstack_quickjs.heap.scan import scanned
 
@@ -204,7 +204,7 @@ class LiveGuest:
         return heap
 
     def _differences(self) -> Heap:
-        """The guest's memory as what differs from the base heap."""
+        """The guest's memory as the differences from the base heap."""
         from interpstack_quickjs.heap.images import compared
 
         return compared(self._passing_copy(), self.base.heap)

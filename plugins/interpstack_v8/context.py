@@ -47,7 +47,7 @@ def module_url(name: str) -> str:
 
 
 def module_name(url: str) -> str:
-    """The name in such a URL; other text as it is."""
+    """The name of a module from its URL; any other text is returned unchanged."""
     return unquote(url.removeprefix(_SCHEME)) if url.startswith(_SCHEME) else url
 
 

@@ -157,7 +157,7 @@ class V8Execution(KernelExecution):
             self._polling = False
 
     def _run(self, isolate: Isolate, command: list[Any], cpu_seconds: float | None) -> Progress:
-        """Enter the guest, and again while it waits for a module only.
+        """Enter the guest, and enter it again as long as it waits only for a module.
 
         Raises:
             IsolateLost: Also if the guest keeps more in memory than it may.
@@ -219,7 +219,7 @@ class V8Execution(KernelExecution):
         return command
 
     def _heard(self, line: str) -> None:
-        """Called in the isolate's thread, with a line that is recorded already."""
+        """Pass on a line of output that is already recorded; called in the isolate's thread."""
         if self._hear is None or self._isolate is None or self._room <= 0:
             return
         kept = line[: self._room]  # as the kernel counts

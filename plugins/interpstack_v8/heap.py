@@ -115,7 +115,7 @@ class RealmHeap:
             self._drop()
 
     def changes(self) -> None:
-        """The guest is about to be entered: an export from before is not its state any more."""
+        """Discard the running export, because the guest may change its values now."""
         self._export = None
 
     def ended(self, isolate: Isolate) -> None:

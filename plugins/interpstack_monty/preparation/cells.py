@@ -28,7 +28,7 @@ class RefusedSource(Exception):
 def prepare(
     source: str, chars: int, value_name: str = "", pause: Callable[[], None] = lambda: None
 ) -> str:
-    """Source that ends with a call of the kernel's `show`, if it ends with an expression.
+    """The source with its last statement, if that is an expression, passed to the kernel's `show`.
 
     Otherwise it ends with `None`, so that no cell gives a raw value. Lines stay where they are.
     It takes time in proportion to the source: at most about a second a MiB.

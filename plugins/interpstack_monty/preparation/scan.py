@@ -160,7 +160,7 @@ class _Scan:
         return string.end()
 
     def _text(self, at: int, text: _Text) -> int:
-        """The rest of a text with fields: up to its end, or into a field."""
+        """Scan the rest of an f-string, up to its end or to the beginning of its next field."""
         while True:
             quotes, in_format = text
             part = _TEXTS[text].match(self._source, at)

@@ -16,7 +16,7 @@ __all__ = ["prepared_source"]
 
 
 def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | GuestError:
-    """The source of a cell, ready to run; an error if it cannot be right.
+    """The source of a cell, ready to run, or the error that refuses the cell.
 
     Raises:
         OutOfTime: The time limit is reached, or the cell was stopped.

@@ -59,7 +59,7 @@ class Turns:
         self.at = session.load_snapshot(snapshot, print_callback=self.emitted.print)
 
     def leave(self) -> None:
-        """Forget the suspension: its worker is given back."""
+        """Discard the suspension, after its worker has been returned."""
         self.at = None
 
     def run(self, end: float | None) -> MontyComplete | None:

@@ -101,7 +101,7 @@ class Workplace:
             self.worker = None
 
     def give_up(self) -> None:
-        """Give a worker back that was stopped: nothing of its session can be kept."""
+        """Return a worker that was stopped, and discard its session."""
         if self.worker is not None:
             self.worker.give_up()
 

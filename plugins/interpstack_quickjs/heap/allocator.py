@@ -31,7 +31,7 @@ _MAX_CHUNKS: Final = 100_000
 
 
 def find_allocator(memory: Memory, start: int) -> int:
-    """Address of the allocator's state, somewhere from `start` on; 0 if it is not there.
+    """Address of the allocator's state at or after `start`; 0 if no such state is found.
 
     The state is recognised by its list heads: the head of an empty list points to itself.
     """
@@ -63,7 +63,7 @@ def free_spans(memory: Memory, allocator: int) -> list[tuple[int, int]]:
 
 
 def _lists_fit(memory: Memory, allocator: int, used: int) -> bool:
-    """Whether all lists in use are rings, and some were never used: their heads are such rings."""
+    """Whether some lists are unused, and all lists in use form rings."""
     heads = [allocator + _SMALL_BINS + 8 * index for index in range(32)]
     unused = [head for head in heads if _word(memory, head + 8) == head]
     rings = [head for index, head in enumerate(heads) if used >> index & 1]

@@ -23,7 +23,7 @@ _REMEMBERED: Final = 32
 
 
 def digest_of(arguments: Sequence[Any]) -> str:
-    """A digest of the arguments with which a guest is told of bridges and limits."""
+    """A digest of the bridges and limits that a guest is given."""
     return hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
 
 
@@ -35,7 +35,7 @@ class BoundHeaps:
         self._lock = threading.Lock()
 
     def get(self, base: Base, digest: str) -> Heap | None:
-        """The heap of a guest that was told this and no more; `None` if it is not known."""
+        """The heap of a fresh guest with this offer; `None` if no such heap is stored."""
         with self._lock:
             heap = self._heaps.get((base.id, digest))
             if heap is not None:
@@ -43,12 +43,12 @@ class BoundHeaps:
             return heap
 
     def note(self, base: Base, digest: str, make: Callable[[], Heap]) -> None:
-        """Note that a guest was told this; of an offer that is used again, keep the heap.
+        """Count a use of this offer of bridges and limits, and store the heap at its second use.
 
         Args:
             base: The heap that the guest began with.
-            digest: The digest of what the guest was told.
-            make: Makes the heap, as what differs from the base heap.
+            digest: The digest of the bridges and limits.
+            make: Makes the heap, as the differences from the base heap.
         """
         key = base.id, digest
         with self._lock:

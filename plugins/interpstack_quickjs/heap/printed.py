@@ -80,7 +80,7 @@ class Ear:
         self._heard = 0
 
     def look(self, guest: Guest) -> None:
-        """Called by the guest now and then, while it computes."""
+        """Pass on new output; the guest calls this regularly while it computes."""
         now = time.monotonic()
         if now < self._next:
             return

@@ -1,4 +1,4 @@
-"""Finds what differs between a guest's memory and the base heap, in WebAssembly.
+"""Search in WebAssembly for the differences between a guest's memory and the base heap.
 
 Pure Python takes several times as long, and holds the interpreter lock meanwhile. `scan.wat` does
 what `allocator.free_spans`, `Base.wipe` and `images.compared` do, with the same result to the bit;
@@ -54,7 +54,7 @@ class Scanner:
         self._base: Memory | None = None
 
     def scan(self, guest: Guest, base: Base) -> Heap:
-        """A guest's memory, but for what is free, as the memory of `base` and what differs."""
+        """A guest's memory without its free blocks, as the memory of `base` and the differences."""
         before, size = base.heap.memory, guest.memory_bytes
         heap = _PAGE + len(before)
         room = heap + size

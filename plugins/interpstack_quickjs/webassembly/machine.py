@@ -162,7 +162,7 @@ class Machine(Clock):
         self._look = look
 
     def poll_interrupt(self) -> bool:
-        """Called by the guest every ten thousand steps or so."""
+        """Whether the guest must stop; the guest asks about every ten thousand steps."""
         if self._look is not None:
             self._look(self)
         if self._interrupt or (self._deadline is not None and time.thread_time() >= self._deadline):
@@ -170,7 +170,7 @@ class Machine(Clock):
         return self.interrupted
 
     def pause(self) -> None:
-        """Called by the host while it computes for the guest.
+        """End the guest's turn if its time is up, while the host computes for the guest.
 
         Raises:
             OutOfTime: The time is up.

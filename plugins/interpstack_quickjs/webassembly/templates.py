@@ -61,7 +61,7 @@ class Template:
             raise OSError(ctypes.get_errno(), "the memory of a guest cannot be mapped")
 
     def reset(self, address: int) -> None:
-        """Forget what was written to a view.
+        """Discard everything that was written to a view.
 
         Raises:
             OSError: The system refuses.

@@ -34,7 +34,7 @@ ASKS: Final = _offered
 
 
 def ask_each_tick(store: wasmtime.Store) -> None:
-    """Have the guest that runs in this store end once its `tick` says so."""
+    """Stop the guest that runs in this store as soon as its `tick` asks for it."""
     if ASKS:
         _install(store.ptr(), _tick, None, _no_finalizer)
 

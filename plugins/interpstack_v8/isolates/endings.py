@@ -35,7 +35,7 @@ _THREAD_NAME: Final = "jsrun-deno-runtime"[:15]
 
 
 class DeliveryLoop(asyncio.SelectorEventLoop):
-    """An event loop that counts the threads which are passing it a result."""
+    """An event loop that counts the threads inside `call_soon_threadsafe`."""
 
     def __init__(self) -> None:
         self._inside: dict[object, None] = {}

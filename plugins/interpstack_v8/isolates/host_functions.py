@@ -1,4 +1,4 @@
-"""Functions of the host that the thread of an isolate calls, and what they leave for others."""
+"""Host functions that the thread of an isolate calls, and their results for other threads."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class Isolate:
 
     @property
     def cpu_seconds(self) -> float:
-        """Time its thread has computed; where the system does not tell, time that has passed."""
+        """CPU time of the isolate's thread; the elapsed time on systems without such a clock."""
         return self._host.cpu_seconds
 
     @property
@@ -294,7 +294,7 @@ class Isolate:
             await asyncio.sleep(_LEAVE_SECONDS)
 
     def _give_up(self, command: asyncio.Future[Any]) -> None:
-        """Leave a thread that does not stop to itself; it is closed when it does."""
+        """Abandon a thread that does not stop; its isolate is closed when the thread stops."""
         self._hung = True
         abandon(self)
 

@@ -141,7 +141,7 @@ def owner() -> Owner:
 
 
 def _start_anew() -> None:
-    """After a fork, in the child: a thread of the parent may have held the lock."""
+    """Replace the lock in the child of a fork, because a thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 
