@@ -4,7 +4,7 @@
 // hold a module's exports are copies, so that no guest replaces what Node itself calls.
 (host, write, cwd) => {
   "use strict";
-  const { ownKeys, getPrototypeOf, defineProperty } = Reflect;
+  const { apply, ownKeys, getPrototypeOf, defineProperty } = Reflect;
   const globals = globalThis, about = JSON.parse(host.about);
   const ErrorClass = Error, ProxyClass = Proxy;
   const made = { __proto__: null }; // form and name -> exports
@@ -16,21 +16,26 @@
   };
   const THREADS = ["MessageChannel", "MessagePort", "isMainThread", "markAsUncloneable", "markAsUntransferable", "parentPort", "threadId", "workerData"];
   // The numbers of descriptors lead to the process's own, the connection and Node's pipes among them.
-  const DESCRIPTORS = ["close", "fchmod", "fchown", "fdatasync", "fstat", "fsync", "ftruncate", "futimes", "open", "openAsBlob", "read", "readv", "write", "writev"];
+  const DESCRIPTORS = { __proto__: null, promises: true };
+  for (const name of ["close", "fchmod", "fchown", "fdatasync", "fstat", "fsync", "ftruncate", "futimes", "open", "openAsBlob", "read", "readv", "write", "writev"])
+    DESCRIPTORS[name] = DESCRIPTORS[name + "Sync"] = true;
+  for (const name of ["createReadStream", "createWriteStream", "FileReadStream", "FileWriteStream", "ReadStream", "WriteStream", "Utf8Stream"]) DESCRIPTORS[name] = true;
+  // From here on nothing calls a method that the guest could have replaced.
   function withoutDescriptors(whole) {
     const kept = {}, names = ownKeys(whole);
-    for (const name of names) {
-      if (DESCRIPTORS.includes(name.endsWith("Sync") ? name.slice(0, -4) : name) || name.endsWith("Stream") || name === "promises") continue;
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
+      if (typeof name !== "string" || name in DESCRIPTORS) continue;
       const found = attempt(() => whole[name]);
-      define(kept, name, typeof found !== "function" || name[0] < "a" ? found : { [name](path, ...rest) {
-        if (typeof path === "number") throw new ErrorClass(`fs.${name}: descriptors are not allowed; pass a path`);
-        return found(path, ...rest);
+      define(kept, name, typeof found !== "function" || name[0] < "a" ? found : { [name](...given) {
+        if (typeof given[0] === "number") throw new ErrorClass(`fs.${name}: descriptors are not allowed; pass a path`);
+        return apply(found, undefined, given);
       } }[name]);
     }
     return kept;
   }
   // Loading these changes Node itself, or opens something.
-  const UNSEEN = ["cluster", "domain", "repl", "sea", "sqlite", "test", "test/reporters", "trace_events", "wasi"];
+  const UNSEEN = { __proto__: null, cluster: true, domain: true, repl: true, sea: true, sqlite: true, test: true, "test/reporters": true, trace_events: true, wasi: true };
 
   const define = (target, key, value) => defineProperty(target, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   const attempt = (action) => { try { return action(); } catch { return undefined; } };
@@ -43,7 +48,7 @@
   // Exports of the same names that throw when code calls them; data as they are.
   function closed(name) {
     const refuse = () => { throw new ErrorClass(`Using module "node:${name}" is not allowed`); };
-    if (UNSEEN.includes(name)) return new ProxyClass({}, { __proto__: null, get: (_, key) => typeof key === "string" && key !== "then" ? refuse : undefined });
+    if (name in UNSEEN) return new ProxyClass({}, { __proto__: null, get: (_, key) => typeof key === "string" && key !== "then" ? refuse : undefined });
     const whole = host.builtin(name), names = ownKeys(whole), shown = {};
     for (let i = 0; i < names.length; i++) {
       const key = names[i], value = attempt(() => whole[key]);

@@ -122,6 +122,11 @@ _PERMISSIONS = {
         "const fs = await import('fs'); for (let fd = 0; fd < 40; fd++) "
         "fs.writeFileSync(fd, 'x'); 'reached'"
     ),
+    "descriptor by replaced methods": (
+        "Array.prototype.includes = String.prototype.endsWith = () => false;"
+        "Array.prototype[Symbol.iterator] = function* () {};"
+        "const fs = await import('fs'); fs.writeSync || fs.ReadStream ? 'reached' : 1"
+    ),
     "descriptor read": "(await import('fs')).readFileSync(3) && 'reached'",
     "descriptor of a stream": "(await import('fs')).createReadStream(null, {fd: 3}) && 'reached'",
     "handle of a file": "(await (await import('fs/promises')).open(t)).constructor && 'reached'",
