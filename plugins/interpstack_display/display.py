@@ -35,6 +35,8 @@ from interpstack_javascript import JAVASCRIPT
 __all__ = ["Display", "attach", "noted"]
 
 _OWNER: Final = "interpstack_display"
+#: Calls of one cell, refused ones included: each is recorded in the journal of a durable eval.
+_CALLS: Final = 1000
 _OPTIONS: Final = ("mimeType", "name")
 
 
@@ -155,6 +157,7 @@ class Display:
             raw=True,
             hidden=with_source,
             counted=False,
+            budget=_CALLS,
             concurrency=1,
             repeats=True,
         )

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from interpstack_core import UNDEFINED
 from interpstack_display.attachments import Attachment
 from interpstack_display.blocks import KINDS, split_data_url, to_block
-from interpstack_display.tables import is_table, json_text, markdown_table
+from interpstack_display.tables import check_parts, is_table, json_text, markdown_table
 
 __all__ = ["read_attachments"]
 
@@ -39,6 +39,7 @@ def read_attachments(
     """
     if value is None or value is UNDEFINED:
         raise ValueError("display takes bytes, a data URL, a text, a table or an object")
+    check_parts(value)
     if isinstance(value, bytes):
         yield Attachment.of(value, mime_type, name)
     elif isinstance(value, str):

@@ -10,10 +10,40 @@ from typing import Any, Final
 
 from interpstack_core import UNDEFINED, ErrorValue, MapValue, SetValue
 
-__all__ = ["is_table", "json_text", "markdown_table"]
+__all__ = ["check_parts", "is_table", "json_text", "markdown_table"]
 
 #: Columns of a table.
 _COLUMNS: Final = 50
+#: Items and fields of a value, in all its levels. More take the host long to write as text.
+_PARTS: Final = 50_000
+
+
+def check_parts(value: Any) -> None:
+    """Refuse a value of so many parts that the host would be busy with it.
+
+    Raises:
+        ValueError: It has too many items and fields.
+    """
+    waiting, count = [value], 0
+    while waiting:
+        item = waiting.pop()
+        inner = _inner(item)
+        count += len(inner)
+        if count > _PARTS:
+            raise ValueError(
+                f"the value has more than {_PARTS} items and fields; show a part of it"
+            )
+        waiting += inner
+
+
+def _inner(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, MapValue):
+        return [part for entry in value.entries for part in entry]
+    return list(value.items) if isinstance(value, SetValue) else []
 
 
 def is_table(value: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, CellContext, GuestException, InterpreterStack, Outcome
+from interpstack import Cell, CellContext, GuestException, InterpreterStack, Limits, Outcome
 from interpstack_display.attachments import Attachment, DisplayLimits, attachments_of
 from interpstack_display.display import Display, attach, noted
 
@@ -75,6 +75,15 @@ def test_the_limits_of_the_plugin_object_hold() -> None:
             assert outcome.text == (
                 "DisplayLimitExceeded: the cell may show 1 images and files; this is one more"
             )
+
+
+def test_a_cell_may_call_so_often_and_no_more() -> None:
+    with InterpreterStack(plugins=["display"], limits=Limits(requests=5)) as stack:
+        outcome = stack.session().eval_sync(
+            "let n = 0, last; for (;;) try { n++; await display(null) } catch (error) {"
+            " if (error.name !== 'DisplayError') { last = error.name; break } } `${n} ${last}`"
+        )
+    assert (outcome.error, outcome.text) == (None, "1001 CallBudgetExceeded")
 
 
 def test_names_of_guests_cannot_leave_their_notice(png: SimpleNamespace) -> None:
