@@ -5,8 +5,11 @@ The part `interpstack_durable.api.Journals` of a session's offer names the store
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from interpstack import Cell, Session, hookimpl
 from interpstack_durable.api import Journals
+from interpstack_durable.background.cells import close_cells
 from interpstack_durable.cell_journal import CellJournal
 from interpstack_durable.flights import flights_of
 from interpstack_durable.steps import JournalSteps
@@ -22,3 +25,8 @@ def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
     if flights is None:
         flights = flights_of(session.stack)
     return JournalSteps(CellJournal(store, cell), flights, journals.look_for(session.host))
+
+
+@hookimpl
+def interpstack_session_closing(session: Session) -> Awaitable[None]:
+    return close_cells(session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
@@ -17,7 +18,7 @@ from interpstack_durable.background.memory_store import MemoryStore
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.flights import CallsInFlight, Flights
 
-__all__ = ["BackgroundCells", "CellAnswer"]
+__all__ = ["BackgroundCells", "CellAnswer", "close_cells"]
 
 #: Cells that have ended and are remembered, to say what happened to them.
 _MAX_ENDED: Final = 64
@@ -112,6 +113,18 @@ async def _done(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task})
 
 
+#: Cells of sessions that are open; they end with their session.
+_open: weakref.WeakKeyDictionary[Session, weakref.WeakSet[BackgroundCells]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+async def close_cells(session: Session) -> None:
+    """Terminate the cells in the background of a session that closes."""
+    for cells in list(_open.pop(session, ())):
+        await cells.aclose()
+
+
 class BackgroundCells:
     """The cells of a session that may run in the background, one at a time.
 
@@ -127,6 +140,7 @@ class BackgroundCells:
         self, session: Session, make_store: Callable[[str], JournalStore] | None = None
     ) -> None:
         self._session = session
+        _open.setdefault(session, weakref.WeakSet()).add(self)
         self._make_store = make_store or (lambda cell: MemoryStore(secrets.token_hex(8)))
         self._cell: _Cell | None = None
         self._count = 0

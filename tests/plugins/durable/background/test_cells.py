@@ -292,6 +292,17 @@ async def test_closing_the_cells_ends_their_calls(kit: Kit) -> None:
     assert kit.cancelled == [1]
 
 
+async def test_a_session_that_closes_ends_its_calls(kit: Kit) -> None:
+    bridges = [Bridge(name="kit.slow", handler=kit.slow)]
+    async with InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack:
+        session = stack.session("a")
+        cells = BackgroundCells(session)
+        session.bind(HostOffer(parts=[cells.journals]))
+        await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        await session.aclose()
+        assert (kit.cancelled, cells.running) == ([1], None)
+
+
 async def test_a_hundred_cells_at_once(kit: Kit) -> None:
     async def one(n: int, stack: InterpreterStack) -> str:
         async with stack.session() as session:
