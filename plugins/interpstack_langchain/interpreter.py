@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import attrs
 from langchain.agents.middleware.types import (
@@ -31,9 +31,11 @@ from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.langgraph_internals.siblings import graph_run
 from interpstack_langchain.options import Options
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.approval_rules import ApprovalRules
+from interpstack_langchain.rules.call_limits import folded
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
@@ -55,20 +57,24 @@ class ModelCall:
         spending: Budgets of turns, if there are any.
         state: State of the graph.
         channels: Channels of the interpreter.
+        folded: Counts of limits on tool calls, with the calls from code.
     """
 
     request: ModelRequest[Any]
     spending: Spending | None
     state: Mapping[str, Any]
     channels: Channels
+    folded: Mapping[str, Any]
 
     def answered(
         self, response: ModelResponse[Any]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """The response, with the amounts drawn on the turn's budget by the end of the call."""
-        if self.spending is None:
+        """The response, with the amounts drawn on budgets and limits by the end of the call."""
+        told = dict(self.folded)
+        if self.spending is not None:
+            told |= self.spending.told(turn_key(self.state), self.state)
+        if not told:
             return response
-        told = self.spending.told(turn_key(self.state), self.state)
         command: Command[Any] = Command(update=self.channels.named(told))
         return ExtendedModelResponse(response, command)
 
@@ -178,11 +184,14 @@ class Interpreter:
     @contextmanager
     def model_call(self, request: ModelRequest[Any]) -> Iterator[ModelCall]:
         """Add the interpreter's prompt to a call of the model, and charge the turn for it."""
+        calls = folded(request.state)
+        if calls:  # another interpreter of the agent must not add them again
+            request = request.override(state=cast("Any", {**request.state, **calls}))
         spending, state = self.spending, self.view(request.state)
         drawing = nullcontext() if spending is None else spending.model_call(turn_key(state), state)
         with drawing:
             shown = self._with_blocks(self._with_tools(self._with_prompt(request, state)))
-            yield ModelCall(shown, spending, state, self.channels)
+            yield ModelCall(shown, spending, state, self.channels, calls)
 
     def _with_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """A request with the tools that the model may call itself."""
@@ -247,16 +256,18 @@ class Interpreter:
         if background is not None:
             cell = background.record(request.tool_call, self.view(request.state))
             make = partial(background.store, cell)
+        graph = graph_run(request.runtime.config)
         running = EvalCall(
             request,
             calls,
             run,
-            self.rules.approvals(request.runtime.config),
+            self.rules.rules(graph).approvals,
             self.stores.open(request, calls.name, is_async, make),
             tells_tools=self.options.tool_events,
             raises=self.options.tool_errors == "raise",
             cell=cell,
         )
+        running.limits = self.rules.limits(graph, running)
         token = running_eval.set(running)
         try:
             with self.queue.taking_part(calls):

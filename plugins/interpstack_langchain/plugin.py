@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from interpstack import HostOffer, InterpreterStack, hookimpl
+from interpstack import HostOffer, InterpreterStack, Session, hookimpl
+from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.prompt import InterpreterShown, interpreter_section
+from interpstack_langchain.rules.call_limits import LimitGuard
 from interpstack_persistence.api import hookspecs
 
 
 @hookimpl
 def interpstack_add_hookspecs() -> ModuleType:
     return hookspecs  # the middleware asks for modes, whoever registers them
+
+
+@hookimpl
+def interpstack_open_cell(session: Session) -> LimitGuard | None:
+    limits = session.host.limits if isinstance(session.host, EvalCall) else None
+    return None if limits is None else LimitGuard(limits)
 
 
 @hookimpl

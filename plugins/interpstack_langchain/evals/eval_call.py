@@ -23,6 +23,7 @@ from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.watched import Watched
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, decided
+from interpstack_langchain.rules.call_limits import CallLimits
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.tool_errors import uncaught
@@ -55,6 +56,7 @@ class EvalCall:
         raises: Whether a tool's exception that code does not catch leaves the eval.
         commands: State updates that inner calls returned, with the calls' ids, in order; in the
             journal, too, if there is one.
+        limits: Limits of other middleware on its calls, if there are any.
         leaving: Commands that leave beside the eval's message, since they are for another graph.
         progress: Events for the graph's custom stream, if it can have listeners.
         raised: Exceptions of tools, in order.
@@ -77,6 +79,7 @@ class EvalCall:
     raises: bool = False
     cell: CellRecord | None = None
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
+    limits: CallLimits | None = attrs.field(default=None, init=False)
     leaving: list[Command[Any]] = attrs.field(factory=list, init=False)
     raised: list[Exception] = attrs.field(factory=list, init=False)
     progress: Progress = attrs.field(init=False)
@@ -214,6 +217,8 @@ class EvalCall:
 
     def failure(self, outcome: Outcome) -> Exception | None:
         """The exception that leaves the eval in place of its outcome, if there is one."""
+        if self.limits is not None and self.limits.exceeded is not None:
+            return self.limits.exceeded
         return uncaught(outcome, self.raised) if self.raises else None
 
     async def leave(self, outcome: Outcome) -> None:

@@ -103,6 +103,8 @@ class Evals:
         """
         running_eval.set(running)
         state, done = await self._state(running)
+        if running.limits is not None:
+            running.limits.see(state)
         if self.spending is None:
             ended = await self._run(code, running, state, done, fresh)
             return self._answer(ended, {}, running)
@@ -224,9 +226,9 @@ class Evals:
             name=running.request.tool_call["name"],
             status="success" if outcome.ok else "error",
         )
-        return commit(
-            message, self.channels.named({**ended.update, **spent, **running.own}), running
-        )
+        calls = {} if running.limits is None else running.limits.update()
+        own = {**ended.update, **spent, **calls, **running.own}
+        return commit(message, self.channels.named(own), running)
 
     def _rendered(self, outcome: Outcome, session: Session | None) -> str:
         """The text for the model, in the standard form where the plugin that renders fails."""

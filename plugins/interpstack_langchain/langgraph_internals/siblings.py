@@ -11,22 +11,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from langchain.agents.middleware import AgentMiddleware
 from langgraph._internal._constants import CONFIG_KEY_CALL, CONFIG_KEY_SEND
 
 from interpstack import ConfigurationError
 
-__all__ = ["graph_nodes", "middleware_of"]
-
-_NO_NODES: Mapping[str, Any] = {}
+__all__ = ["GraphRun", "graph_run", "middleware_of"]
 
 
-def graph_nodes(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The nodes of the graph that runs the task with this configuration, by name.
+class GraphRun(Protocol):
+    """One run of a graph.
 
-    Every task of a graph gets the same mapping; none outside of a graph.
+    Attributes:
+        nodes: The graph's nodes, by name: the same mapping in every run.
+    """
+
+    nodes: Mapping[str, Any]
+
+
+def graph_run(config: Mapping[str, Any]) -> GraphRun | None:
+    """The run of the graph whose task has this configuration; `None` outside of a graph.
 
     Raises:
         ConfigurationError: The nodes cannot be found, so that rules of middleware which look at
@@ -34,12 +40,12 @@ def graph_nodes(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     conf = config.get("configurable") or {}
     if CONFIG_KEY_SEND not in conf:
-        return _NO_NODES
+        return None
     keywords = getattr(conf.get(CONFIG_KEY_CALL), "keywords", {})
     loop = getattr(keywords.get("schedule_task"), "__self__", None)
-    nodes = getattr(loop, "nodes", None)
-    if isinstance(nodes, Mapping):
-        return nodes
+    if loop is not None and isinstance(getattr(loop, "nodes", None), Mapping):
+        run: GraphRun = loop
+        return run
     raise ConfigurationError(
         "the interpreter cannot find the nodes of the agent's graph, and calls from code could "
         "bypass the approvals and limits of its middleware; use releases of LangChain and "

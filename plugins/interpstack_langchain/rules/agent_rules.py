@@ -10,14 +10,34 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+from langchain.agents.middleware import ToolCallLimitMiddleware
 
 from interpstack import ConfigurationError
-from interpstack_langchain.langgraph_internals.siblings import graph_nodes, middleware_of
+from interpstack_langchain.evals.eval_call import EvalCall
+from interpstack_langchain.langgraph_internals.siblings import GraphRun, middleware_of
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.approvals import Approvals
+from interpstack_langchain.rules.call_limits import CallLimits, Limiter
+from interpstack_langchain.state.owners import as_mapping
 from interpstack_langchain.tools.tool_names import CallableTools
 
-__all__ = ["AgentRules"]
+__all__ = ["AgentRules", "Rules"]
+
+
+_NO_NODES: Mapping[str, Any] = {}
+
+
+@attrs.frozen
+class Rules:
+    """The rules for calls from code in one agent.
+
+    Attributes:
+        approvals: The approvals that calls need; `None` if no call needs one.
+        limiters: The middleware that limits calls which code can make.
+    """
+
+    approvals: Approvals | None
+    limiters: tuple[Limiter, ...]
 
 
 @attrs.define(eq=False)
@@ -26,7 +46,7 @@ class AgentRules:
 
     Attributes:
         own: Rules of the interpreter's `interrupt_on`.
-        callable_: The tools that code can call.
+        callable_: Names of the tools that code can call.
         durable: Whether evals are recorded, which approvals need.
     """
 
@@ -34,30 +54,48 @@ class AgentRules:
     callable_: CallableTools
     durable: bool
     #: The nodes of the last agent's graph, and the rules there.
-    _known: tuple[Mapping[str, Any], Approvals | None] | None = attrs.field(
-        default=None, init=False
-    )
+    _known: tuple[Mapping[str, Any], Rules] | None = attrs.field(default=None, init=False)
 
-    def approvals(self, config: Mapping[str, Any]) -> Approvals | None:
-        """The approvals that calls from code need; `None` if no call needs one.
-
-        Args:
-            config: Configuration of the task that runs the eval.
+    def rules(self, run: GraphRun | None) -> Rules:
+        """The rules of the agent whose graph runs; `None` outside of a graph.
 
         Raises:
-            ConfigurationError: The agent's rules cannot be found, or cannot be fulfilled.
+            ConfigurationError: The agent's rules cannot be fulfilled.
         """
-        nodes = graph_nodes(config)
+        nodes = _NO_NODES if run is None else run.nodes
         known = self._known
         if known is None or known[0] is not nodes:
             known = self._known = (nodes, self._made(nodes))
         return known[1]
 
-    def _made(self, nodes: Mapping[str, Any]) -> Approvals | None:
-        rules = self.own.beside(middleware_of(nodes), self.callable_)
+    def limits(self, run: GraphRun | None, running: EvalCall) -> CallLimits | None:
+        """The limits on the calls of an eval; `None` without any."""
+        limiters = self.rules(run).limiters
+        if run is None or not limiters:
+            return None
+        return CallLimits.of(
+            run,
+            running.calls.message,
+            limiters=limiters,
+            tools=self.callable_,
+            runtime=running.request.runtime,
+            name=f"{running.name}:{running.place}",
+            goes_on=running.name != running.calls.name,
+            state=as_mapping(running.request.state),
+        )
+
+    def _made(self, nodes: Mapping[str, Any]) -> Rules:
+        siblings = middleware_of(nodes)
+        rules = self.own.beside(siblings, self.callable_)
         if rules.siblings and not self.durable:
             self._refuse(rules)
-        return Approvals(rules) if rules else None
+        limiters = tuple(
+            one
+            for one in siblings
+            if isinstance(one, ToolCallLimitMiddleware)
+            and (one.tool_name is None or one.tool_name in self.callable_)
+        )
+        return Rules(Approvals(rules) if rules else None, limiters)
 
     def _refuse(self, rules: ApprovalRules) -> None:
         sibling = rules.siblings[0]

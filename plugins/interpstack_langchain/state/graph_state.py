@@ -22,6 +22,7 @@ __all__ = [
     "InterpreterState",
     "drawn_of",
     "mark_of",
+    "more_calls",
     "new_turn",
     "saved_in",
     "turn_of",
@@ -57,6 +58,17 @@ def merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, An
     return joined
 
 
+def more_calls(left: Mapping[str, Any], right: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Reduce updates of calls that wait to be counted, by eval: counts only grow, to their end."""
+    if right is None:
+        return {}
+    joined = {name: dict(counts) for name, counts in left.items()}
+    for name, counts in right.items():
+        own = joined.setdefault(name, {})
+        own.update({key: max(own.get(key, 0), count) for key, count in counts.items()})
+    return joined
+
+
 def _any(state: Any, writes: Sequence[Any]) -> bytes:
     """Whether anything was written, as the shortest possible value."""
     return b"1" if any((state, *writes)) else b""
@@ -76,6 +88,8 @@ class InterpreterState(AgentState[Any]):
     interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
     #: With cells in the background: their records, by id.
     interpreter_cells: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, merged]]
+    #: With a limit on tool calls: calls from code by eval, until they are added to its counts.
+    interpreter_calls: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, more_calls]]
     #: Where langchain-quickjs has its variables; read to say that they are not available.
     _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
 
@@ -127,6 +141,8 @@ def with_writes(
             seen[channel] = more(seen.get(channel) or {}, value)
         elif channel == CELLS:
             seen[channel] = merged(seen.get(channel) or {}, value)
+        elif channel == "interpreter_calls":
+            seen[channel] = more_calls(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
             told = [one for one in given if isinstance(one, ToolMessage)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from langchain_core.tools import tool
 from langgraph._internal._constants import CONFIG_KEY_CALL
 
 from interpstack import ConfigurationError
-from interpstack_langchain.langgraph_internals.siblings import graph_nodes, middleware_of
+from interpstack_langchain.langgraph_internals.siblings import graph_run, middleware_of
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -51,11 +52,17 @@ class Looking(AgentMiddleware[Any, Any, Any]):
         self.found: list[Any] = []
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        self.found.append(graph_nodes(request.runtime.config))
+        run = graph_run(request.runtime.config)
+        assert run is not None
+        weakref.ref(run)  # what evals have done in a run is forgotten with it
+        self.found.append(run.nodes)
         return handler(request)
 
     async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        self.found.append(graph_nodes(request.runtime.config))
+        run = graph_run(request.runtime.config)
+        assert run is not None
+        weakref.ref(run)  # what evals have done in a run is forgotten with it
+        self.found.append(run.nodes)
         return await handler(request)
 
 
@@ -98,7 +105,7 @@ async def test_each_run_of_an_agent_has_the_same_nodes(use_async: bool) -> None:
 
 
 def test_outside_of_a_graph_there_are_no_nodes() -> None:
-    assert middleware_of(graph_nodes({})) == ()
+    assert graph_run({}) is None
 
 
 async def test_a_graph_without_nodes_that_can_be_found_is_refused() -> None:
@@ -107,7 +114,7 @@ async def test_a_graph_without_nodes_that_can_be_found_is_refused() -> None:
             config = request.runtime.config
             conf = {k: v for k, v in config["configurable"].items() if k != CONFIG_KEY_CALL}
             with pytest.raises(ConfigurationError, match="cannot find the nodes of the agent's"):
-                graph_nodes({**config, "configurable": conf})
+                graph_run({**config, "configurable": conf})
             return await super().awrap_tool_call(request, handler)
 
     hiding = Hiding()

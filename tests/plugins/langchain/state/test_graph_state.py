@@ -10,6 +10,7 @@ from interpstack_langchain.state.graph_state import (
     drawn_of,
     mark_of,
     more,
+    more_calls,
     new_turn,
     newer,
     saved_in,
@@ -65,3 +66,13 @@ def test_writes_of_the_same_step_are_seen_before_the_graph_shows_them() -> None:
     saved = saved_in(state, foreign=False)
     assert (saved.newest, saved.turn, list(saved.records)) == (1, "a", [_record(1)])
     assert answered == ["c"], "the same message, written twice"
+
+
+def test_calls_that_wait_to_be_counted_only_grow_until_they_are_counted() -> None:
+    first = more_calls({}, {"a": {"look": 2}})
+    both = more_calls(first, {"a": {"look": 1}, "b": {"look": 3}})
+    assert both == {"a": {"look": 2}, "b": {"look": 3}}
+    assert first == {"a": {"look": 2}}
+    assert more_calls(both, None) == {}
+    state, _ = with_writes({"interpreter_calls": first}, [("interpreter_calls", {"b": {"x": 1}})])
+    assert state["interpreter_calls"] == {"a": {"look": 2}, "b": {"x": 1}}
