@@ -27,7 +27,6 @@ UNTESTED = {
         "options",
         "survey",
     },
-    "interpstack_durable": {"held"},
     "interpstack_javascript": {"scan"},
     "interpstack_langchain": {
         "backend_skills",
@@ -83,7 +82,7 @@ UNTESTED = {
         "states",
         "ticks",
     },
-    "interpstack_testing": {"caller", "recorder", "scheduler"},
+    "interpstack_testing": {"recorder"},
     "interpstack_v8": {"engine", "owner"},
 }
 #: Folders of tests of packages that are no libraries.
