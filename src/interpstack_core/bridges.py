@@ -242,7 +242,7 @@ class BridgeRegistry:
     """Collects bridges and guest sources; passed to hooks as `register`."""
 
     def __init__(self, bridges: Iterable[Bridge] = (), language: GuestLanguage = _NEUTRAL) -> None:
-        self._language = language
+        self._speaks = language
         self._bridges: dict[str, Bridge] = {}
         self._sources: dict[tuple[str, str], GuestSource] = {}
         for item in bridges:
@@ -261,7 +261,7 @@ class BridgeRegistry:
         """
         if not isinstance(item, Bridge):
             raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
-        fault = "" if item.hidden else self._language.name_fault(item.name)
+        fault = "" if item.hidden else self._speaks.name_fault(item.name)
         if fault:
             raise BridgeError(f"bridge {item.name!r} (from {item.owner}) cannot be used: {fault}")
         for other in self._bridges.values():
@@ -287,5 +287,6 @@ class BridgeRegistry:
         Args:
             error_names: See `HostOffer.error_names`.
         """
-        made_of = (self._bridges, tuple(self._sources.values()), error_names or {})
-        return BridgeSet(*made_of, self._language)
+        return BridgeSet(
+            self._bridges, tuple(self._sources.values()), error_names or {}, self._speaks
+        )

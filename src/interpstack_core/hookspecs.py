@@ -7,23 +7,20 @@ in the order it lists them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from types import ModuleType
 
 import pluggy
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from types import ModuleType
-
-    from interpstack_core.bridges import BridgeRegistry
-    from interpstack_core.cells.extensions import CellExtension, Wrapper
-    from interpstack_core.cells.outcome import Outcome
-    from interpstack_core.engine import Engine
-    from interpstack_core.languages import GuestLanguage
-    from interpstack_core.modules import ModuleLoader
-    from interpstack_core.offer import HostOffer
-    from interpstack_core.protocol import Cell, Request, Settlement
-    from interpstack_core.views import SessionView, StackView
+from interpstack_core.bridges import BridgeRegistry
+from interpstack_core.cells.extensions import CellExtension, Wrapper
+from interpstack_core.cells.outcome import Outcome
+from interpstack_core.engine import Engine
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.modules import ModuleLoader
+from interpstack_core.offer import HostOffer
+from interpstack_core.protocol import Cell, Request, Settlement
+from interpstack_core.views import SessionView, StackView
 
 __all__ = ["hookimpl"]
 

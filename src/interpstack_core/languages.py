@@ -94,8 +94,7 @@ class GuestLanguage:
         dialects: Variants with names and file endings of their own, as TypeScript.
         words: For prompts.
         editor: For the REPL.
-        kinds: Words for kinds of values, by Python type, as `{list: "an array"}`, for messages;
-            a kind without words has the name of its type.
+        kinds: Words for kinds of values in messages, by Python type, as `{list: "an array"}`.
         helper_prefix: Begins names of functions that are no tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
         module_endings: Endings of files that code may import.

@@ -53,11 +53,10 @@ _left: list[Any] = []
 
 
 def _pool(name: str, make: Callable[[], ThreadPoolExecutor]) -> ThreadPoolExecutor:
-    if name not in _pools:
-        with _pools_lock:
-            if name not in _pools:
-                _pools[name] = make()
-    return _pools[name]
+    with _pools_lock:
+        if name not in _pools:
+            _pools[name] = make()
+        return _pools[name]
 
 
 _starting_anew: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -78,8 +78,7 @@ class Signature:
             elif one.kind is one.VAR_KEYWORD:
                 more = hint
             elif by_name and one.kind in (one.POSITIONAL_ONLY, one.VAR_POSITIONAL):
-                told = f"parameter {one.name!r} cannot be passed by name, as guests do"
-                raise BridgeError(f"bridge {name!r}: {told}")
+                raise BridgeError(f"bridge {name!r}: {one.name!r} cannot be passed by name")
             else:
                 parameters[one.name] = (hint | None if one.default is None else hint, not optional)
         return cls(name, parameters, more, skipped)
@@ -93,15 +92,16 @@ class Signature:
             TypeError: Not an object, an unknown or missing field, or a field of a wrong type.
         """
         value = {} if value is None or value is UNDEFINED else value
-        usage = language.usage(self.name, {key: must for key, (_, must) in self.parameters.items()})
+        fields = {key: must for key, (_, must) in self.parameters.items()}
+        usage = functools.partial(language.usage, self.name, fields)
         if not isinstance(value, dict):
-            raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage}")
+            raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage()}")
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
-        for key in given.keys() - self.parameters if self.more is None else ():
-            raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage}")
-        for key, (_, must) in self.parameters.items():
-            if must and key not in given:
-                raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage}")
+        for key in [key for key in given if key not in fields and self.more is None]:
+            raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}")
+        for key in fields:
+            if fields[key] and key not in given:
+                raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage()}")
         check, more = _Checker(language).check, (self.more, False)
         try:
             return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
@@ -121,7 +121,7 @@ def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
 def _fields_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
     """The fields of a `TypedDict`: annotation, and whether it is required."""
     fields = typing.get_type_hints(typed_dict, include_extras=True)
-    must = typed_dict.__required_keys__  # wrong where annotations are text: their marks decide
+    must = typed_dict.__required_keys__  # wrong where annotations are text: these marks decide
     marks = {typing.Required: True, typing.NotRequired: False}
     return {k: (kind, marks.get(get_origin(kind), k in must)) for k, kind in fields.items()}
 
@@ -129,6 +129,8 @@ def _fields_of(typed_dict: Any) -> dict[str, tuple[Any, bool]]:
 def _meant(annotation: Any) -> tuple[Any, Any]:
     """The annotation that an alias, a new type or a type variable stands for, and its origin."""
     base = get_origin(annotation) or annotation
+    if isinstance(base, type):  # as most are
+        return annotation, base
     if type(base).__name__ == "TypeAliasType":
         args = get_args(annotation)
         return _meant(base.__value__[args] if args else base.__value__)
@@ -143,13 +145,12 @@ def _meant(annotation: Any) -> tuple[Any, Any]:
 
 def _choices(annotation: Any, base: Any) -> Sequence[tuple[Any, Any]]:
     """The values of a `Literal` or an enum, each as guests write it and as the host does."""
-    values = get_args(annotation) if base is Literal else ()
-    if isinstance(base, type) and issubclass(base, Enum):
-        values = tuple(base)
+    is_enum = isinstance(base, type) and issubclass(base, Enum)
+    values = tuple(base) if is_enum else get_args(annotation) if base is Literal else ()
     return [(value.value if isinstance(value, Enum) else value, value) for value in values]
 
 
-@attrs.frozen
+@attrs.define
 class _Checker:
     """Checks values; its messages are in the words of a guest language."""
 
@@ -157,6 +158,8 @@ class _Checker:
 
     def check(self, value: Any, annotation: Any, path: str) -> Any:
         """A value in the type of its annotation."""
+        if type(value) is annotation:  # as most are
+            return value
         annotation, base = _meant(annotation)
         if base in (Union, UnionType):
             return self._first([(value, kind) for kind in get_args(annotation)], annotation, path)
@@ -213,7 +216,7 @@ class _Checker:
         if not isinstance(items, (list, tuple)):
             self._refuse(value, annotation, path)
         kind = (*get_args(annotation), Any)[0]
-        made = {self._key([(v, kind)], f"{path}[{n}]") for n, v in enumerate(items)}
+        made = {self._key(v, kind, f"{path}[{n}]") for n, v in enumerate(items)}
         return frozenset(made) if frozenset in (get_origin(annotation), annotation) else made
 
     def _dict(self, value: Any, annotation: Any, path: str) -> Any:
@@ -222,17 +225,18 @@ class _Checker:
         key_kind, kind = get_args(annotation) or (Any, Any)
         made: dict[Any, Any] = {}
         for key, item in value.items() if isinstance(value, dict) else value.entries:
-            where = f"{path}.{str(key)[:100]}"
-            spelt = isinstance(key, str) and _SPELT.fullmatch(key) and (json.loads(key), key_kind)
-            own = self._key([(key, key_kind), *([spelt] if spelt else [])], where)
+            where = f"{path}.{key!s:.100}"
+            own = key if type(key) is key_kind is str else self._key(key, key_kind, where, True)
             if own in made:
                 raise _Mismatch(f"field {path!r} takes each key once; got {where!r} again")
-            made[own] = self.check(item, kind, where)
+            made[own] = item if type(item) is kind else self.check(item, kind, where)
         return made
 
-    def _key(self, tries: Sequence[tuple[Any, Any]], path: str) -> Any:
-        """A key or an item of a set, which Python must be able to look up."""
-        key = self._first(tries, tries[0][1], path)
+    def _key(self, key: Any, kind: Any, path: str, as_text: bool = False) -> Any:
+        """A key, for which text may stand, or an item of a set: Python must be able to find it."""
+        spelt = as_text and isinstance(key, str) and _SPELT.fullmatch(key)
+        tries = (key, json.loads(key)) if spelt else (key,)
+        key = self._first([(one, kind) for one in tries], kind, path)
         try:
             hash(key)
         except TypeError:
