@@ -10,7 +10,8 @@ The blocks of a page run in order, by their language:
 | `output` | what the block before it printed, or the envelope of its cell |
 | `sh` | commands not run here; their names, options, tox envs and extras are checked |
 
-A block with a title is a file, checked elsewhere; `text` blocks are drawings.
+A block with a title is a file, checked elsewhere; `text` blocks are drawings. Where a page installs
+packages with npm, its files and those packages are in the empty folder.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import configparser
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import npm_packages
 import pytest
 from sybil import Document, Example
 from sybil.evaluators.python import PythonEvaluator
@@ -46,6 +49,8 @@ PAGES = sorted(
     and not any(part.startswith(".") for part in path.relative_to(DOCS).parts)
 )
 LANGUAGES = {"python", "js", "console", "output", "sh", "text"}
+FILE = re.compile(r'^```\w+ title="(.+?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PACKAGES = re.compile(r"^npm install (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^ *```(?P<info>[^`\n]+)$", re.MULTILINE)
 
 
@@ -184,9 +189,24 @@ def _expand(name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_blocks_of_a_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_a_page(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(tmp_path)
+    if PACKAGES.search(path.read_text("utf-8")):
+        _prepare_packages(path.read_text("utf-8"), tmp_path, request.config.cache)
     Page(path).run()
+
+
+def _prepare_packages(page: str, folder: Path, cache: pytest.Cache) -> None:
+    """Put the files of a page and the packages that it installs into a folder."""
+    source = npm_packages.installed(cache) / "node_modules"
+    for name, major in re.findall(r"(\S+)@(\d+)", " ".join(PACKAGES.findall(page))):
+        package = json.loads((source / name / "package.json").read_text("utf-8"))
+        assert package["version"].partition(".")[0] == major, name
+    (folder / "node_modules").symlink_to(source, target_is_directory=True)
+    for title, text in FILE.findall(page):
+        (folder / title).write_text(text, "utf-8")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
