@@ -183,8 +183,9 @@ class NodeEngine(Engine):
             allows_network_by_flag=self._access.network and self.runtime.version >= _NETWORK_FLAG,
             sandbox=self.sandbox,
         )
-        self.pool.start_ahead(config)
-        return NodeRealm(limits, bridges, self.pool, config, self._files)
+        realm = NodeRealm(limits, bridges, self.pool, config, self._files)
+        self.pool.start_ahead(realm.config)
+        return realm
 
     def close(self) -> None:
         self._end()

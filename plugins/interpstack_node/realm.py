@@ -8,20 +8,17 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack_core import BridgeSet, Cell, EngineFailure, Execution, GuestSource, Limits, Realm
-from interpstack_javascript import (
-    KERNEL_NAME,
-    awaiting_source,
-    kernel_source,
-    web_source,
-)
+import attrs
+
+from interpstack_core import BridgeSet, Cell, EngineFailure, Execution, Limits, Realm
 from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_node.execution import NodeExecution
 from interpstack_node.kernels.clock import EXPORT_SECONDS
-from interpstack_node.kernels.launch import KernelConfig, program
+from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
+from interpstack_node.kernels.programs import guest_programs
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.saved import SavedValues, read_names
 
@@ -64,6 +61,7 @@ class NodeRealm(Realm):
         self._offered = ""
         self._saved = SavedValues()
         self._running = False
+        self._is_new = False  # a kernel whose first cell has not ended
         self._closed = False
         self._notices: list[str] = []
 
@@ -108,6 +106,16 @@ class NodeRealm(Realm):
         """Whether there is a kernel that can be entered without a wait for its start."""
         return self._kernel is not None and self._is_usable(self._kernel)
 
+    @property
+    def config(self) -> KernelConfig:
+        """Configuration of the kernels of this realm."""
+        programs = guest_programs(
+            self._bridges.sources_for("javascript"),
+            memory_bytes=self.limits.memory_bytes,
+            **self.files.about,
+        )
+        return attrs.evolve(self._config, programs=programs)
+
     def attach(self) -> KernelProcess:
         """The kernel, started and filled if need be.
 
@@ -139,13 +147,19 @@ class NodeRealm(Realm):
         """
         if values is not None:
             self._saved.save(values)
-        with self._lock:
-            self._running = False
+        self.never_ran()
 
     def never_ran(self) -> None:
         """Note that a cell has ended whose kernel is gone, or that never began."""
         with self._lock:
             self._running = False
+        self._replace_spare()
+
+    def _replace_spare(self) -> None:
+        """Start a kernel for the next realm, once no cell waits for this one's first answer."""
+        if self._is_new:
+            self._is_new = False
+            self._pool.start_behind(self.config)
 
     def give_up(self) -> None:
         """End the kernel; the next cell finds the values that are saved."""
@@ -153,6 +167,7 @@ class NodeRealm(Realm):
             self._running = False
             self._drop()
             self._saved.accept()
+        self._replace_spare()
 
     def take_notices(self) -> tuple[str, ...]:
         """Notices about variables that were lost between cells."""
@@ -197,9 +212,9 @@ class NodeRealm(Realm):
         Raises:
             KernelDied: It ended.
         """
-        kernel = self._pool.take(self._config)
+        kernel = self._pool.take(self.config)
         try:
-            kernel.start(self._setup())
+            kernel.start()
             self._offered = ""
             self._offer(kernel)
             if values:
@@ -208,24 +223,8 @@ class NodeRealm(Realm):
             kernel.close()
             raise
         self._saved.accept()
-        self._pool.start_ahead(self._config)
+        self._is_new = True
         return kernel
-
-    def _setup(self) -> dict[str, Any]:
-        web = GuestSource("javascript", "interpstack:web", web_source())
-        sources = [web, *self._bridges.sources_for("javascript")]
-        return {
-            "name": KERNEL_NAME,
-            "kernelSource": kernel_source(),
-            "setup": program("guest.js"),
-            "awaiting": awaiting_source(),
-            "modules": program("modules.js"),
-            "builtins": program("builtins.js"),
-            "packages": program("packages.js"),
-            "about": self.files.about,
-            "mostBytes": self.limits.memory_bytes,
-            "sources": [{"name": one.name, "source": one.source} for one in sources],
-        }
 
     def _offer(self, kernel: KernelProcess) -> None:
         text = json.dumps(["bind", *bind_arguments(self._bridges, self.limits)])

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_node.kernels import process
+from interpstack_node import realm
+from interpstack_node.kernels import programs
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.process import KernelProcess
 
 #: Writes a program that stands in for Node; takes the body of its script.
 Fake = Callable[[str], str]
-#: Where a fake kernel has taken its program.
-GREETING = 'receive(); send("Z")\n'
+#: How a fake kernel says that it takes commands.
+GREETING = 'send("Z")\n'
 _FAKE = """#!{python}
 import os, re, socket, struct, sys
 
-connection = socket.socket(fileno=int(re.search(r"Buffer, (\\d+)\\)", sys.argv[-1])[1]))
+connection = socket.socket(fileno=int(re.search(r"Buffer, (\\d+), ", sys.argv[-1])[1]))
 
 def receive():
     head = connection.recv(5, socket.MSG_WAITALL)
@@ -62,10 +63,11 @@ def kernel_config(node: str, **changed: object) -> KernelConfig:
 
 
 def started(node: str, **changed: object) -> KernelProcess:
-    """A kernel that was set up with nothing."""
+    """A kernel that has carried out a first command."""
     kernel = KernelProcess(kernel_config(node, **changed))
     try:
-        kernel.start({})
+        kernel.start()
+        kernel.ask("say", "[]", seconds=60)
     except BaseException:
         kernel.close()
         raise
@@ -74,7 +76,7 @@ def started(node: str, **changed: object) -> KernelProcess:
 
 def take_over(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     """Have kernels run code of their own program when a cell contains the word `attack`."""
-    original = process.program
+    original = programs.program
     attack = f"""
       if (JSON.stringify(given).includes("attack")) {{ {body} }}
     """
@@ -85,7 +87,8 @@ def take_over(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
         assert name != "main.js" or mark in text
         return text.replace(mark, attack + mark)
 
-    monkeypatch.setattr(process, "program", program)
+    monkeypatch.setattr(programs, "program", program)
+    monkeypatch.setattr(realm, "guest_programs", programs.guest_programs.__wrapped__)
 
 
 def drive(items: Iterable[object]) -> None:

@@ -1,7 +1,8 @@
-// Given to `node -e`. Reads the kernel's main program from the connection, since a kernel may
-// open no file; a frame is a kind (one byte), a length (four bytes, little endian) and UTF-8 text.
-((require, process, Buffer, FD) => {
-  const { readSync, writeSync } = require("node:fs"), { Script } = require("node:vm");
+// Given to `node -e`. Takes the kernel's programs from a descriptor, since a kernel may open no file,
+// and runs them. On the connection, a frame is a kind (one byte), a length (four bytes, little
+// endian) and UTF-8 text.
+((require, process, Buffer, FD, PROGRAMS) => {
+  const { closeSync, fstatSync, readSync, writeSync } = require("node:fs"), { Script } = require("node:vm");
   const read = (size) => {
     const bytes = Buffer.allocUnsafe(size);
     for (let at = 0; at < size;) {
@@ -32,5 +33,9 @@
       }
     }
   };
-  new Script(receive()[1], { filename: "interpstack:main" }).runInThisContext()(require, process, Buffer, receive, send);
+  const texts = Buffer.allocUnsafeSlow(fstatSync(PROGRAMS).size);
+  for (let at = 0; at < texts.length;) at += readSync(PROGRAMS, texts, at, texts.length - at, at);
+  closeSync(PROGRAMS);
+  const [main, setup] = JSON.parse(texts.toString("utf8"));
+  new Script(main, { filename: "interpstack:main" }).runInThisContext()(require, process, Buffer, receive, send, setup);
 })

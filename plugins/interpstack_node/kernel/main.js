@@ -4,7 +4,7 @@
 // A context of `vm` with a queue of jobs of its own holds the guest. Every entry runs inside a script
 // that SIGINT ends, and no job of the guest runs outside an entry. Nothing of this realm is handed to
 // the guest, and should a guest get hold of it nevertheless, code cannot be made from text here.
-(require, process, Buffer, receive, send) => {
+(require, process, Buffer, receive, send, about) => {
   "use strict";
   const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
@@ -100,8 +100,23 @@
     setUpModules(run, parts);
     guest.seal();
     runJobs();
+    warmUp();
     // Guests share these with this program, by `node:buffer`.
     for (const shared of [Buffer, Buffer.prototype]) Object.freeze(shared);
+  }
+  // Cells that leave nothing behind, since V8 compiles functions when they are first called: the first
+  // cell of a session would wait for that.
+  function warmUp() {
+    const begin = JSON.stringify(["begin", [1, 2, 3, 4], { now: 0, script: CELL, label: "", live: false, valueName: "" }]);
+    for (const source of ["[1 + 1, 'a', { b: null }]", "await null; undefined", "throw new TypeError('x')"]) {
+      const awaited = source.startsWith("await") ? wrap(source) : "";
+      for (let i = 0; i < 2; i++) {
+        enter(() => guest.begin(begin, awaited || source, awaited !== ""));
+        enter(runJobs);
+        for (const text of [kernel.dispatch('["drain"]'), kernel.dispatch('["values"]')]) JSON.parse(text);
+      }
+    }
+    kernel.dispatch('["end"]');
   }
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network } }) {
     const builtin = run("interpstack:builtins", builtins)({
@@ -194,13 +209,13 @@
     send("E", ""); // another time limit holds from here on
     enter(() => send("V", kernel.dispatch('["values"]')));
   }
-  async function serve() {
-    send("Z", "");
+  async function serve(setup) {
+    if (setup !== null) setUp(setup);
+    send("Z", ""); // the host takes descriptors away before it sends a command
     for (;;) {
       const [, text] = receive();
       const [kind, ...given] = JSON.parse(text);
-      if (kind === "setup") setUp(given[0]);
-      else await carryOut(kind, given);
+      await carryOut(kind, given);
       const stopped = state.interrupted; // what is counted is the guest's own, without the export
       let { used_heap_size: heap, external_memory: external } = getHeapStatistics();
       if (Math.max(heap, external) > most) {
@@ -215,7 +230,7 @@
       await turn(); // what Node notes about rejected promises goes away
     }
   }
-  serve().catch((error) => {
+  serve(about).catch((error) => {
     send("F", isOurs(error) ? String(error.stack).slice(0, 2000) : "an error of the guest's left its context");
     exit(1);
   });

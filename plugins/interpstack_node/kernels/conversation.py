@@ -110,14 +110,13 @@ class Conversation:
         self._drained: list[str] = []
         self._values: str | None = None
 
-    def greet(self, program: str) -> Talk[None]:
-        """Send the kernel's program, and wait until it runs.
+    def greet(self) -> Talk[None]:
+        """Wait until the kernel takes commands.
 
         Raises:
             KernelDied: It does not run as kernels do.
         """
         try:
-            yield from self._send("m", program)
             frame = yield from self._receive()
         except Malformed as error:
             raise self._kernel.ended(f"was ended because it sent {error}") from error

@@ -10,16 +10,15 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from importlib.resources import files
 from typing import Final
 
 import attrs
 
 from interpstack_core import EngineFailure
+from interpstack_node.kernels.programs import Programs, program
 from interpstack_node.kernels.sandbox import Sandbox, child_of, pidfd, wrapped
 
-__all__ = ["KernelConfig", "Launched", "error_output", "launch", "program", "told_end"]
+__all__ = ["KernelConfig", "Launched", "error_output", "launch", "told_end"]
 
 #: Seconds to wait for the end of a process that was killed.
 _END_SECONDS: Final = 10.0
@@ -52,6 +51,7 @@ class KernelConfig:
         network: Whether code has the host's network.
         allows_network_by_flag: Whether this Node has an option that grants the network.
         sandbox: What is around the process.
+        programs: What kernels run from their start.
     """
 
     node: str
@@ -64,6 +64,7 @@ class KernelConfig:
     network: bool = False
     allows_network_by_flag: bool = False
     sandbox: Sandbox = Sandbox.NONE
+    programs: Programs = attrs.Factory(Programs)
 
     @property
     def descriptors(self) -> int:
@@ -128,7 +129,8 @@ def launch(config: KernelConfig, connection: int) -> Launched:
     environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
     if scratch is not None:
         environment["TMPDIR"] = scratch
-    boot = f"{program('boot.js').rstrip()}(require, process, Buffer, {connection})"
+    numbers = f"{connection}, {config.programs.descriptor()}"
+    boot = f"{program('boot.js').rstrip()}(require, process, Buffer, {numbers})"
     command = [config.node, *_flags(config, scratch), "-e", boot]
     try:
         return _started(config, command, connection, environment, scratch)
@@ -176,6 +178,7 @@ def _started(
     scratch: str | None,
 ) -> Launched:
     told = theirs = None
+    passed = (connection, config.programs.descriptor())
     if config.sandbox is Sandbox.BUBBLEWRAP:
         told, theirs = os.pipe()
     try:
@@ -193,7 +196,7 @@ def _started(
             stderr=subprocess.PIPE,
             env=dict(environment) if config.sandbox is Sandbox.NONE else _found_by(environment),
             cwd="/",
-            pass_fds=(connection,) if theirs is None else (connection, theirs),
+            pass_fds=passed if theirs is None else (*passed, theirs),
             start_new_session=True,  # Ctrl-C is for the host
         )
     except BaseException:
@@ -242,9 +245,3 @@ def told_end(status: int | None, output: bytes, started: bool) -> str:
         return f"was ended by {signal.Signals(-status).name}{because}"
     except ValueError:
         return f"was ended by signal {-status}{because}"
-
-
-@cache
-def program(name: str) -> str:
-    """One of the JavaScript files that make up a kernel."""
-    return (files("interpstack_node") / "kernel" / name).read_text("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Protocol
 
 from interpstack_core import EngineFailure
@@ -37,6 +38,7 @@ class KernelPool:
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._spares: list[KernelProcess] = []
+        self._starting = 0
         self._residents: OrderedDict[int, Resident] = OrderedDict()
         self._closed = False
 
@@ -80,12 +82,42 @@ class KernelPool:
             self._after_fork()
             useless = [one for one in self._spares if one.config != config or not one.alive]
             self._spares = [one for one in self._spares if one not in useless]
-            while len(self._spares) < self._prestarted and not self._closed:
-                spare = KernelProcess(config)
-                spare.greet()
-                self._spares.append(spare)
         for kernel in useless:
             kernel.close()
+        while self._begin_spare():
+            try:
+                kernel = KernelProcess(config)
+            finally:
+                self._starting -= 1
+            with self._lock:
+                if not self._closed:
+                    self._spares.append(kernel)
+                    continue
+            kernel.close()
+
+    def _begin_spare(self) -> bool:
+        """Whether to start one more, which counts at once: others do not wait for its start."""
+        with self._lock:
+            few = len(self._spares) + self._starting < self._prestarted
+            if self._closed or not few:
+                return False
+            self._starting += 1
+            return True
+
+    def start_behind(self, config: KernelConfig) -> None:
+        """Do as `start_ahead` in a thread of its own, if there is something to start.
+
+        A start takes milliseconds, and this is called while others wait for the next cell.
+        """
+        with self._lock:
+            self._after_fork()
+            enough = len(self._spares) + self._starting >= self._prestarted
+        if not enough:
+            threading.Thread(target=self._start_quietly, args=(config,), daemon=True).start()
+
+    def _start_quietly(self, config: KernelConfig) -> None:
+        with suppress(EngineFailure):  # whoever needs a kernel gets the reason from `take`
+            self.start_ahead(config)
 
     def used(self, realm: Resident) -> None:
         """Note that a realm has a kernel and uses it, and have others rest for it."""
@@ -115,5 +147,5 @@ class KernelPool:
     def _after_fork(self) -> None:
         """In the child of a fork, leave the kernels to the parent."""
         if self._pid != os.getpid():
-            self._pid, self._spares = os.getpid(), []
+            self._pid, self._spares, self._starting = os.getpid(), [], 0
             self._residents.clear()

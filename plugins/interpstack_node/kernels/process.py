@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import socket
@@ -21,7 +20,6 @@ from interpstack_node.kernels.launch import (
     KernelConfig,
     error_output,
     launch,
-    program,
     told_end,
 )
 from interpstack_node.kernels.waiting import Talk, converse_blocking
@@ -78,8 +76,6 @@ class KernelProcess:
         self._clock = cpu_clock(self.pid)
         self._death: KernelDied | None = None
         self._started = False
-        self._ends = math.inf
-        self._greeting = self._greet()
         self._end = weakref.finalize(self, self._launched.end, self.connection, os.getpid())
 
     @property
@@ -113,26 +109,19 @@ class KernelProcess:
 
     # -- asking ----------------------------------------------------------------------------
 
-    def start(self, setup: dict[str, Any]) -> None:
-        """Prepare the guest's context, then take from the process what it needs no more.
+    def start(self) -> None:
+        """Wait until the guest's context is made, then take from the process what it needs no more.
+
+        No code of a guest runs before that.
 
         Raises:
             KernelDied: It ended, or is no kernel.
         """
-        self._ends = time.monotonic() + _START_SECONDS
-        converse_blocking(self._greeting)
+        ends = time.monotonic() + _START_SECONDS
+        late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
+        converse_blocking(Conversation(self, None, late).greet())
         self._started = True
-        self.ask("setup", setup, seconds=_START_SECONDS)
         seal(self.pid, self.config.memory_bytes, self.config.descriptors)
-
-    def greet(self) -> None:
-        """Send the program that kernels run, so that it is ready when the process is needed."""
-        with suppress(KernelDied):  # `start` tells it
-            next(self._greeting, None)
-
-    def _greet(self) -> Talk[None]:
-        late = Callbacks(is_interrupted=lambda: time.monotonic() > self._ends)
-        yield from Conversation(self, None, late).greet(program("main.js"))
 
     def ask(self, *command: Any, seconds: float | None) -> Answer:
         """Carry out a command in this thread; see `talk`."""

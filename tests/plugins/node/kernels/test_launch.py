@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from interpstack_node.kernels.launch import program, told_end
+from interpstack_node.kernels.launch import told_end
+from interpstack_node.kernels.programs import program
 
 
 @pytest.mark.parametrize(

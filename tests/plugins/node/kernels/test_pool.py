@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from interpstack import InterpreterStack, Session
+import asyncio
+import select
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+
+from interpstack import EngineFailure, InterpreterStack, Session
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
+from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.runtime import find_node
 
 
@@ -73,3 +82,35 @@ async def test_the_session_used_longest_ago_gives_its_kernel_up() -> None:
         assert "was not restored because" in lost.error.message
     assert engine.pool.resident == 0
     engine.close()
+
+
+async def test_the_context_of_a_guest_is_made_ahead() -> None:
+    with InterpreterStack(NodeEngine(prestarted=1), ["console"]) as stack:
+        assert isinstance(stack.engine, NodeEngine)
+        await stack.session("first").eval("1")
+        spare = await _spare(stack.engine.pool)
+        assert select.select([spare.connection], [], [], 60)[0]  # it answers without a command
+        session = stack.session("second")
+        assert await session.names() == []
+        outcome = await session.eval("[import.meta.url, setTimeout(() => 0)]")
+        assert outcome.text == '["interpstack:.interpstack_cell_1.mjs", 1]'
+        assert spare.alive
+        assert spare not in stack.engine.pool._spares
+        stack.engine.close()
+
+
+async def _spare(pool: KernelPool) -> KernelProcess:
+    ends = time.monotonic() + 60
+    while not pool._spares:
+        assert time.monotonic() < ends
+        await asyncio.sleep(0.02)
+    return pool._spares[0]
+
+
+def test_a_start_behind_that_fails_is_told_when_a_kernel_is_needed(tmp_path: Path) -> None:
+    pool = KernelPool(8, 1)
+    config = attrs.evolve(_config(), node=str(tmp_path / "absent"))
+    pool.start_behind(config)
+    with pytest.raises(EngineFailure, match="no kernel process can be started"):
+        pool.take(config)
+    pool.close()

@@ -24,9 +24,9 @@ from interpstack_node.runtime import find_node
         ("sys.exit('no such option')", "ended with status 1: no such option"),
         ("os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
         ("os.close(connection.fileno()); import time; time.sleep(60)", "closed its connection"),
-        ("receive(); send('D', b'{}')\nreceive()", "did not start as kernels do"),
-        ("receive(); connection.sendall(b'HTTP/1.1 200 OK')\nreceive()", "no known kind"),
-        ("receive(); connection.sendall(b'Z' + b'\\xff' * 4)\nreceive()", "at most 1048576"),
+        ("send('D', b'{}')\nreceive()", "did not start as kernels do"),
+        ("connection.sendall(b'HTTP/1.1 200 OK')\nreceive()", "no known kind"),
+        ("connection.sendall(b'Z' + b'\\xff' * 4)\nreceive()", "at most 1048576"),
     ],
 )
 def test_a_program_that_is_no_kernel_is_told_of(fake_node: Fake, body: str, told: str) -> None:
