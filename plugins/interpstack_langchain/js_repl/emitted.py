@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Final
 
 import attrs
@@ -57,8 +58,8 @@ def take_note(value: Any, context: CellContext) -> None:
         ValueError: It is none of these; nothing is noted then.
     """
     number = value.get("id") if isinstance(value, Mapping) else None
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise ValueError("a note on an emission has the number of the emission")  # noqa: TRY004
+    if isinstance(number, bool) or not isinstance(number, int | float) or not isfinite(number):
+        raise ValueError("a note on an emission has the number of the emission")
     number = int(number)
     if isinstance(value.get("fault"), str):
         context.attach(_Failed(number, value["fault"][:_FAULT_CHARS]))
@@ -76,7 +77,7 @@ def judged(outcome: Outcome) -> Outcome:
     notes = [item for item in outcome.attachments if isinstance(item, _Failed | _Caught)]
     if not notes:
         return outcome
-    kept = tuple(item for item in outcome.attachments if item not in notes)
+    kept = tuple(item for item in outcome.attachments if not isinstance(item, _Failed | _Caught))
     outcome = attrs.evolve(outcome, attachments=kept)
     caught = {note.id for note in notes if isinstance(note, _Caught)}
     failed = [note for note in notes if isinstance(note, _Failed) and note.id not in caught]

@@ -7,7 +7,7 @@
   "use strict";
   const { define, request, callLate, isRunning } = kernel;
   const { namespace, root, tools, paths } = config;
-  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, Bytes = Uint8Array;
+  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, Bytes = Uint8Array, Text = String;
   const { freeze, create, assign } = Object;
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   const { isArray } = Array;
@@ -20,7 +20,7 @@
   const hex = uncurry(Number.prototype.toString), test = uncurry(RegExp.prototype.test);
   const promiseThen = Promise.prototype.then;
   const sizeOfBuffer = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get);
-  const NAME_CHARS = 200;
+  const NAME_CHARS = 200, FAULT_CHARS = 2000;
   const GONE = "js_repl exec context not found";
 
   const fault = (message) => new ErrorClass(message);
@@ -81,13 +81,13 @@
   }
   function bytesOf(value) {
     if (!isObject(value)) return undefined;
-    if (isView(value)) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
     try {
+      if (isView(value)) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
       sizeOfBuffer(value);
+      return new Bytes(value);
     } catch {
-      return undefined;
+      return undefined; // another object, or a buffer that was given away
     }
-    return new Bytes(value);
   }
   // An image of MCP, of a LangChain content block, or one that a tool returned to code.
   function ofImageItem(item) {
@@ -155,6 +155,16 @@
     return refuse("received an unsupported value");
   }
 
+  // Whatever code has thrown: a failure that cannot be shown is a failure, too.
+  function messageOf(error) {
+    try {
+      const message = isObject(error) ? error.message : error;
+      return slice(Text(message), 0, FAULT_CHARS);
+    } catch {
+      return "an error whose message cannot be read";
+    }
+  }
+
   let lastEmit = 0;
   function emitImage(imageLike) {
     const id = ++lastEmit, late = !isRunning();
@@ -162,7 +172,7 @@
     function fail(error) {
       if (!watched && !late) {
         reported = true;
-        callLate(root + "emitted", { id, fault: "" + (isObject(error) && typeof error.message === "string" ? error.message : error) });
+        callLate(root + "emitted", { id, fault: messageOf(error) });
       }
       throw error;
     }
@@ -202,7 +212,12 @@
   function settle(imageLike, late, emit, fail) {
     return new PromiseClass((resolve, reject) => {
       if (late) throw fault(GONE);
-      const then = isObject(imageLike) || typeof imageLike === "function" ? imageLike.then : undefined;
+      let then;
+      try {
+        then = isObject(imageLike) || typeof imageLike === "function" ? imageLike.then : undefined;
+      } catch (error) {
+        fail(error);
+      }
       if (typeof then !== "function") {
         resolve(emit(imageLike));
         return;

@@ -20,6 +20,7 @@ from interpstack import (
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
+from interpstack_protocol import from_json
 
 __all__ = ["HelperPaths", "helper_bridges", "helper_source", "tool_input"]
 
@@ -132,10 +133,15 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
 
 
 def _read_json(text: str) -> Any:
+    """The value of a JSON text; `None` for other text, and for values nested too deeply."""
     try:
-        return json.loads(text)
+        return from_json(Any, json.loads(text, parse_constant=_no_number))
     except (ValueError, RecursionError):
         return None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"JSON has no {word}")
 
 
 def _refused(namespace: str, tool: HostTool, got: str) -> GuestException:

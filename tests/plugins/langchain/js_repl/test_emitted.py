@@ -265,7 +265,16 @@ def test_the_host_checks_what_arrives(context: CellContext, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 1, {}, {"id": "1", "fault": "x"}, {"id": True, "caught": True}]
+    "value",
+    [
+        None,
+        1,
+        {},
+        {"id": "1", "fault": "x"},
+        {"id": True, "caught": True},
+        {"id": float("inf"), "caught": True},
+        {"id": float("nan"), "fault": "x"},
+    ],
 )
 def test_notes_of_another_shape_are_refused(context: CellContext, value: Any) -> None:
     with pytest.raises(ValueError, match="number of the emission"):

@@ -208,3 +208,9 @@ def test_text_is_json_or_the_only_field() -> None:
         tool_input("codex", _host(), "text")
     with pytest.raises(GuestException, match="no JSON object"):
         tool_input("codex", _host("a", "b"), "{" * 100_000)
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a":' * 700 + "1" + "}" * 700])
+def test_text_crosses_under_the_rules_for_values(text: str) -> None:
+    with pytest.raises(GuestException, match="no JSON object"):
+        tool_input("codex", _host("a", "b"), text)
