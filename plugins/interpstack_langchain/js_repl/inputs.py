@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import attrs
 
-__all__ = ["PRAGMAS", "Input", "InputFault", "read_input"]
+__all__ = ["PRAGMAS", "Input", "InputFault", "check_fields", "read_input"]
 
 #: How a first line of options begins.
 PRAGMAS: Final = ("// interpstack:", "// codex-js-repl:")
 _FENCE: Final = "`" * 3
 _MOST: Final = 2**64 - 1
 _NUMBER: Final = re.compile(r"\+?[0-9]+", re.ASCII)
+_FIELDS: Final = ("code", "timeout_ms")
 #: Characters of the input that a message repeats.
 _SHOWN: Final = 60
 
@@ -35,6 +36,33 @@ class Input:
 
     source: str
     timeout_ms: int | None = None
+
+
+def check_fields(fields: Any, *, tool: str = "js_repl") -> None:
+    """Refuse wrong fields of a call of the tool as a function.
+
+    Args:
+        fields: The call's arguments.
+        tool: Name of the tool, for messages.
+
+    Raises:
+        InputFault: A field is unknown, missing, or of another type.
+    """
+    if not isinstance(fields, dict):
+        raise InputFault(f"{tool} takes the fields code and timeout_ms; got no fields")
+    unknown = [name for name in fields if name not in _FIELDS]
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise InputFault(
+            f"{tool} takes the fields code and timeout_ms only; got {_quoted(str(unknown[0]))}"
+            f"{more}. Put everything else into the source"
+        )
+    if not isinstance(fields.get("code"), str):
+        got = type(fields["code"]).__name__ if "code" in fields else "nothing"
+        raise InputFault(f"{tool} takes JavaScript source text in the field code; got {got}")
+    given = fields.get("timeout_ms")
+    if given is not None and not (isinstance(given, float) and given.is_integer()):
+        _number(given, tool)
 
 
 def read_input(text: str, timeout_ms: Any = None, *, tool: str = "js_repl") -> Input:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from interpstack import GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall
@@ -17,7 +18,7 @@ from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
-from interpstack_langchain.js_repl.inputs import InputFault, read_input
+from interpstack_langchain.js_repl.inputs import InputFault, check_fields, read_input
 from interpstack_langchain.js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
 from interpstack_langchain.options import Options
 
@@ -39,6 +40,12 @@ class ResetInput(BaseModel):
     """Input of the tool that starts the REPL anew: none."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+@cache
+def _closed(schema: type[BaseModel], name: str, description: str) -> type[BaseModel]:
+    """A tool's input that says that there are no other fields; LangChain's own copy drops that."""
+    return create_model(name, __base__=schema, __doc__=description)
 
 
 class JsReplTool(EvalTool):
@@ -64,7 +71,17 @@ class JsReplTool(EvalTool):
 
     def _parse_input(self, tool_input: Any, tool_call_id: str | None) -> Any:
         raw = raw_text(tool_input)
-        return super()._parse_input(tool_input if raw is None else {"code": raw}, tool_call_id)
+        given = tool_input if raw is None else {"code": raw}
+        try:
+            check_fields(given, tool=self.name)
+        except InputFault as fault:
+            raise ToolException(str(fault)) from None
+        return super()._parse_input(given, tool_call_id)
+
+    @property
+    def tool_call_schema(self) -> type[BaseModel]:
+        """The input as models get it."""
+        return _closed(self.args_schema, self.name, self.description)
 
     def _run(  # type: ignore[override]
         self,
@@ -127,6 +144,11 @@ class ResetTool(EvalTool):
         tool = cls(name=name, description=RESET_DESCRIPTION)
         tool._evaluate = reset
         return tool
+
+    @property
+    def tool_call_schema(self) -> type[BaseModel]:
+        """The input as models get it."""
+        return _closed(self.args_schema, self.name, self.description)
 
     def _run(self, run_manager: CallbackManagerForToolRun | None = None) -> Any:  # type: ignore[override]
         return super()._run("", run_manager)

@@ -80,6 +80,11 @@ async def test_other_models_get_a_function(repl: Any) -> None:
     assert set(function["parameters"]["properties"]) == {"code", "timeout_ms"}
     assert function["parameters"]["required"] == ["code"]
     assert reset["parameters"]["properties"] == {}
+    for one in (function, reset):
+        assert one["parameters"]["additionalProperties"] is False
+        assert one["description"] == next(
+            tool.description for tool in chat.model.bound if tool.name == one["name"]
+        )
 
 
 def test_only_raw_text_is_raw_text() -> None:

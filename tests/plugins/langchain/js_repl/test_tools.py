@@ -56,14 +56,43 @@ def test_the_surface() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [{"code": "1", "more": 2}, {"code": 1}, {}, {"code": "1", "timeout_ms": "soon"}],
-    ids=["unknown field", "no text", "no code", "no number"],
+    ("given", "said"),
+    [
+        (
+            {"code": "1", "more": 2},
+            'js_repl takes the fields code and timeout_ms only; got "more". Put everything else '
+            "into the source",
+        ),
+        (
+            {"code": "1", "x" * 99: 2, "b": 3},
+            f'js_repl takes the fields code and timeout_ms only; got "{"x" * 60}"… and 1 more. '
+            "Put everything else into the source",
+        ),
+        ({"code": 1}, "js_repl takes JavaScript source text in the field code; got int"),
+        ({}, "js_repl takes JavaScript source text in the field code; got nothing"),
+        (
+            {"code": "1", "timeout_ms": "soon"},
+            'js_repl pragma timeout_ms must be an integer; got "soon". Pass milliseconds, as in '
+            "timeout_ms=15000",
+        ),
+        (
+            {"code": "1", "timeout_ms": True},
+            'js_repl pragma timeout_ms must be an integer; got "True". Pass milliseconds, as in '
+            "timeout_ms=15000",
+        ),
+    ],
+    ids=["unknown", "many unknown", "no text", "no code", "no number", "a flag"],
 )
-async def test_wrong_arguments_are_told_to_the_model(chat: Any, given: dict[str, Any]) -> None:
+async def test_wrong_arguments_are_told_to_the_model(
+    chat: Any, given: dict[str, Any], said: str
+) -> None:
     wrong, right = await chat.messages(call(given), call("1", number=2))
-    assert wrong.status == "error"
+    assert (wrong.status, wrong.text) == ("error", said)
     assert right.text == "<result>1</result>"
+
+
+async def test_a_whole_number_may_be_written_as_a_fraction(chat: Any) -> None:
+    assert await chat.run({"code": "1", "timeout_ms": 9000.0}) == ["<result>1</result>"]
 
 
 async def test_a_reset_takes_no_arguments(chat: Any) -> None:
