@@ -17,7 +17,7 @@
   setFlagsFromString("--no-expose-gc");
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const exit = process.reallyExit.bind(process);
-  const TURNS = 50; // of the event loop, for modules that wait for something else
+  const TURNS = 50; // of the event loop without another import, for modules that wait for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
   const CALL = "$interpstack"; // a global of this realm, for the script that SIGINT ends
@@ -177,6 +177,19 @@
     },
     end() { enter(() => send("D", kernel.dispatch('["end"]'))); },
   };
+  // A promise of `import()` settles some turns of the event loop after its module is loaded, and code
+  // that goes on may import again, also what is refused at once.
+  async function waitForImports() {
+    for (let i = 0, more = state.imported || state.loading > 0 ? 2 : 0; more > 0 && !state.interrupted && i < TURNS; i++) {
+      const began = state.imported;
+      state.imported = false;
+      await turn();
+      enter(runJobs);
+      if (began && kernel.needsNothing()) i = 0;
+      if (state.imported || state.loading > 0) more = 2;
+      else more--;
+    }
+  }
   // A cell that nothing of the host can let go on may wait for Node, as for a file that is read.
   // Node says when its event loop has run out of work.
   async function waitForNode() {
@@ -194,15 +207,10 @@
     commands[kind](given);
     if (kind === "say" || kind === "end") return;
     enter(runJobs);
-    // A promise of `import()` settles some turns of the event loop after its module is loaded.
-    for (let i = 0, more = state.imported || state.loading > 0 ? 2 : 0; more > 0 && !state.interrupted && i < TURNS; i++) {
-      await turn();
-      enter(runJobs);
-      if (state.loading === 0) more--;
-      else more = 2;
-    }
-    state.imported = false;
-    await waitForNode();
+    do {
+      await waitForImports();
+      await waitForNode();
+    } while (state.imported && !state.interrupted && kernel.needsNothing());
     enter(drain);
   }
   function exportValues() {

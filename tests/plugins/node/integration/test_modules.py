@@ -171,3 +171,25 @@ async def test_a_package_that_never_ends_is_stopped(work: Path) -> None:
         assert error is not None
         assert error.name == "Timeout"
         assert (await session.eval("n")).error is None
+
+
+@pytest.mark.parametrize(
+    "name", ["fs", "./absent.js", "node:net", "http://a.test/", "data:text/javascript,1"]
+)
+def test_imports_may_be_refused_one_after_the_other(stack: InterpreterStack, name: str) -> None:
+    refused = f"for (let i = 0; i < 40; i++) await import('{name}').catch(() => n++); n"
+    with stack.session("a") as session:
+        assert session.eval_sync("function kept() { return 1 }").error is None
+        outcome = session.eval_sync(f"let n = 0; {refused}")
+        assert (outcome.text, outcome.error) == ("40", None)
+        assert session.eval_sync("kept()").text == "1"
+
+
+def test_imports_are_refused_after_a_wait_for_node(stack: InterpreterStack) -> None:
+    source = (
+        "const {gzip} = await import('node:zlib'); let n = 0; for (let i = 0; i < 3; i++) {"
+        " await new Promise((done) => gzip('a', done));"
+        " for (let j = 0; j < 5; j++) await import('./absent.js').catch(() => n++); } n"
+    )
+    with stack.session("b") as session:
+        assert session.eval_sync(source).text == "15"
