@@ -1,0 +1,216 @@
+"""Lives of calls and processes: how calls end, and what time-outs, failures and crashes leave.
+
+Each row has cells with a part of their answers, and the tools' notes in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from js_repl_samples import PNG
+from langchain_core.tools import tool
+
+from interpstack_node.engine import NodeEngine
+
+URL = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+SHORT = "// interpstack: timeout_ms=400\n"
+TIMED_OUT = "js_repl execution timed out after 0.4 s"
+NOTES: list[str] = []
+
+
+@tool
+async def late(text: str = "late") -> str:
+    """Take a moment."""
+    await asyncio.sleep(0.05)
+    NOTES.append(text)
+    return text
+
+
+@tool
+async def slow() -> str:
+    """Take longer than any cell may."""
+    try:
+        await asyncio.sleep(600)
+    finally:
+        NOTES.append("stopped")
+    return "never"
+
+
+@tool
+async def fail() -> str:
+    """Fail."""
+    NOTES.append("failed")
+    raise ValueError("no such thing")
+
+
+CELLS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
+    "calls run side by side": (
+        [
+            (
+                "const open = ['a', 'b', 'c'].map((text) => codex.tool('late', {text}));"
+                "(await Promise.all(open)).join()",
+                "<result>a,b,c</result>",
+            )
+        ],
+        ["a", "b", "c"],
+    ),
+    "a call that fails later ends no process": (
+        [
+            ("let kept = 1; const f = () => kept; codex.tool('fail'); kept", "<result>1</result>"),
+            ("f()", "<result>1</result>"),
+        ],
+        ["failed"],
+    ),
+    "a rejection that nobody handles ends no process": (
+        [
+            ("const f = () => 1; Promise.reject(new Error('odd')); f()", "<result>1</result>"),
+            ("f()", "<result>1</result>"),
+        ],
+        [],
+    ),
+    "an exception of a timer ends no process": (
+        [
+            (
+                "const f = () => 1; setTimeout(() => { throw new Error('odd') }, 1);"
+                "await new Promise((done) => setTimeout(done, 20)); f()",
+                "<result>1</result>",
+            ),
+            ("f()", "<result>1</result>"),
+        ],
+        [],
+    ),
+    "a failed cell waits for its calls, and keeps its error": (
+        [
+            (
+                f"codex.emitImage(codex.tool('late').then(() => '{URL}')); null.x",
+                '<error type="TypeError">',
+            ),
+            ("1", "<result>1</result>"),
+        ],
+        ["late"],
+    ),
+    "a time-out stops the calls": (
+        [(f"{SHORT}await codex.tool('slow')", TIMED_OUT), ("1", "<result>1</result>")],
+        ["stopped"],
+    ),
+    "a time-out cannot be caught": (
+        [
+            (f"{SHORT}try {{ await codex.tool('slow') }} catch {{}} finally {{ 1 }}", TIMED_OUT),
+            ("1", "<result>1</result>"),
+        ],
+        ["stopped"],
+    ),
+    "a time-out keeps variables, functions and output": (
+        [
+            ("let n = 1; const add = () => ++n; 0", "<result>0</result>"),
+            (f"{SHORT}console.log('so far'); add(); await codex.tool('slow')", "so far"),
+            ("add()", "<result>3</result>"),
+        ],
+        ["stopped"],
+    ),
+    "time for calls counts as the cell's": (
+        [
+            (
+                "// interpstack: timeout_ms=300\nfor (;;) await codex.tool('late', {text: ''})",
+                "js_repl execution timed out after 0.3 s",
+            )
+        ],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+async def test_calls_and_time_outs(repl: Any, name: str) -> None:
+    NOTES.clear()
+    rows, notes = CELLS[name]
+    chat = repl(tools=[late, slow, fail])
+    said = await chat.run(*(code for code, _ in rows))
+    for (code, part), answer in zip(rows, said, strict=True):
+        assert part in answer, code
+    assert sorted(note for note in NOTES if note) == notes
+
+
+async def test_a_process_that_dies_in_a_cell_costs_that_cell(repl: Any) -> None:
+    others = {child.pid for child in psutil.Process().children(recursive=True)}
+
+    @tool
+    async def kill() -> str:
+        """End the REPL's processes."""
+        for child in psutil.Process().children(recursive=True):
+            if child.pid not in others:
+                child.kill()
+        return "killed"
+
+    chat = repl(tools=[kill])
+    said = await chat.run(
+        "let kept = [1]; const f = () => 1; 0",
+        "kept.push(2); await codex.tool('kill'); await codex.tool('kill'); 1",
+        "kept.length",
+        "f()",
+    )
+    assert "<error" in said[1]
+    assert said[2].endswith("<result>1</result>")  # as before the cell that was lost
+    assert "<error" in said[3]
+    assert any("<notice>" in answer and "f" in answer for answer in said[1:])
+
+
+FILES: dict[str, tuple[str, str]] = {
+    "a file is one module within a cell": (
+        "const [a, b] = [await import('./own.mjs'), await import('./own.mjs')]; a === b",
+        "true",
+    ),
+    "a file sees variables of the session": (
+        "globalThis.shared = 5; (await import('./sees.mjs')).seen",
+        "5",
+    ),
+    "a module of the host is refused": (
+        "await import('node:child_process').catch((e) => e.message)",
+        'Importing module "node:child_process" is not allowed',
+    ),
+    "a module of the host is refused to files": (
+        "await import('./spawns.mjs').then(() => 'loaded', (e) => e.message)",
+        'Importing module "child_process" is not allowed',
+    ),
+    "a link that leads outside is no package": (
+        "await import('linked').catch((e) => e.message)",
+        "there is no module 'linked'",
+    ),
+}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    (folder / "node_modules").mkdir(parents=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "index.js").write_text("exports.leaked = 1", "utf-8")
+    (folder / "node_modules" / "linked").symlink_to(outside, target_is_directory=True)
+    (folder / "own.mjs").write_text("export const own = 1", "utf-8")
+    (folder / "sees.mjs").write_text("export const seen = globalThis.shared", "utf-8")
+    (folder / "spawns.mjs").write_text("import 'child_process'", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_files_and_modules(repl: Any, work: Path, name: str) -> None:
+    code, result = FILES[name]
+    chat = repl(engine=NodeEngine(working_dir=work))
+    (said,) = await chat.run(code)
+    assert said.startswith(f"<result>{result}")
+
+
+async def test_a_file_is_read_again_by_the_next_cell(repl: Any, work: Path) -> None:
+    chat = repl(engine=NodeEngine(working_dir=work))
+    code = "await import('./own.mjs').then((m) => m.own, () => 'broken')"
+    assert await chat.run(code) == ["<result>1</result>"]
+    (work / "own.mjs").write_text("export const = ", "utf-8")
+    assert await chat.run(code) == ["<result>broken</result>"]
+    (work / "own.mjs").write_text("export const own = 2", "utf-8")
+    assert await chat.run(code) == ["<result>2</result>"]
