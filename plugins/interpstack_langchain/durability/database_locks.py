@@ -14,11 +14,13 @@ import logging
 import os
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import weakref
+from contextlib import AbstractAsyncContextManager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
+
+import attrs
 
 from interpstack import call_blocking, to_end
 
@@ -55,55 +57,58 @@ class DatabaseLocks(abc.ABC):
 
     def __init__(self) -> None:
         #: Who gives a lock back: not a holder that was lost before, and is thrown away only now.
-        self._holders: dict[int, object] = {}
+        self._holders: dict[int, _Holder] = {}
+        #: Held while a lock changes hands.
+        self._changing = threading.Lock()
 
-    @asynccontextmanager
-    async def held(self, key: str, seconds: float | None = None) -> AsyncIterator[bool]:
+    def held(
+        self, key: str, seconds: float | None = None, left: str = ""
+    ) -> AbstractAsyncContextManager[bool]:
         """Hold a lock, once no other process does.
 
         Args:
             key: Names the lock.
             seconds: How long to wait at most for another process; `None` for no limit.
+            left: Names the calls that the other process may still run.
 
-        Yields:
-            Whether another process held the lock before.
-
-        Raises:
-            TimeoutError: Another process held the lock all the time.
+        Returns:
+            A context manager, whose value is whether another process held the lock before. To enter
+            it raises `TimeoutError` if another process held the lock all the time.
         """
         number = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 2
-        holder, task = object(), asyncio.current_task()
-        self._holders[number] = holder
+        return _Holder(self, number, _Waiting(key, self.place, seconds, left))
+
+    def take_on(self, loop: asyncio.AbstractEventLoop, holder: _Holder) -> bool:
+        """Take a lock for a run on this loop, unless the run was thrown away meanwhile."""
+        with self._changing:
+            if holder.gone or loop.is_closed():
+                return True  # nobody hears of it
+            taken = self.take(holder.number)
+            if taken and not (holder.gone or loop.is_closed()):
+                self._holders[holder.number] = holder
+            elif taken and holder.number not in self._holders:
+                self.give_back(holder.number)
+            return taken
+
+    def let_go(self, holder: _Holder) -> None:
+        """Give back the lock of a run, if the run still holds it."""
+        with self._changing:
+            self._give_up_hold(holder)
+
+    def throw_away(self, holder: _Holder) -> None:
+        """`let_go` from any place in any thread: a garbage collection may interrupt `take`."""
+        if not self._changing.acquire(blocking=False):
+            threading.Thread(target=self.let_go, args=(holder,), daemon=True).start()
+            return
         try:
-            yield await self._wait(number, _Waiting(key, self.place, seconds))
-        except BaseException:
-            if _current_task() is not task:  # the run was thrown away: nothing can be awaited
-                self._let_go(number, holder)
-            else:
-                await to_end(call_blocking(lambda: self._let_go(number, holder)))
-            raise
-        await to_end(call_blocking(lambda: self._let_go(number, holder)))
+            self._give_up_hold(holder)
+        finally:
+            self._changing.release()
 
-    async def _wait(self, number: int, waiting: _Waiting) -> bool:
-        """Return once the lock is taken; whether another process held it before."""
-        loop, waited = asyncio.get_running_loop(), False
-        # To the end: nobody would give a lock back that arrives after a cancellation.
-        while not await to_end(call_blocking(lambda: self._take_on(loop, number))):
-            waited = True
-            await asyncio.sleep(waiting.pause())
-        return waited
-
-    def _take_on(self, loop: asyncio.AbstractEventLoop, number: int) -> bool:
-        """Take a lock for a run on this loop, and give it back if the loop was closed meanwhile."""
-        taken = self.take(number)
-        if taken and loop.is_closed():
-            self.give_back(number)
-        return taken
-
-    def _let_go(self, number: int, holder: object) -> None:
-        if self._holders.get(number) is holder:
-            del self._holders[number]
-            self.give_back(number)
+    def _give_up_hold(self, holder: _Holder) -> None:
+        if self._holders.get(holder.number) is holder:
+            del self._holders[holder.number]
+            self.give_back(holder.number)
 
     @abc.abstractmethod
     def take(self, number: int) -> bool:
@@ -115,7 +120,56 @@ class DatabaseLocks(abc.ABC):
 
     def abandon(self) -> None:
         """Forget the locks of the parent, in the child of a fork."""
+        self._changing = threading.Lock()
         self._holders.clear()
+
+
+@attrs.define(eq=False)
+class _Holder(AbstractAsyncContextManager[bool]):
+    """One run that holds a lock, or waits for it.
+
+    No generator: where a loop is closed, Python does not run the rest of an asynchronous generator
+    that waits, but it does run the rest of a coroutine.
+
+    Attributes:
+        locks: The locks of the database.
+        number: The lock.
+        waiting: The wait for the lock.
+        gone: Whether the run is over, or was thrown away.
+    """
+
+    locks: DatabaseLocks
+    number: int
+    waiting: _Waiting
+    gone: bool = attrs.field(default=False, init=False)
+    #: Weak: the locks know the holder, and must not keep a lost run from being thrown away.
+    _task: weakref.ref[Any] | None = attrs.field(default=None, init=False)
+
+    async def __aenter__(self) -> bool:
+        loop, waited = asyncio.get_running_loop(), False
+        self._task = weakref.ref(asyncio.current_task())
+        try:
+            # To the end: nobody would give a lock back that arrives after a cancellation.
+            while not await to_end(call_blocking(lambda: self.locks.take_on(loop, self))):
+                waited = True
+                await asyncio.sleep(self.waiting.pause())
+        except BaseException:
+            await self._leave()
+            raise
+        return waited
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._leave()
+
+    async def _leave(self) -> None:
+        self.gone = True
+        task = None if self._task is None else self._task()
+        if (
+            task is None or _current_task() is not task
+        ):  # the run was thrown away: nothing can be awaited
+            self.locks.throw_away(self)
+        else:
+            await to_end(call_blocking(lambda: self.locks.let_go(self)))
 
 
 class _Waiting:
@@ -125,10 +179,12 @@ class _Waiting:
         key: Names the lock.
         place: Name of the database.
         seconds: How long it may take; `None` for no limit.
+        left: Names the calls that the other process may still run.
     """
 
-    def __init__(self, key: str, place: str, seconds: float | None) -> None:
+    def __init__(self, key: str, place: str, seconds: float | None, left: str) -> None:
         self._key, self._place, self._seconds = key, place, seconds
+        self._left = f" (the last pause left running: {left})" if left else ""
         self._began = time.monotonic()
         self._next = _FIRST_WAIT
         self._told = False
@@ -142,16 +198,18 @@ class _Waiting:
         waited = time.monotonic() - self._began
         if self._seconds is not None and waited >= self._seconds:
             raise TimeoutError(
-                f"another process has run eval {self._key} for {self._seconds:g} s (lock_timeout), "
-                f"by its lock in {self._place}; no call was made here, and the pause and its "
-                "answers are as they were. Resume the thread again once that process has ended"
+                f"another process has run eval {self._key}{self._left} for {self._seconds:g} s "
+                f"(lock_timeout), by its lock in {self._place}; no call was made here, and the "
+                "pause and its answers are as they were. Resume the thread again once that process "
+                "has ended"
             )
         if not self._told and waited >= _TELL_SECONDS:
             self._told = True
             _log.warning(
-                "eval %s waits for another process that runs it, by its lock in %s; lock_timeout "
+                "eval %s waits for another process that runs it%s, by its lock in %s; lock_timeout "
                 "bounds such waits",
                 self._key,
+                self._left,
                 self._place,
             )
         left = _LONGEST_WAIT if self._seconds is None else self._seconds - waited

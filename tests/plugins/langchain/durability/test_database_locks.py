@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import os
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,6 +147,60 @@ def test_a_run_that_is_thrown_away_while_it_waits_for_a_lock_leaves_none(
     assert ended == [True]
     assert locks._file is None
     task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("thrown", ["before", "after"])
+def test_a_loop_that_closes_right_before_or_after_a_lock_is_taken_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thrown: str
+) -> None:
+    """Nobody hears of the lock: the run is thrown away, and its loop closed before or after it."""
+    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+    trying, go_on, taken = threading.Event(), threading.Event(), threading.Event()
+    take, take_on = locks.take, locks.take_on
+
+    def slow(number: int) -> bool:
+        if thrown == "before":
+            trying.set()
+            assert go_on.wait(60)
+        done = take(number)
+        trying.set()
+        return done
+
+    def take_slowly(*args: Any) -> bool:
+        try:
+            return take_on(*args)
+        finally:
+            taken.set()
+
+    monkeypatch.setattr(locks, "take", slow)
+    monkeypatch.setattr(locks, "take_on", take_slowly)
+
+    async def hold() -> None:
+        async with locks.held("eval"):
+            raise AssertionError("nobody waits for the lock any more")
+
+    async def begin(running: Any) -> None:
+        tasks.append(asyncio.ensure_future(running))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    loop, running = asyncio.new_event_loop(), hold()
+    tasks: list[asyncio.Future[None]] = []
+    loop.run_until_complete(begin(running))
+    assert (trying if thrown == "before" else taken).wait(60)
+    tasks[0]._log_destroy_pending = False  # type: ignore[attr-defined]
+    if thrown == "before":
+        running.close()
+    else:
+        loop.close()
+    tasks.clear()
+    del running
+    gc.collect()
+    go_on.set()
+    assert taken.wait(60)
+    loop.close()
+    assert not locks._holders
+    assert locks._file is None
 
 
 def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: Path) -> None:
