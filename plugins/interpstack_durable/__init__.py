@@ -24,7 +24,8 @@ def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
     flights = journals.flights_for(session.host)
     if flights is None:
         flights = flights_of(session.stack)
-    return JournalSteps(CellJournal(store, cell), flights, journals.look_for(session.host))
+    look, lander = journals.look_for(session.host), journals.lander_for(session.host)
+    return JournalSteps(CellJournal(store, cell), flights, look, lander)
 
 
 @hookimpl

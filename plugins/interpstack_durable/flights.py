@@ -2,6 +2,7 @@
 
 A pause waits for running calls, but not forever. A call that runs longer is left running. If the
 cell is run again in this process, the answer of that call is used instead of making the call again.
+`CallsInFlight.land` records the answers of such calls for runs in other processes.
 """
 
 from __future__ import annotations
@@ -220,6 +221,12 @@ class CallsInFlight:
             answer = Step(time.time(), (flight.end.result(),), self.guards.amounts())
             await self.journal.keep(None, answer)
             self.flights.drop(key)
+
+    async def over(self) -> None:
+        """Wait until all calls have ended, and record nothing."""
+        ends = [asyncio.wrap_future(flight.end) for flight in self._known.values()]
+        if ends:
+            await asyncio.wait(ends)
 
     async def stop(self) -> None:
         """Cancel the calls, and wait a moment for their handlers to clean up."""

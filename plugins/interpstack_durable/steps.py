@@ -50,11 +50,13 @@ class JournalSteps(StepSource):
         journal: The journal of the cell.
         flights: Calls that earlier runs left running.
         look: The look for which a cell in the background runs; `None` for other cells.
+        lander: Has the answers of calls recorded that a pause leaves running, if the host does.
     """
 
     journal: Journal
     flights: Flights = attrs.field(factory=Flights)
     look: Look | None = None
+    lander: Callable[[CallsInFlight], Awaitable[None]] | None = None
     repeats = True
     _began: float = attrs.field(default=0.0, init=False)
     _suspends: bool = attrs.field(default=False, init=False)
@@ -162,18 +164,11 @@ class JournalSteps(StepSource):
         shift = self._shift
         return attrs.evolve(request, id=request.id + shift) if shift else request
 
-    def _of_engine(self, step: Step) -> Step:
-        shift = self._shift
-        if not shift:
-            return step
-        settlements = tuple(attrs.evolve(one, id=one.id - shift) for one in step.settlements)
-        return attrs.evolve(step, settlements=settlements)
-
     # -- answers to the guest --------------------------------------------------------------
 
     async def next(self) -> Step | None:
         step = await self._replayed() or await self._computed()
-        return None if step is None else self._of_engine(step)
+        return None if step is None else _of_engine(step, self._shift)
 
     async def _replayed(self) -> Step | None:
         """The next recorded step; `None` once there is none any more."""
@@ -291,4 +286,17 @@ class JournalSteps(StepSource):
         await self._suspend()
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
-        raise await self.journal.pause(self._asked, self._new_step(), requests.paused, running)
+        step, asked = self._new_step(), self._asked
+        error = await self.journal.pause(asked, step, requests.paused, running)
+        if running and self.lander is not None and self.look is None:
+            calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
+            await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
+        raise error
+
+
+def _of_engine(step: Step, shift: int) -> Step:
+    """A step with the request ids of the engine."""
+    if not shift:
+        return step
+    settlements = tuple(attrs.evolve(one, id=one.id - shift) for one in step.settlements)
+    return attrs.evolve(step, settlements=settlements)

@@ -15,7 +15,14 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from interpstack import GuestError, Request
-from interpstack_durable.api import Flights, Journal, answered_by, form_of, retry_entry
+from interpstack_durable.api import (
+    CallsInFlight,
+    Flights,
+    Journal,
+    answered_by,
+    form_of,
+    retry_entry,
+)
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
     CheckpointWrites,
@@ -24,7 +31,7 @@ from interpstack_langchain.durability.checkpoint_writes import (
     task_of,
 )
 from interpstack_langchain.durability.databases import Database, open_database
-from interpstack_langchain.durability.eval_pauses import EvalPauses
+from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Checkpoint,
@@ -116,7 +123,7 @@ class CheckpointStores:
             return
         async with (
             open_database(store.writes.checkpoint.saver) as database,
-            database.alone(store.key, self.lock_timeout) as waited,
+            database.alone(store.key, self.lock_timeout, store.left_running) as waited,
         ):
             store.run_in(database, after_another=waited)
             yield
@@ -136,6 +143,7 @@ class CheckpointStore:
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Form of the entries that were loaded, if there were some.
         needs_state: Whether an earlier run of the eval began with the stored variables.
+        left_running: Names the calls that the last pause left running.
     """
 
     key: str
@@ -147,6 +155,7 @@ class CheckpointStore:
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
+    left_running: str = attrs.field(default="", init=False)
     _pauses: EvalPauses = attrs.field(init=False)
     _about: dict[str, Any] = attrs.field(factory=dict, init=False)
     _database: Database | None = attrs.field(default=None, init=False)
@@ -214,20 +223,14 @@ class CheckpointStore:
             return []
         stored = await self.writes.read()
         entries = self._entries = recorded_entries(self.key, stored)
-        self._spent = [
-            value["spent"]
-            for _, channel, value in stored
-            if channel == JOURNAL_CHANNEL and value.get("of") == self.key
-        ]
+        self._spent = _spent(self.key, stored)
         while (missing := remembered.get(len(entries))) is not None:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
             entries.append(missing)
-        for entry in entries:
-            self.commands += [(n, command) for n, command in entry.get("commands", ())]
+        self.commands += [(n, one) for entry in entries for n, one in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
-        late = [one for one in self._follow() if one[0] not in self._ended]
-        self.commands += late
+        self.commands += [one for one in self._follow() if one[0] not in self._ended]
         self.form = form_of(entries)
         return list(entries)
 
@@ -260,8 +263,7 @@ class CheckpointStore:
 
     async def left(self, error: GuestError) -> None:
         """Have the calls made again that failed and so ended the eval, when it is run again."""
-        entry = retry_entry(self._entries, error)
-        if entry is not None:
+        if (entry := retry_entry(self._entries, error)) is not None:
             await self.append(len(self._entries), entry)
 
     async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
@@ -284,6 +286,7 @@ class CheckpointStore:
         writes = await self.writes.read()
         entries = recorded_entries(self.key, writes)
         self.needs_state = bool(entries) and not entries[0].get("stateless")
+        self.left_running = _named(running_after(entries))
         began = writes_at_start(self.config)
         self._pauses.answered(entries if began is None else recorded_entries(self.key, began))
         return [(channel, value) for _, channel, value in writes]
@@ -367,8 +370,22 @@ class CheckpointStore:
         if self._database is not None:
             self._database.leave(self.key, self)
         told = [shown(request) for request in running]
-        named = ", ".join(f"{one['name']}({one['input']})" for one in told)
+        names = _named(told)
         _log.warning(
-            "eval %s pauses, and %d of its calls still run: %s", self.key, len(told), named
+            "eval %s pauses, and %d of its calls still run: %s", self.key, len(told), names
         )
         return told
+
+    async def land(self, calls: CallsInFlight) -> None:
+        """Have the answers of these calls recorded when they arrive, if there is a lock."""
+        if self._database is not None:
+            await self._database.land(self.key, calls)
+
+
+def _spent(key: str, writes: Sequence[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
+    ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
+    return [value["spent"] for value in ours if value.get("of") == key]
+
+
+def _named(calls: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{one['name']}({one['input']})" for one in calls)

@@ -19,8 +19,9 @@ from typing import Any, Final
 import attrs
 
 from interpstack import Slots, call_blocking
-from interpstack_durable.api import Flights
+from interpstack_durable.api import CallsInFlight, Flights
 from interpstack_langchain.durability.database_locks import DatabaseLocks, FileLocks
+from interpstack_langchain.durability.landings import Landing
 from interpstack_langchain.durability.postgres_locks import PostgresLocks, parameters_of
 
 __all__ = ["Database", "forget_all", "open_database"]
@@ -39,11 +40,13 @@ class Database:
         locks: Exclude runs in other processes; `None` where the database is not known.
         flights: Calls that pauses left running.
         left: Runs whose pauses did not wait for all their calls, by the evals' keys.
+        landings: The calls of such runs that still run, under the locks on their evals.
     """
 
     locks: DatabaseLocks | None
     flights: Flights = attrs.field(factory=Flights)
     left: dict[str, Any] = attrs.field(factory=dict)
+    landings: dict[str, Landing] = attrs.field(factory=dict, init=False)
     users: int = attrs.field(default=0, init=False)
     _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
@@ -61,13 +64,42 @@ class Database:
             self.leave(key, run)
         return before
 
+    @property
+    def idle(self) -> bool:
+        """Whether no eval runs, and no process has to wait for calls of this one."""
+        return not self.users and not self.landings
+
+    async def land(self, key: str, calls: CallsInFlight) -> None:
+        """Hold the lock on an eval until calls that its pause left running are recorded.
+
+        Without a lock, nothing is recorded: another process could record other entries meanwhile.
+        Returns once the lock is held for the calls.
+        """
+        if self.locks is not None:
+            landing = self.landings[key] = Landing(self.locks, key, calls, self._landed)
+            await landing.begin()
+
+    def _landed(self, landing: Landing) -> None:
+        if self.landings.get(landing.key) is landing:
+            del self.landings[landing.key]
+
+    async def _take_over(self, key: str) -> bool:
+        """End the landing of a run before this one, which holds the lock by now."""
+        landing = self.landings.pop(key, None)
+        if landing is not None:
+            await landing.stop()
+        return landing is not None
+
     @asynccontextmanager
-    async def alone(self, key: str, lock_timeout: float | None = None) -> AsyncIterator[bool]:
+    async def alone(
+        self, key: str, lock_timeout: float | None = None, left: str = ""
+    ) -> AsyncIterator[bool]:
         """Run an eval while no other run of the eval does.
 
         Args:
             key: Identifies the eval.
             lock_timeout: Seconds to wait at most for a run in another process.
+            left: Names the calls that the last pause left running, for whoever has to wait.
 
         Yields:
             Whether this run had to wait for another one, which may have recorded entries.
@@ -83,8 +115,9 @@ class Database:
                 if self.locks is None:
                     yield bool(runs)
                 else:
-                    async with self.locks.held(key, lock_timeout) as waited:
-                        yield bool(runs) or waited
+                    async with self.locks.held(key, lock_timeout, left) as waited:
+                        landed = await self._take_over(key)
+                        yield bool(runs) or waited or landed
         finally:
             with self._lock:
                 slots, runs = self._runs.pop(key)
@@ -113,10 +146,10 @@ async def open_database(saver: Any) -> AsyncIterator[Database]:
     finally:
         with _lock:
             database.users -= 1
-            idle = [one for one, held in _known.items() if not held.users]
+            idle = [one for one, held in _known.items() if held.idle]
             for one in idle[: max(0, len(idle) - _MAX_IDLE)]:
                 del _known[one]
-            if not database.users and not database.left and database.flights.empty:
+            if database.idle and not database.left and database.flights.empty:
                 _known.pop(identity, None)
 
 

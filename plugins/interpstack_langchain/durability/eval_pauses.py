@@ -22,7 +22,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 
-__all__ = ["EvalPauses"]
+__all__ = ["EvalPauses", "running_after"]
 
 
 @attrs.define(eq=False)
@@ -182,6 +182,14 @@ class EvalPauses:
 
     def _question_id(self, number: int) -> str:
         return scope(self.config, f"approval:{number}", []).id
+
+
+def running_after(entries: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Descriptions of the calls that the last pause of an eval left running."""
+    number = max(noted_in(entries, "pauses"), default=0)
+    pauses = noted_in(entries, f"pause {number}")
+    resumed = noted_in(entries, f"resumed {number}")
+    return pauses[-1].get("running", ()) if pauses and not resumed else ()
 
 
 def _first(reasons: Mapping[str, str]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
-from interpstack_durable.api import Flights, Journals, Look
+from interpstack_durable.api import CallsInFlight, Flights, Journals, Look
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
@@ -51,7 +51,8 @@ class AgentOffers:
         self._stack = stack
         self._options = options
         self._own = own
-        parts: list[object] = [part, Journals(_store_for, _flights_for, _look_for)]
+        journals = Journals(_store_for, _flights_for, _look_for, _lander_for)
+        parts: list[object] = [part, journals]
         if skills is not None:
             parts.append(Skills(skills))
         self._builder = OfferBuilder(
@@ -136,3 +137,8 @@ def _flights_for(host: EvalCall | None) -> Flights | None:
 def _look_for(host: EvalCall | None) -> Look | None:
     """The look for which an eval runs, if it may be put aside."""
     return None if host is None else host.look
+
+
+def _lander_for(host: EvalCall | None) -> Callable[[CallsInFlight], Awaitable[None]] | None:
+    """Records the answers of calls that a pause of the eval leaves running."""
+    return None if host is None or host.store is None else host.store.land

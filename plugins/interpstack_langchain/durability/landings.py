@@ -1,0 +1,87 @@
+"""Calls that a pause left running, and the lock that is held until they are recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Final
+
+import attrs
+
+from interpstack_durable.api import CallsInFlight
+from interpstack_langchain.durability.database_locks import DatabaseLocks
+
+__all__ = ["Landing"]
+
+_log = logging.getLogger(__name__)
+
+#: Seconds that a record which is being written has to become safe before the next run begins.
+_STOP_SECONDS: Final = 5.0
+
+
+@attrs.define(eq=False)
+class Landing:
+    """Records the answers of calls that a pause left running, in a task of its own.
+
+    The lock on the eval is held until the last of the calls has ended. Other processes wait for
+    it, so they find the answers; the next run in this process stops the landing instead.
+
+    Attributes:
+        locks: The locks of the database.
+        key: Identifies the eval.
+        calls: The calls.
+        ended: Called when the landing is over.
+    """
+
+    locks: DatabaseLocks
+    key: str
+    calls: CallsInFlight
+    ended: Callable[[Landing], None]
+    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _done: Future[None] = attrs.field(factory=Future, init=False)
+
+    async def begin(self) -> None:
+        """Begin in the run of the eval; returns once the lock is held for the calls, too."""
+        holding = asyncio.Event()
+        self._task = asyncio.ensure_future(self._run(holding))
+        self._task.add_done_callback(self._end)
+        waiting = asyncio.ensure_future(holding.wait())
+        try:
+            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+
+    async def _run(self, holding: asyncio.Event) -> None:
+        async with self.locks.held(self.key):
+            holding.set()
+            try:
+                await self.calls.land()
+            except Exception as error:  # noqa: BLE001 - a checkpointer may raise anything
+                _log.warning(
+                    "the answer of a call that a pause of eval %s left running could not be "
+                    "recorded (%s: %s); only this process can still use it",
+                    self.key,
+                    type(error).__name__,
+                    error,
+                )
+                await self.calls.over()
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._done.set_result(None)
+        self.ended(self)
+
+    async def stop(self) -> None:
+        """Stop recording, for the next run in this process; the calls continue.
+
+        A record that is being written is finished first.
+        """
+        if self._task is None:
+            return
+        loop = self._task.get_loop()
+        with suppress(RuntimeError):  # a closed loop: nothing of it continues
+            loop.call_soon_threadsafe(self._task.cancel)
+            if loop.is_running():
+                await asyncio.wait({asyncio.wrap_future(self._done)}, timeout=_STOP_SECONDS)
