@@ -11,9 +11,10 @@ from langchain_core.tools import BaseTool
 from interpstack import CellContext, GuestException
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
+from interpstack_langchain.langgraph_internals.async_only import only_async, subagents_of
 from interpstack_langchain.tools.tool_calls import run_tool
 from interpstack_langchain.tools.tool_schemas import visible_fields
-from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_langchain.tools.tool_twins import native_tool, without_blocking_form
 from interpstack_subagents.api import Dispatch
 
 __all__ = ["dispatcher"]
@@ -40,11 +41,13 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
     if not set(visible_fields(task)) >= _FIELDS:
         return None
     twin = native_tool(task)
+    waits = without_blocking_form(twin)
+    awaited = {kind for kind, agent in subagents_of(task).items() if only_async(agent)}
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running: EvalCall = context.host
         given = {"description": wanted.description, "subagent_type": wanted.subagent_type}
-        made = running.call_for(twin, given, context)
+        made = running.call_for(waits if wanted.subagent_type in awaited else twin, given, context)
         if isinstance(made, str):
             return made
         event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}

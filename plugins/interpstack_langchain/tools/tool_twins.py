@@ -30,7 +30,7 @@ from langgraph.types import Command
 
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["NativeCall", "native_tool", "noting", "with_native_tool"]
+__all__ = ["NativeCall", "native_tool", "noting", "with_native_tool", "without_blocking_form"]
 
 
 @attrs.define(eq=False)
@@ -131,6 +131,15 @@ def native_tool(tool: BaseTool) -> BaseTool:
         twin.__dict__["func"] = _resolved(tool.func)
         twin.__dict__["coroutine"] = _resolved(tool.coroutine)
     return twin
+
+
+def without_blocking_form(twin: BaseTool) -> BaseTool:
+    """A copy of such a copy that always runs by its async form, if the tool has one."""
+    if not isinstance(twin, (StructuredTool, Tool)) or twin.coroutine is None:
+        return twin
+    made = copy.copy(twin)
+    made.__dict__["func"] = None
+    return made
 
 
 def with_native_tool(request: ToolCallRequest) -> ToolCallRequest:

@@ -36,6 +36,40 @@ async def test_a_compiled_subagent_answers(crews: Any, use_async: bool) -> None:
     assert await crews(kid).run(ASK, use_async) == "<result>compiled: hello</result>"
 
 
+@both
+async def test_a_compiled_subagent_with_an_async_form_alone_answers(
+    crews: Any, use_async: bool
+) -> None:
+    async def answer(state: dict[str, Any]) -> dict[str, Any]:
+        return {"messages": [*state["messages"], AIMessage("awaited")]}
+
+    kid = {"name": "kid", "description": "helps", "runnable": RunnableLambda(answer)}
+    assert await crews(kid).run(ASK, use_async) == "<result>awaited</result>"
+
+
+@both
+async def test_a_subagent_calls_a_tool_with_an_async_form_alone_once(
+    crews: Any, use_async: bool
+) -> None:
+    dug: list[int] = []
+
+    @tool
+    async def dig(n: int) -> str:
+        """Dig."""
+        dug.append(n)
+        return f"{interrupt('may I?')} {n}"
+
+    def reply(messages: list[Any], names: list[str]) -> Any:
+        last = messages[-1]
+        return last.text if isinstance(last, ToolMessage) else crews.calls("dig", {"n": 3})
+
+    crew = crews(crews.kid(reply, tools=[dig]))
+    await crew.run(ASK, use_async)
+    assert dug == [3]
+    assert await crew.run(ASK, use_async, given=Command(resume="dug")) == "<result>dug 3</result>"
+    assert dug == [3, 3]  # the tool itself runs again after its interrupt, and only that once
+
+
 class _Threads:
     async def create(self, **kwargs: Any) -> Any:
         return {"thread_id": "remote-1"}
