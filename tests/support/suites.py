@@ -72,7 +72,12 @@ FAMILIES: Final[Mapping[str, int]] = {
 #: Engines on which tests are repeated, and of how many cases of a file one is drawn. Each case
 #: starts a process or an isolate of its own; what such engines do by themselves is tested in their
 #: folders and by the kit, where all cases stay.
-ENGINES: Final[Mapping[str, int]] = {"process:monty": 3, "process:quickjs": 3, "v8": 2}
+ENGINES: Final[Mapping[str, int]] = {
+    "node": 8,
+    "process:monty": 3,
+    "process:quickjs": 3,
+    "v8": 2,
+}
 _OWN_FOLDERS: Final = (
     "tests/conformance/",
     "tests/plugins/node/",

@@ -20,6 +20,7 @@
   const TURNS = 50; // of the event loop without another import, for modules that wait for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
+  const UNPARSED = "(async () => {"; // before a cell with `await` that does not parse, as `wrap` makes it
   const CALL = "$interpstack"; // a global of this realm, for the script that SIGINT ends
   // One that comes when no guest computes must end nothing; a cell that waits for Node ends.
   process.on("SIGINT", () => {
@@ -45,7 +46,7 @@
 
   const entry = new Script(`${CALL}()`, { filename: "interpstack:entry" });
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
-  let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity;
+  let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
   // Whether the guest was stopped and whether it imports something; shared with modules.js.
   const state = { interrupted: false, imported: false, loading: 0 };
 
@@ -147,7 +148,8 @@
     } catch (error) {
       const [head, , marks = ""] = String(error.stack).split("\n", 3), caret = marks.indexOf("^");
       const line = Number(head.slice(head.lastIndexOf(":") + 1)), column = (caret < 0 ? marks.length : caret) + 1;
-      return head.startsWith(`${CELL}:`) && line > 0 && column > 0 ? `[${line},${column}]` : undefined;
+      const written = line === 1 ? column - shift : column;
+      return head.startsWith(`${CELL}:`) && line > 0 && written > 0 ? `[${line},${written}]` : undefined;
     }
   }
   // The text of what a cell has queued ends like this unless the cell has ended.
@@ -165,6 +167,7 @@
       packages.beginCell();
       enter(() => {
         const wrapped = awaits ? wrap(source) : "";
+        shift = wrapped === `${UNPARSED}${source}\n})()` ? UNPARSED.length : 0;
         guest.begin(text, wrapped || source, wrapped !== "");
       });
     },
