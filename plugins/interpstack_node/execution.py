@@ -115,7 +115,7 @@ class NodeExecution(KernelExecution):
         self._callbacks = Callbacks(
             is_interrupted=lambda: self._interrupted,
             resolve=self._resolve,
-            files=realm.files.answer,
+            files=realm.files.answers,
             printed=self._output.take,
         )
 

@@ -6,6 +6,7 @@
   "use strict";
   const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs, isInterruption } = kernel;
   const modules = new Map(), places = new Map(); // by name; how each was found
+  const known = new Map(); // by name, for modules of packages: [source, {specifier: [name, kind]}]
   let busy = Promise.resolve(); // graphs are linked one after the other
 
   const find = (base, specifier) => base === "" || base.startsWith("file:") ? findFile(base, specifier) : findBundled(base, specifier);
@@ -17,7 +18,7 @@
     return modules.get(name);
   }
   function findFile(base, specifier) {
-    const found = ask("N", ["import", base, specifier]);
+    const found = foreseen(base, specifier) ?? ask("N", ["import", base, specifier]);
     if (found.code !== undefined) throw packages.moduleError(found.code, found.message);
     const { name, kind } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
     if (!modules.has(key)) {
@@ -25,6 +26,22 @@
       modules.set(key, kind === "module" ? file(name) : made(key, () => packages.load(name, kind)));
     }
     return modules.get(key);
+  }
+  // As the host has told with an importer's graph.
+  function foreseen(base, specifier) {
+    const imports = known.get(base)?.[1];
+    if (imports === undefined || !Object.hasOwn(imports, specifier)) return undefined;
+    const [name, kind] = imports[specifier];
+    return { name, kind, local: false };
+  }
+  function sourceOf(name) {
+    const { local } = places.get(name);
+    if (!local && known.has(name)) return known.get(name)[0];
+    const { source, modules: graph, code, message } = ask("N", [local ? "source" : "graph", "", name]);
+    if (code !== undefined) throw packages.moduleError(code, message);
+    if (local) return source;
+    for (const address of Object.keys(graph)) known.set(address, graph[address]);
+    return known.get(name)[0];
   }
   function text(name, source) {
     return new SourceTextModule(source, {
@@ -34,8 +51,7 @@
     });
   }
   function file(name) {
-    const { source, code, message } = ask("N", ["source", "", name]);
-    if (code !== undefined) throw packages.moduleError(code, message);
+    const source = sourceOf(name);
     if (!places.get(name).local && source.includes("process")) {
       // A package may take `process` for a global, which cells have not.
       try { return text(name, `import process from "node:process"; ${source}`); } catch { /* it declares the name itself */ }

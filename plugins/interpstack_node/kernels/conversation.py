@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
@@ -46,8 +46,8 @@ def _no_modules(base: str, specifier: str) -> Sequence[Any]:
     return "", None, specifier
 
 
-def _no_files(question: Sequence[str]) -> Any:
-    return {"code": "ERR_MODULE_NOT_FOUND", "message": "Modules are found while a cell runs"}
+def _no_files(question: Sequence[str]) -> Iterable[Any]:
+    return [{"code": "ERR_MODULE_NOT_FOUND", "message": "Modules are found while a cell runs"}]
 
 
 def _unheard(line: str) -> None:
@@ -62,13 +62,14 @@ class Callbacks:
         is_interrupted: Becomes true when the guest is to be stopped.
         resolve: Name and source of a module as another one imports it, and why there is none.
         files: Answers a question about built-in modules, packages and files: what is asked, the
-            address of the importing file, the specifier.
+            address of the importing file, the specifier. The last item is the answer; `None`
+            before it says that others may go on meanwhile.
         printed: Takes each line that the guest prints.
     """
 
     is_interrupted: Callable[[], bool] = _not_interrupted
     resolve: Callable[[str, str], Sequence[Any]] = _no_modules
-    files: Callable[[Sequence[str]], Any] = _no_files
+    files: Callable[[Sequence[str]], Iterable[Any]] = _no_files
     printed: Callable[[str], None] = _unheard
 
 
@@ -179,7 +180,10 @@ class Conversation:
                 found = self._callbacks.resolve(base, specifier)
                 yield from self._send("r", json.dumps(list(found)))
             case "N":
-                answer = self._callbacks.files(_words(frame.text, 3))
+                answer = None
+                for answer in self._callbacks.files(_words(frame.text, 3)):
+                    if answer is None:
+                        yield from self._let_others_go_on()
                 yield from self._send("n", json.dumps(answer))
             case _:
                 raise Malformed(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")

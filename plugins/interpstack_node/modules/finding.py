@@ -138,6 +138,14 @@ class ModuleFinder:
         except OSError as error:
             raise _not_found(name) from error
 
+    def stamp(self, name: str) -> tuple[str, int, int]:
+        """The module's address, and the time of change and the size of its file; 0 without one."""
+        try:
+            status = _path_of(name).stat()
+        except (OSError, ValueError):
+            return name, 0, 0
+        return name, status.st_mtime_ns, status.st_size
+
     # -- kinds of specifiers ---------------------------------------------------------------
 
     def _builtin(self, name: str, specifier: str, *, for_package: bool) -> Found:

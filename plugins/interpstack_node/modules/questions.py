@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from interpstack_node.modules.finding import ModuleFinder, Refused
+from interpstack_node.modules.graph import ModuleGraphs
 
 __all__ = ["ModuleQuestions"]
 
@@ -19,6 +20,7 @@ class ModuleQuestions:
 
     def __init__(self, finder: ModuleFinder) -> None:
         self._finder = finder
+        self._graphs = ModuleGraphs(finder)
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -26,6 +28,22 @@ class ModuleQuestions:
         working = self._finder.working
         cwd = None if working is None else str(working)
         return {"cwd": cwd, "network": self._finder.network}
+
+    def answers(self, question: Sequence[str]) -> Iterator[Any]:
+        """The answer to one question, after `None` wherever others may go on meanwhile.
+
+        Args:
+            question: `graph`, nothing and the address of a package's module; or as `answer` takes
+                it.
+        """
+        kind, _, name = question
+        if kind != "graph":
+            yield self.answer(question)
+            return
+        try:
+            yield from self._graphs.answers(name)
+        except Refused as error:
+            yield {"code": error.code, "message": str(error)}
 
     def answer(self, question: Sequence[str]) -> Any:
         """The answer to one question, as a plain JSON value.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from interpstack import InterpreterStack, Limits, ModuleBundle, Session, hookimpl
 from interpstack_core.modules import ModuleLoader
 from interpstack_node.engine import NodeEngine
+from interpstack_node.modules.questions import ModuleQuestions
 
 
 class _Loader:
@@ -193,3 +195,29 @@ def test_imports_are_refused_after_a_wait_for_node(stack: InterpreterStack) -> N
     )
     with stack.session("b") as session:
         assert session.eval_sync(source).text == "15"
+
+
+async def test_a_package_of_many_files_needs_few_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "node_modules" / "many"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"type": "module", "main": "index.js"}', "utf-8")
+    index = ""
+    for number in range(100):
+        (package / f"m{number}.js").write_text(f"export default {number};", "utf-8")
+        index += f"export {{ default as m{number} }} from './m{number}.js';\n"
+    (package / "index.js").write_text(index, "utf-8")
+    asked: list[str] = []
+    original = ModuleQuestions.answers
+
+    def answers(self: ModuleQuestions, question: Sequence[str]) -> Iterator[Any]:
+        asked.append(question[0])
+        return original(self, question)
+
+    monkeypatch.setattr(ModuleQuestions, "answers", answers)
+    with InterpreterStack(NodeEngine(module_dirs=[tmp_path])) as stack:
+        for name in ("one", "two"):
+            outcome = await stack.session(name).eval("(await import('many')).m99")
+            assert outcome.text == "99"
+    assert asked == ["has", "import", "graph"] * 2
