@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["bridge_part", "tool_name"]
+__all__ = ["bridge_part", "spoken", "tool_name"]
 
 _PREFIX: Final = "tool_"
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
@@ -35,3 +36,17 @@ def tool_name(part: str) -> str | None:
         return None
     text = _ENCODED.sub(lambda match: chr(int(match[1], 16)), part.removeprefix(_PREFIX))
     return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+
+
+def spoken(text: str, namespace: str) -> str:
+    """Text of the host that names calls as code writes them, in place of the bridges behind them.
+
+    Args:
+        text: Text such as `codex.tool_look`.
+        namespace: Name of the global that has the helpers.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        return f"{namespace}.tool({json.dumps(tool_name(found[1]), ensure_ascii=False)})"
+
+    return re.sub(rf"(?<![\w$]){re.escape(namespace)}\.({_PREFIX}[A-Za-z0-9_$]+)", written, text)

@@ -23,7 +23,7 @@ from interpstack import (
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.js_repl.emitted import judged
 from interpstack_langchain.js_repl.guest_global import HelperPaths, helper_bridges, helper_source
-from interpstack_langchain.js_repl.names import tool_name
+from interpstack_langchain.js_repl.names import spoken, tool_name
 from interpstack_langchain.js_repl.prompt import JsReplShown, js_repl_section
 from interpstack_langchain.js_repl.time_limit import TimeLimit
 
@@ -84,7 +84,7 @@ class JsReplPlugin:
     @hookimpl
     def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Any:
         async def judge(make: Callable[[], Awaitable[Outcome]]) -> Outcome:
-            return judged(await make())
+            return _spoken(judged(await make()), self.namespace)
 
         return judge
 
@@ -98,3 +98,16 @@ class JsReplPlugin:
         more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         listed = ", ".join(names[:_LISTED]) or "none"
         return f"unsupported call: {name}; tools that code can call: {listed}{more}"
+
+
+def _spoken(outcome: Outcome, namespace: str) -> Outcome:
+    """An outcome whose error names calls as code writes them, where the host has named them."""
+    error = outcome.error
+    if error is None:
+        return outcome
+    if outcome.stopped:  # the message is the host's own
+        error = attrs.evolve(error, message=spoken(error.message, namespace))
+    if isinstance(error.data.get("tool"), str):
+        tool = spoken(error.data["tool"], namespace)
+        error = attrs.evolve(error, data={**error.data, "tool": tool})
+    return attrs.evolve(outcome, error=error)

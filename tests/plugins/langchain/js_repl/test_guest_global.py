@@ -162,6 +162,12 @@ async def test_a_rejection_that_nobody_looks_at_loses_nothing(chat: Any) -> None
     assert said == ["<result>1</result>", "<result>2</result>"]
 
 
+async def test_an_uncaught_error_names_the_call_as_code_writes_it(chat: Any) -> None:
+    (said,) = await chat.run("await codex.tool('fail')")
+    assert "no such thing\n(ValueError in codex.tool(" in said
+    assert "tool_fail" not in said
+
+
 async def test_paths(repl: Any) -> None:
     chat = repl(cwd="/work dir", home_dir="", tmp_dir="/scratch")
     code = "[codex.cwd, codex.homeDir, codex.tmpDir, tmpDir].map(String).join()"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import Bridge
-from interpstack_langchain.js_repl.names import bridge_part, tool_name
+from interpstack_langchain.js_repl.names import bridge_part, spoken, tool_name
 
 USUAL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
@@ -39,3 +39,15 @@ def test_parts_of_other_bridges_have_no_tool() -> None:
     assert tool_name("emit") is None
     assert tool_name("tool_$ffff$$zz$") == "\uffff$zz$"
     assert tool_name("tool_$d800$") == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("open: codex.tool_look, timer", 'open: codex.tool("look"), timer'),
+        ("codex.tool_read$2d$file", 'codex.tool("read-file")'),
+        ("codex.emit, mycodex.tool_look", "codex.emit, mycodex.tool_look"),
+    ],
+)
+def test_calls_are_named_as_code_writes_them(text: str, said: str) -> None:
+    assert spoken(text, "codex") == said
