@@ -56,3 +56,10 @@ def test_tables_name_what_is_there(root: Path, prefix: str) -> None:
     texts = [file.read_text("utf-8") for file in ([*kit, root / path] if test else [])]
     name = test.rpartition("::")[2]
     assert not test or any(f"def {name}" in text for text in texts)
+
+
+def test_a_case_on_an_engine_counts_for_whichever_is_drawn_less_often() -> None:
+    ids = [f"a.py::test_slow[{engine}-{n}]" for engine in ("node", "v8") for n in range(48)]
+    found = suites.drawn(ids, "sampled", "1")
+    assert sum("[node-" in each for each in found) == 48 // suites.ENGINES["node"]
+    assert sum("[v8-" in each for each in found) == 48 // suites.FAMILIES["a.py::test_slow"]

@@ -73,7 +73,7 @@ FAMILIES: Final[Mapping[str, int]] = {
 #: starts a process or an isolate of its own; what such engines do by themselves is tested in their
 #: folders and by the kit, where all cases stay.
 ENGINES: Final[Mapping[str, int]] = {
-    "node": 8,
+    "node": 16,
     "process:monty": 3,
     "process:quickjs": 3,
     "v8": 2,
@@ -152,13 +152,16 @@ def drawn(ids: Sequence[str], suite: str, seed: str) -> list[str]:
     families: dict[str, list[str]] = {}
     chosen: set[str] = set()
     for each in ids:
-        family = _family(each, rates) or (_repeated(each) if suite == "sampled" else None)
+        family = _family(each, rates)
+        repeated = _repeated(each) if suite == "sampled" else None
+        if repeated and (family is None or rates[family] < _rate_of(repeated)):
+            family = repeated
         if family is not None:
             families.setdefault(family, []).append(each)
         elif suite == "sampled":
             chosen.add(each)
     for family, cases in families.items():
-        rate = rates.get(family) or ENGINES[family.rpartition(" on ")[2]]
+        rate = rates.get(family) or _rate_of(family)
         chosen.update(random.Random(f"{seed} {family}").sample(cases, -(-len(cases) // rate)))
     return [each for each in ids if each in chosen]
 
@@ -174,6 +177,11 @@ def _repeated(case: str) -> str | None:
         return None
     words = test.partition("[")[2].rstrip("]").split("-")
     return next((f"{file} on {engine}" for engine in ENGINES if engine in words), None)
+
+
+def _rate_of(repeated: str) -> int:
+    """Of how many cases that repeat tests on an engine one is drawn."""
+    return ENGINES[repeated.rpartition(" on ")[2]]
 
 
 def _told() -> str:
