@@ -128,7 +128,7 @@ class Interpreter:
         options = _options(arguments, surface)
         background, surface = _background(options, surface)
         spending = Spending.of(arguments["budget"], arguments["cost_of"])
-        approvals = ApprovalRules.of(arguments["interrupt_on"])
+        approvals = ApprovalRules.of(arguments["interrupt_on"], options.tool_name)
         names = _names(arguments, options)
         stack, options = _stack(arguments, options)
         callable_ = names.callable_(surface.names, subagents=options.subagents)

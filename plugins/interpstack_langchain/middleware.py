@@ -31,6 +31,7 @@ from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
+from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.stacks import PRESET
 from interpstack_langchain.state.graph_state import InterpreterState, new_turn
 from interpstack_langchain.tools.finishing import FINISH_SECONDS
@@ -170,6 +171,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     def stack(self) -> InterpreterStack:
         """The stack that runs the code."""
         return self._interpreter.stack
+
+    @property
+    def approval_rules(self) -> ApprovalRules:
+        """The rules of `interrupt_on`, which hold for the agent's other interpreters, too."""
+        return self._interpreter.rules.own
 
     @property
     def name(self) -> str:

@@ -72,7 +72,7 @@ class EvalPauses:
             return other
         number = (journal.noted("pauses") or 0) + 1
         questions = {str(r.id): e.question for r, e in paused if isinstance(e, ApprovalNeeded)}
-        raised = [(r.id, one) for r, e in paused for one in _interrupts(e)]
+        raised = [(r.id, one) for r, e in paused for one in self._interrupts(journal, r.id, e)]
         owners = {one.id: request_id for request_id, one in raised}
         others = [one for _, one in raised]
         pause: dict[str, Any] = {"questions": questions, "others": others, "owners": owners}
@@ -180,6 +180,23 @@ class EvalPauses:
             asked.append(Interrupt(question, self._question_id(number)))
         return (*asked, *(one for one in pause["others"] if one.id not in given))
 
+    def _interrupts(
+        self, journal: Journal, request_id: int, error: BaseException
+    ) -> Sequence[Interrupt]:
+        """The questions that a paused call waits for."""
+        if isinstance(error, UnfitAnswer):
+            return error.waiting or self._reopened(journal, request_id)
+        return error.args[0] if isinstance(error, GraphInterrupt) and error.args else ()
+
+    def _reopened(self, journal: Journal, request_id: int) -> Sequence[Interrupt]:
+        """The last question of a call, without the answer that the call refused."""
+        asked = self._scopes.get(request_id)
+        if asked is None or not asked.answers:
+            return ()
+        asked.answers.pop()
+        pause = journal.noted(f"pause {journal.noted('pauses')}") or {"others": ()}
+        return [one for one in pause["others"] if one.id == asked.id]
+
     def _question_id(self, number: int) -> str:
         return scope(self.config, f"approval:{number}", []).id
 
@@ -194,9 +211,3 @@ def running_after(entries: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str,
 
 def _first(reasons: Mapping[str, str]) -> str:
     return next(iter(reasons.values()))
-
-
-def _interrupts(error: BaseException) -> Sequence[Interrupt]:
-    if isinstance(error, UnfitAnswer):
-        return error.waiting
-    return error.args[0] if isinstance(error, GraphInterrupt) and error.args else ()

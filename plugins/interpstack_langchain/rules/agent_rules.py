@@ -101,9 +101,9 @@ class AgentRules:
         sibling = rules.siblings[0]
         name = min(self.callable_.among(sibling.interrupt_on) - rules.named)
         raise ConfigurationError(
-            f"a {type(sibling).__name__} of the agent asks for an approval of {name!r}, which code "
-            "can call, and that needs durable=True and a plugin that records evals, as 'durable' "
-            "does: without a record, calls that were approved would be made again. Record evals, "
-            f"leave the tool out of ptc, or pass interrupt_on={{{name!r}: False}} to have code "
-            "call it without an approval"
+            f"{sibling.name}, beside this interpreter, asks for an approval of {name!r}, which "
+            "code can call, and that needs durable=True and a plugin that records evals, as "
+            "'durable' does: without a record, calls that were approved would be made again. "
+            f"Record evals, leave the tool out of ptc, or pass interrupt_on={{{name!r}: False}} to "
+            "have code call it without an approval"
         )

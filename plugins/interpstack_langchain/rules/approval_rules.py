@@ -1,14 +1,15 @@
 """The rules of approvals: which calls from code need one, and whose rule decides that.
 
-A rule is a `HumanInTheLoopMiddleware`: one made of the interpreter's `interrupt_on`, or one that
-the agent has beside the interpreter. The latter sees calls of the model only, so the interpreter
-applies its rules to calls from code.
+A rule is a `HumanInTheLoopMiddleware`: one made of the `interrupt_on` of an interpreter, or one
+that the agent has beside the interpreter. The latter sees calls of the model only, so the
+interpreter applies its rules to calls from code. The `interrupt_on` of one interpreter of the agent
+holds for the code of its other interpreters in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import attrs
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
@@ -16,11 +17,23 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnCon
 from interpstack import ConfigurationError
 from interpstack_langchain.tools.tool_names import CallableTools
 
-__all__ = ["ApprovalRules", "Policy"]
+__all__ = ["ApprovalRules", "HasApprovalRules", "Policy"]
 
 Policy = HumanInTheLoopMiddleware[Any, Any, Any]
 
 _KINDS: Final = ("approve", "edit", "reject", "respond")
+
+
+class _InterruptOn(HumanInTheLoopMiddleware[Any, Any, Any]):
+    """The rules of an interpreter's `interrupt_on`, with a name unlike that of any middleware."""
+
+    def __init__(self, interrupt_on: Mapping[str, Any], tool: str) -> None:
+        super().__init__(dict(interrupt_on))
+        self._tool = tool
+
+    @property
+    def name(self) -> str:
+        return f"interrupt_on of {self._tool}"
 
 
 @attrs.frozen(eq=False)
@@ -39,8 +52,12 @@ class ApprovalRules:
     siblings: tuple[Policy, ...] = ()
 
     @classmethod
-    def of(cls, interrupt_on: Any) -> ApprovalRules:
+    def of(cls, interrupt_on: Any, tool: str = "eval") -> ApprovalRules:
         """The rules of the middleware's argument.
+
+        Args:
+            interrupt_on: The argument.
+            tool: Name of the interpreter's tool.
 
         Raises:
             TypeError: It is no mapping of tool names.
@@ -56,7 +73,7 @@ class ApprovalRules:
         for name, wanted in interrupt_on.items():
             _check(name, wanted)
         try:
-            policy: Policy = HumanInTheLoopMiddleware(dict(interrupt_on))
+            policy: Policy = _InterruptOn(interrupt_on, tool)
         except ValueError as error:
             raise ConfigurationError(f"interrupt_on: {error}") from error
         return cls(policy if policy.interrupt_on else None, frozenset(interrupt_on))
@@ -72,8 +89,8 @@ class ApprovalRules:
             ConfigurationError: A call would be asked about twice.
         """
         found: list[Policy] = []
-        for policy in siblings:
-            if not isinstance(policy, HumanInTheLoopMiddleware):
+        for policy in map(self._rule_of, siblings):
+            if policy is None:
                 continue
             if _asks_itself(policy):
                 self._check_once(policy)
@@ -86,6 +103,14 @@ class ApprovalRules:
         asked = ([self.own] if self.own else []) if name in self.named else self.siblings
         return [policy for policy in asked if name in policy.interrupt_on]
 
+    def _rule_of(self, sibling: Any) -> Policy | None:
+        """The rule that a middleware stands for; `None` if it has none, or is the interpreter."""
+        if isinstance(sibling, HumanInTheLoopMiddleware):
+            return sibling
+        if isinstance(sibling, HasApprovalRules) and sibling.approval_rules is not self:
+            return sibling.approval_rules.own
+        return None
+
     def __bool__(self) -> bool:
         return self.own is not None or bool(self.siblings)
 
@@ -97,6 +122,15 @@ class ApprovalRules:
                 "with interrupt_mode='per_call', which asks about calls from code itself; name the "
                 "tool in one of them"
             )
+
+
+@runtime_checkable
+class HasApprovalRules(Protocol):
+    """An interpreter's middleware, as the other interpreters of the agent see it."""
+
+    @property
+    def approval_rules(self) -> ApprovalRules:
+        """The rules of its own `interrupt_on`."""
 
 
 def _asks_itself(policy: Policy) -> bool:

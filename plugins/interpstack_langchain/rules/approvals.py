@@ -24,12 +24,13 @@ from interpstack import ConfigurationError, GuestException, Request
 from interpstack_durable.api import Journal, ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
-from interpstack_langchain.rules.shown_values import plain, read, storable
+from interpstack_langchain.rules.shown_values import plain, read, storable, unstorable_key
 
 __all__ = [
     "ApprovalNeeded",
     "Approvals",
     "UnfitAnswer",
+    "applied",
     "decided",
     "payload",
     "shown",
@@ -83,19 +84,26 @@ class Approvals:
 
     rules: ApprovalRules
 
-    def check(self, call: ToolCall, running: Running, journal: Journal | None) -> None:
-        """Refuse a call without a decision.
+    def check(
+        self,
+        call: ToolCall,
+        running: Running,
+        journal: Journal | None,
+        decision: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Refuse a call without a decision of each rule that asks about it.
 
         Args:
-            call: As the model would have made it.
+            call: As the model would have made it, or as the decision changed it.
             running: The eval that makes it.
             journal: The journal of the eval.
+            decision: The last decision about the call, by which some rules have been asked.
 
         Raises:
             ApprovalNeeded: It needs an approval.
             ConfigurationError: There is no checkpointer to wait for a decision with.
         """
-        question = self._question(call, running)
+        question = self._question(call, running, decision)
         if question is None:
             return
         if journal is None:
@@ -105,59 +113,98 @@ class Approvals:
             )
         raise ApprovalNeeded(question)
 
-    def _question(self, call: ToolCall, running: Running) -> dict[str, Any] | None:
+    def _question(
+        self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None
+    ) -> dict[str, Any] | None:
+        """The question of the next rule that asks about a call; `None` if none does."""
         policies = self.rules.policies(call["name"])
-        asked = (_asked(policy, call, running) for policy in policies)
-        return next((question for question in asked if question is not None), None)
+        done: list[str] = []
+        if decision is not None:
+            if "by" not in decision:  # there was one rule
+                return None
+            done = decision["by"]
+        for policy in policies:
+            if policy.name in done:
+                continue
+            question = _asked(policy, call, running)
+            if question is None:
+                continue
+            before = _carried(decision) if decision else {}
+            by = {"by": [*done, policy.name]} if done or len(policies) > 1 else {}
+            return {**before, **question, **by, **_digest_of(decision)}
+        return None
+
+
+def _carried(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """The call that earlier decisions changed, as the next question keeps it."""
+    if decision["type"] == "edit":
+        return {"changed": {"name": decision["name"], "args": decision["args"]}}
+    return {"changed": decision["changed"]} if "changed" in decision else {}
+
+
+def _digest_of(decision: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The digest of the call as code made it, which all decisions about it are compared with."""
+    return {} if decision is None else {"digest": decision["digest"]}
 
 
 def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
     """The question of one policy about a call; `None` if it has none."""
-    request = running.request
     shown: ToolCall = {**call, "args": plain(call["args"])}
-    message = AIMessage(content="", tool_calls=[shown])
-    state = request.state if isinstance(request.state, Mapping) else {}
-    seen: Any = {**state, "messages": [*state.get("messages", []), message]}
-    config = request.runtime.config
-    review = scope(config, f"review:{call['id']}", [])
     try:
-        with entered(config, review):
-            policy.after_model(seen, _graph_runtime(request.runtime))
-    except GraphInterrupt as asked:
-        return {"digest": _digest(call), "payload": _stored(asked.args[0][0].value)}
+        payload = _reviewed(policy, shown, running)
     except Exception as error:  # code chose the arguments, so it must not end the agent's run
         _log.exception("the approval rule of %s failed; the call was not made", call["name"])
         why = f"{type(error).__name__}: {error}"
         raise GuestException(
             f"the approval rule of {call['name']} failed, so the call was not made: {why:.500}"
         ) from error
+    if payload is None:
+        return None
+    question = {"digest": _digest(call), "payload": _stored(payload)}
+    if shown["args"] != plain(call["args"]):  # what the rule made of them is shown, and so made
+        question["changed"] = {"name": call["name"], "args": storable(shown["args"])}
+    return question
+
+
+def _reviewed(policy: Policy, shown: ToolCall, running: Running) -> Mapping[str, Any] | None:
+    """The question of a policy about a call, which its functions may change; `None` for nothing."""
+    request = running.request
+    message = AIMessage(content="", tool_calls=[shown])
+    (shown_by_policy,) = message.tool_calls
+    state = request.state if isinstance(request.state, Mapping) else {}
+    seen: Any = {**state, "messages": [*state.get("messages", []), message]}
+    config = request.runtime.config
+    review = scope(config, f"review:{shown['id']}", [])
+    try:
+        with entered(config, review):
+            policy.after_model(seen, _graph_runtime(request.runtime))
+    except GraphInterrupt as asked:
+        payload: Mapping[str, Any] = asked.args[0][0].value
+        shown["args"] = shown_by_policy["args"]
+        return payload
     return None
 
 
-def decided(call: ToolCall, journal: Journal | None, request_id: int) -> ToolCall | str | None:
-    """The decision about a call; `None` if there is none.
+def decided(call: ToolCall, journal: Journal | None, request_id: int) -> Mapping[str, Any] | None:
+    """The last decision about a call; `None` if there is none.
 
     Args:
         call: As the model would have made it.
         journal: The journal of the eval.
         request_id: The guest's id of the call.
 
-    Returns:
-        The call to make in its place, or what somebody answered instead of making it.
-
     Raises:
-        GuestException: The call was rejected.
         ReplayDivergence: The decision was made on another call.
     """
-    decision = None if journal is None else journal.noted(f"decision {request_id}")
-    if decision is None:
-        return None
-    if decision["digest"] != _digest(call):
+    decision: Mapping[str, Any] | None = (
+        None if journal is None else journal.noted(f"decision {request_id}")
+    )
+    if decision is not None and decision["digest"] != _digest(call):
         asked = f"{call['name']}({json.dumps(plain(call['args']), default=repr)[:200]})"
         raise ReplayDivergence(
             f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
         )
-    return _apply(decision, call)
+    return decision
 
 
 def payload(
@@ -186,7 +233,18 @@ def shown(request: Request) -> dict[str, Any]:
 
 
 def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload of a question in a form that checkpoints and people can read."""
+    """The payload of a question in a form that checkpoints and people can read.
+
+    Raises:
+        GuestException: The arguments have no such form.
+    """
+    for one in payload["action_requests"]:
+        key = unstorable_key(one["args"])
+        if key is not None:
+            raise GuestException(
+                f"{one['name']} needs an approval, and nobody can be shown the key {key!a} in "
+                "its arguments, which has half of a surrogate pair; use well-formed text as keys"
+            )
     requests = [{**one, "args": storable(one["args"])} for one in payload["action_requests"]]
     return {**payload, "action_requests": requests}
 
@@ -202,16 +260,24 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
     )
 
 
-def _apply(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
-    if decision["type"] == "edit":
-        return {**call, "name": decision["name"], "args": read(decision["args"])}
+def applied(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
+    """The call to make by a decision, or what somebody answered instead of making it.
+
+    Raises:
+        GuestException: The call was rejected.
+    """
     if decision["type"] == "respond":
         return str(decision["message"])
     if decision["type"] == "reject":
         reason = decision["message"]
         why = f": {reason}" if reason else "; do not repeat it unless the user asks for it"
         raise GuestException(f"a reviewer rejected this call of {call['name']}{why}", rejected=True)
-    return call
+    changed = _carried(decision).get("changed")
+    return (
+        call
+        if changed is None
+        else {**call, "name": changed["name"], "args": read(changed["args"])}
+    )
 
 
 def _digest(call: ToolCall) -> str:

@@ -27,6 +27,10 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 #: Keys of an edited action. An interface may send the action request back, with its description.
 _ACTION_KEYS: Final = ("name", "args", "description")
 
+#: What a decision keeps of its question: which call it is about, the rules that were asked about
+#: the call, and the call as they or earlier decisions changed it.
+_KEPT: Final = ("digest", "by", "changed")
+
 
 @attrs.frozen
 class Editable:
@@ -119,7 +123,8 @@ def _decided(
         raise UnfitAnswer(
             f"the decision to {kind} {name} takes {_listed(keys)}; got {unknown[0]!r:.200}"
         )
-    noted = {"type": kind, "digest": question["digest"], "shown": name}
+    kept = {key: question[key] for key in _KEPT if key in question}
+    noted = {"type": kind, "shown": name, **kept}
     if kind == "edit":
         return {**noted, **_edited(name, decision.get("edited_action"), editable)}
     message = decision.get("message")

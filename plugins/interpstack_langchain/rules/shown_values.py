@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 
-__all__ = ["plain", "read", "storable"]
+__all__ = ["plain", "read", "storable", "unstorable_key"]
 
 _MARK: Final = "$bigint"
 #: Python takes long to write longer integers as decimals, and refuses to.
@@ -48,6 +48,20 @@ def storable(value: Any) -> Any:
     return value
 
 
+def unstorable_key(value: Any) -> str | None:
+    """A key in a plain value that no checkpoint holds, with half of a surrogate pair."""
+    if isinstance(value, list):
+        return next((key for item in value if (key := unstorable_key(item)) is not None), None)
+    if not isinstance(value, Mapping):
+        return None
+    for key, item in value.items():
+        if isinstance(key, str) and _is_broken(key):
+            return key
+        if (inner := unstorable_key(item)) is not None:
+            return inner
+    return None
+
+
 def read(value: Any) -> Any:
     """A storable value with its marks replaced by integers."""
     if isinstance(value, list):
@@ -57,6 +71,11 @@ def read(value: Any) -> Any:
     if {*value} == {_MARK} and isinstance(value[_MARK], str):
         return _integer(value[_MARK], value)
     return {key: read(item) for key, item in value.items()}
+
+
+def _is_broken(text: str) -> bool:
+    """Whether a text has no UTF-8 form."""
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _marked(value: int) -> dict[str, str]:

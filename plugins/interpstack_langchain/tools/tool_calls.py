@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph import errors as langgraph_errors
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
@@ -26,6 +27,7 @@ from interpstack import (
 )
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.call_scopes import inside
+from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import CallLog
 from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
@@ -40,6 +42,8 @@ from interpstack_langchain.tools.tool_twins import NativeCall, native_tool, noti
 __all__ = ["host_tool", "run_tool"]
 
 _T = TypeVar("_T")
+#: Earlier releases of LangGraph check no answers.
+_is_invalid_resume = getattr(langgraph_errors, "is_invalid_resume", lambda error: False)
 
 
 #: Characters of an input shown in progress events.
@@ -119,6 +123,8 @@ async def run_tool(
         except (*PASSES, GuestException):
             raise
         except Exception as error:
+            if _is_invalid_resume(error):  # the answer to its question, which stays open
+                raise UnfitAnswer(str(error)) from error
             running.raised.append(error)
             raise
         value = _value(tool, call, answer, running, context)
