@@ -66,6 +66,8 @@ _MEMORY: Final = re.compile(
     r"memory limit exceeded: \d+ bytes > \d+ bytes"
     r"|the worker exceeded its memory limit and was terminated"
 )
+#: Before Monty's message for code that it does not run, such as `SystemExit(3)`.
+_INTERNAL: Final = "Internal error in monty: "
 #: Characters of a message, and of a stack trace, that are returned at most.
 _CHARS: Final = 16_384
 #: Frames at each end of a long stack trace.
@@ -115,6 +117,9 @@ def describe(
     if isinstance(error, pydantic_monty.MontySyntaxError):
         name, message = "SyntaxError", str(inner)
     if name == "RuntimeError":
+        if isinstance(error, pydantic_monty.MontyRuntimeError) and not error.traceback():
+            # No code of the cell raised it.
+            message = message.removeprefix(_INTERNAL)
         name, message = named.parts(message) or (name, message)
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 

@@ -145,6 +145,14 @@ async def test_errors_of_code_that_runs_have_no_place(session: Session) -> None:
         assert (await session.eval(source)).error.place is None
 
 
+async def test_what_monty_cannot_raise_is_an_error_of_the_code(session: Session) -> None:
+    error = (await session.eval("raise SystemExit(3)")).error
+    assert error.name == "RuntimeError"
+    assert error.message == "exceptions can only be called with zero or one string argument"
+    mine = "Internal error in monty: mine"
+    assert (await session.eval(f"raise RuntimeError({mine!r})")).error.message == mine
+
+
 TAKEN = "{} is the name of a bridge; what the cell assigned to it ends with the cell"
 
 
