@@ -7,6 +7,9 @@ import pytest
 from engines import OnEngine
 
 from interpstack import InterpreterStack, Limits, bridge
+from interpstack.cells import loop
+from interpstack_quickjs.webassembly import machine
+from interpstack_wasm.host import TICK_SECONDS
 
 _NAMES = [field.name for field in attrs.fields(Limits)]
 
@@ -74,3 +77,8 @@ def test_imports_without_end_are_stopped(on_engine: OnEngine) -> None:
         assert error is not None
         assert error.name == "Timeout"
         assert session.eval_sync("1").text == "1"
+
+
+def test_grace_periods_of_a_builtin_add_up_to_less_than_a_second() -> None:
+    ticks = (machine._GRACE_TICKS + 1) * TICK_SECONDS
+    assert loop._LATE_SECONDS + max(ticks, machine._GRACE_SECONDS) < 0.9

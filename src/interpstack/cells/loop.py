@@ -48,7 +48,7 @@ __all__ = ["Start", "run_cell"]
 #: Characters around the output in the call that hands it out.
 _CONSOLE_CHARS: Final = 100
 #: Seconds that a guest gets to end by itself when the wall time of its cell is up.
-_LATE_SECONDS: Final = 1.0
+_LATE_SECONDS: Final = 0.25
 
 
 @attrs.frozen(kw_only=True)
