@@ -64,10 +64,9 @@ class _Encoder:
         self._most = math.inf if most is None else most
         self._spent = 0
         self._simplify = simplify
-        self._trail: list[str | int] = [""] * (MAX_DEPTH + 1)
+        self._trail: list[str | int | None] = [None] * (MAX_DEPTH + 1)
         self._deepest = 0
-        # What is in a value more than once is encoded once: lists that hold each other twice
-        # double with each level.
+        # A part is encoded once: lists that hold each other twice double with each level.
         self._made: dict[int, tuple[Any, Any, int, int]] = {}
 
     def tree(self, value: Any, depth: int) -> Any:
@@ -166,6 +165,7 @@ class _Encoder:
         return {"$": kind, "v": made}
 
     def _other(self, value: Any, depth: int) -> Any:
+        self._trail[depth] = None  # what stands for it is no step of the path
         simpler = value if self._simplify is None else self._simplify(value)
         if simpler is not value:
             return self.tree(simpler, depth if isinstance(simpler, str) else depth + 1)
@@ -227,7 +227,7 @@ class _Encoder:
             raise TooLarge(int(self._most))
 
     def _refused(self, why: str, depth: int) -> UnsupportedValue:
-        keys = self._trail[:depth]
+        keys = [key for key in self._trail[:depth] if key is not None]
         path = "".join(f"[{k}]" if isinstance(k, int) else f".{k:.80}" for k in keys)
         return UnsupportedValue(why, f"${path}"[:200])
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from enum import Enum
 from typing import Any
 
+import attrs
 import pytest
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, UnsupportedValue
 from interpstack_core.wire.encoding import TooLarge, encode
+from interpstack_core.wire.plain import simplified
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,20 @@ def test_what_cannot_cross_is_refused_with_its_place() -> None:
     ring.append(ring)
     with pytest.raises(UnsupportedValue, match="contains itself"):
         encode(ring)
+
+
+def test_the_place_has_no_step_for_what_stands_for_a_value() -> None:
+    @attrs.frozen
+    class Row:
+        cell: Any
+
+    class Kind(Enum):
+        ONE = Row(object())
+
+    for value, path in ((Row(object()), "$.cell"), ([1, Row(Kind.ONE)], "$[1].cell.cell")):
+        with pytest.raises(UnsupportedValue) as caught:
+            encode({"a": 1, "b": value}, simplify=simplified)
+        assert caught.value.path == path.replace("$", "$.b")
 
 
 def test_the_work_is_bounded_and_not_only_the_text() -> None:
