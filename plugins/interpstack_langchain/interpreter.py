@@ -255,7 +255,7 @@ class Interpreter:
         background, cell, make = self.background, None, None
         if background is not None:
             cell = background.record(request.tool_call, self.view(request.state))
-            make = partial(background.store, cell)
+            make = partial(background.store, cell, calls.name)
         graph = graph_run(request.runtime.config)
         running = EvalCall(
             request,

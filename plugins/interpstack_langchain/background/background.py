@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import attrs
 
 from interpstack_langchain.background.background_stores import BackgroundStore, Images
 from interpstack_langchain.background.cell_records import CellRecord
+from interpstack_langchain.background.fates import Fates
 from interpstack_langchain.background.holds import Holds
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, eval_key
 
@@ -30,6 +31,7 @@ class Background:
         terminate_name: Name of the tool that ends a cell.
         holds: Locks of cells with calls in flight.
         images: Suspended runs, where the graph has no store.
+        fates: Decisions on cells, for checkpoints that are stored only at the end.
     """
 
     yield_after: float
@@ -37,6 +39,8 @@ class Background:
     terminate_name: str
     holds: Holds = attrs.field(factory=Holds, init=False)
     images: Images = attrs.field(factory=Images, init=False)
+    fates: Fates = attrs.field(factory=Fates, init=False)
+    _over: OrderedDict[tuple[str, str, str], None] = attrs.field(factory=OrderedDict, init=False)
     _recent: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
 
     def record(self, call: Mapping[str, Any], state: Mapping[str, Any]) -> CellRecord | None:
@@ -46,9 +50,17 @@ class Background:
         return CellRecord.of(state, str(call["args"].get("id")))
 
     def store(
-        self, cell: CellRecord | None, *, key: str, writes: CheckpointWrites, **rest: Any
+        self, cell: CellRecord | None, call: str, *, key: str, writes: CheckpointWrites, **rest: Any
     ) -> BackgroundStore:
-        """The store for the journal of a new cell, or of one that an earlier step began."""
+        """The store for the journal of a new cell, or of one that an earlier step began.
+
+        Args:
+            cell: The cell of an earlier step.
+            call: Name of the model's call, among the calls of its message.
+            key: Identifies the cell, if it is new.
+            writes: The checkpoint that the current step started from.
+            rest: The other arguments of the store.
+        """
         origin = writes
         if cell is not None:
             checkpoint = writes.checkpoint.at(cell.graph, cell.checkpoint)
@@ -58,8 +70,10 @@ class Background:
             key=key,
             writes=origin,
             step=writes,
+            call=call,
             continued=cell is not None,
             images=self.images,
+            fates=self.fates,
             **rest,
         )
 
@@ -77,6 +91,16 @@ class Background:
     def ended(self, owner: str, message: str) -> None:
         """Note that the cell of a message has ended."""
         self._recent.pop((owner, message), None)
+
+    def over(self, owner: str, message: str, cell: str) -> None:
+        """Note that a cell is over, for other evals of the message that ended it."""
+        self._over[owner, message, cell] = None
+        while len(self._over) > _MAX_RECENT:
+            self._over.popitem(last=False)
+
+    def still(self, owner: str, message: str, cells: Iterable[str]) -> list[str]:
+        """Those cells that no call of a message has ended."""
+        return [cell for cell in cells if (owner, message, cell) not in self._over]
 
     def recent(self, owner: str, message: str) -> str | None:
         """The id of the cell of a message that was put aside."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import attrs
@@ -18,20 +20,20 @@ from interpstack_langchain.background.cell_records import (
     CellRecord,
     ended_record,
     gone,
-    running_ids,
 )
+from interpstack_langchain.background.fates import ENDED, TERMINATED, CellOver, Fate
 from interpstack_langchain.background.holds import Hold
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.watched import Watched
-from interpstack_langchain.state.graph_state import turn_of
+from interpstack_langchain.state.graph_state import turn_of, with_writes
 from interpstack_langchain.state.owners import owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit
 
 __all__ = ["BackgroundEvals"]
 
-_ENDED = "it has ended, and its result was returned"
-_TERMINATED = "it was terminated"
+#: Seconds that `terminate` waits for another run of a cell to end.
+_LOCK_SECONDS = 30.0
 _LOST = "it is gone: its records are no longer stored"
 
 
@@ -72,7 +74,7 @@ class BackgroundEvals(Evals):
             place=running.place,
             turn=turn_of(state),
         )
-        busy = [one for one in self._running(state, running) if one != cell.id]
+        busy = [one for one in self.at_work(state, running) if one != cell.id]
         if busy and self.mode.scope != "call":
             return self._refused(busy[0], running)
         if fresh:
@@ -81,7 +83,7 @@ class BackgroundEvals(Evals):
 
     async def wait(self, cell: str, seconds: float, running: EvalCall) -> ToolMessage:
         """Continue a cell, for at most some seconds."""
-        state, _ = await self._state(running)
+        state = await self._in_order(running)
         record = running.cell
         if record is None or not self._lives(record, state):
             return self._gone(cell, state, running)
@@ -90,18 +92,51 @@ class BackgroundEvals(Evals):
         return await self._look(record, seconds, running)
 
     async def terminate(self, cell: str, running: EvalCall) -> ToolMessage:
-        """End a cell, and its calls in flight."""
-        state, _ = await self._state(running)
+        """End a cell, and its calls in flight; a cell that has ended by itself has ended."""
+        state = await self._in_order(running)
         record = running.cell
         if record is None or not self._lives(record, state):
             return self._gone(cell, state, running)
         store = _store(running)
+        await store.ask_to_end(TERMINATED)
         await self.background.holds.stop(store.key)
-        await store.suspended()  # so that it is found, and dropped
-        await store.ended()
-        self.background.ended(owner_of(state, running.graph), record.place)
-        text = f"<terminated>cell {cell}: {_TERMINATED}; its changes are undone</terminated>"
-        return self._told(text, {CELLS: {cell: ended_record(_TERMINATED)}}, running)
+        decided = await self._decide_to_end(store)
+        if decided is None:
+            return self._held(cell, running)
+        if decided != store.fate(TERMINATED):
+            return self._over(record, decided.why, state, running)
+        self._forget(record, state, running)
+        text = f"<terminated>cell {cell}: {TERMINATED}; its changes are undone</terminated>"
+        return self._told(text, {CELLS: {cell: ended_record(TERMINATED)}}, running)
+
+    async def _decide_to_end(self, store: BackgroundStore) -> Fate | None:
+        """The decision on a cell, taken under its lock; `None` if another run holds that."""
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(_LOCK_SECONDS):
+                    await held.enter_async_context(self.stores.alone(store))
+            except TimeoutError:
+                return None
+            await store.decide(TERMINATED)
+            decided = await store.decided()
+            if decided is not None and decided.why == TERMINATED:
+                await store.suspended()  # so that it is found, and dropped
+                await store.ended()
+            return decided
+
+    async def _in_order(self, running: EvalCall) -> Mapping[str, Any]:
+        """The state, once the evals before this one in its message have ended."""
+        state, done = await self._state(running)
+        if self.mode.scope != "call":
+            await self.queue.wait(running.calls, done)
+        return state
+
+    async def _settle(self, outcome: Outcome, running: EvalCall) -> None:
+        """Store, under the lock of a cell that others may know, that it has ended."""
+        store = running.store
+        stays = running.failure(outcome) is not None and outcome.error is not None
+        if isinstance(store, BackgroundStore) and store.continued and not stays:
+            await store.decide(ENDED)
 
     async def _look(self, cell: CellRecord, seconds: float, running: EvalCall) -> ToolMessage:
         store, look = _store(running), Look(seconds)
@@ -114,16 +149,22 @@ class BackgroundEvals(Evals):
             lambda: self.stores.alone(store),
             store.exists,
             look,
+            store.admit,
         )
         running.watch(Watched(look, hold, Shown(cell.chars, cell.digest)))
         if store.continued:
-            running.add({CELLS: {cell.id: ended_record(_ENDED)}})
+            running.add({CELLS: {cell.id: ended_record(ENDED)}})
         try:
             message = await Evals.run(self, cell.code, running)
+        except CellOver as over:
+            return self._over(cell, over.why, state, running)
         except StillRunning as still:
+            decided = await store.decided()
+            if decided is not None and decided.why == TERMINATED:
+                return self._over(cell, TERMINATED, state, running)
             self.background.began(owner, cell.place, cell.id)
             return self._aside(cell, still, state, running)
-        self.background.ended(owner, cell.place)
+        self._forget(cell, state, running)
         return message
 
     def _aside(
@@ -150,27 +191,49 @@ class BackgroundEvals(Evals):
         output = render(Outcome(console=console)).removesuffix("<result></result>")
         return f'{output}<running id="{cell}">{told}</running>'
 
-    def _running(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
+    def _forget(self, cell: CellRecord, state: Mapping[str, Any], running: EvalCall) -> None:
+        """Let later evals of the message know that a cell does not hold the variables any more."""
+        owner = owner_of(state, running.graph)
+        self.background.ended(owner, cell.place)
+        self.background.over(owner, running.calls.message, cell.id)
+
+    def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
         """The ids of the cells that hold the variables of a conversation."""
-        turn = turn_of(state) if self.mode.scope == "turn" else None
-        recent = self.background.recent(owner_of(state, running.graph), running.place)
-        return [*running_ids(state, turn), *([recent] if recent else [])]
+        owner = owner_of(state, running.graph)
+        recent = self.background.recent(owner, running.place)
+        cells = [*Evals.at_work(self, state, running), *([recent] if recent else [])]
+        return self.background.still(owner, running.calls.message, cells)
 
     def _lives(self, cell: CellRecord, state: Mapping[str, Any]) -> bool:
         return self.mode.scope != "turn" or cell.turn == turn_of(state)
 
-    def _refused(self, cell: str, running: EvalCall) -> ToolMessage:
+    def _way_on(self, cell: str) -> str:
         names = self.background
-        text = (
-            f"cell {cell} is still at work and holds the variables; nothing was run. Call "
-            f'{names.wait_name}(id="{cell}") or {names.terminate_name}(id="{cell}") first'
-        )
-        return self._told(f'<error type="CellAtWork">{text}</error>', {}, running, "error")
+        return f'Call {names.wait_name}(id="{cell}") or {names.terminate_name}(id="{cell}") first'
 
     def _gone(self, cell: str, state: Mapping[str, Any], running: EvalCall) -> ToolMessage:
         turn = turn_of(state) if self.mode.scope == "turn" else None
         text = _escaped(f"cell {cell:.60}: {gone(state, cell, turn)}")
         return self._told(f'<error type="CellGone">{text}</error>', {}, running, "error")
+
+    def _over(
+        self, cell: CellRecord, why: str, state: Mapping[str, Any], running: EvalCall
+    ) -> ToolMessage:
+        """The answer for a cell on which another call has decided."""
+        self._forget(cell, state, running)
+        update = {CELLS: {cell.id: ended_record(why)}}
+        after, _ = with_writes(state, [*update.items()])
+        turn = turn_of(state) if self.mode.scope == "turn" else None
+        text = _escaped(f"cell {cell.id}: {gone(after, cell.id, turn)}")
+        return self._told(f'<error type="CellGone">{text}</error>', update, running, "error")
+
+    def _held(self, cell: str, running: EvalCall) -> ToolMessage:
+        text = (
+            f"cell {cell} is run by another process, which was asked to end it and has not yet. "
+            f'No other call continues the cell. Call {self.background.terminate_name}(id="{cell}") '
+            "again to see it ended"
+        )
+        return self._told(f'<error type="CellAtWork">{text}</error>', {}, running, "error")
 
     def _lost(self, cell: CellRecord, running: EvalCall) -> ToolMessage:
         text = f'<error type="CellGone">cell {cell.id}: {_LOST}</error>'

@@ -7,8 +7,14 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack_langchain.background.fates import CellOver, Fate, Fates
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
-from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, recorded_entries
+from interpstack_langchain.durability.checkpoint_writes import (
+    JOURNAL_CHANNEL,
+    CheckpointWrites,
+    eval_key,
+    recorded_entries,
+)
 
 __all__ = ["BackgroundStore", "Images"]
 
@@ -49,11 +55,16 @@ class BackgroundStore(CheckpointStore):
             one.
         continued: Whether an earlier step began the cell.
         images: Suspended runs, where the graph has no store.
+        call: Name of the model's call that runs now, among the calls of its message.
+        fates: Decisions in memory.
     """
 
     step: CheckpointWrites
     continued: bool
     images: Images
+    call: str = ""
+    fates: Fates = attrs.field(factory=Fates)
+    _aside: bool = attrs.field(default=False, init=False)
 
     async def step_writes(self) -> list[tuple[str, Any]]:
         if not self.continued:
@@ -69,6 +80,36 @@ class BackgroundStore(CheckpointStore):
         if self.writes.checkpoint.stored_at_exit:
             return True
         return await self.writes.stored() is not None
+
+    def fate(self, why: str) -> Fate:
+        """The decision that the current call takes on the cell."""
+        config = self.step.checkpoint.config
+        return Fate(why, eval_key(config, ""), eval_key(config, self.call))
+
+    async def decided(self) -> Fate | None:
+        """The decision on the cell, if one was taken."""
+        begun_before = self.continued or self._aside or self.writes.checkpoint.resuming
+        return self.fates.of(self.key, await self.writes.read() if begun_before else ())
+
+    async def decide(self, why: str) -> None:
+        """Store the decision on the cell; the first one counts. To be called under its lock."""
+        task, told = self.fates.decide(self.key, self.fate(why))
+        await self.writes.put([(JOURNAL_CHANNEL, told)], task)
+
+    async def ask_to_end(self, why: str) -> None:
+        """Have no run of the cell begin, in any process, and a run that holds its lock end."""
+        task, told = self.fates.ask(self.key, self.fate(why))
+        await self.writes.put([(JOURNAL_CHANNEL, told)], task)
+
+    async def admit(self) -> None:
+        """Return if the current call may continue the cell.
+
+        Raises:
+            CellOver: The cell has ended, or was terminated.
+        """
+        decided = await self.decided()
+        if decided is not None and decided.ends(self.fate("")):
+            raise CellOver(decided.why)
 
     @property
     def suspends(self) -> bool:
@@ -93,5 +134,6 @@ class BackgroundStore(CheckpointStore):
 
     def put_aside(self) -> None:
         """Have the next run take over values that calls in flight return."""
+        self._aside = True
         if self._database is not None:
             self._database.leave(self.key, self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -13,13 +14,21 @@ from typing import Any, Final, Self
 import attrs
 
 from interpstack_durable.api import CallsInFlight, Look, StillRunning
+from interpstack_langchain.background.fates import CellOver
 
 __all__ = ["Hold", "Holds"]
 
-#: Seconds between two looks whether the conversation of a cell still exists.
-_EXISTS_SECONDS: Final = 5.0
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two looks whether a cell and its conversation still exist.
+_EXISTS_SECONDS: Final = 2.0
 #: What a cell waits for whose lock somebody else holds.
 _ELSEWHERE: Final = "calls in flight in another process"
+
+
+async def _admitted() -> None:
+    """Let every look begin."""
 
 
 @attrs.define(eq=False)
@@ -36,6 +45,7 @@ class Hold:
         alone: Makes the lock.
         exists: Whether the conversation still exists.
         look: The look for which the cell runs.
+        admit: Raises `CellOver` if the cell was terminated, or has ended.
         calls: The calls in flight, once the look is over.
     """
 
@@ -45,6 +55,7 @@ class Hold:
     alone: Callable[[], AbstractAsyncContextManager[Any]]
     exists: Callable[[], Awaitable[bool]]
     look: Look
+    admit: Callable[[], Awaitable[None]] = _admitted
     calls: CallsInFlight | None = None
     _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
     _entered: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
@@ -69,11 +80,22 @@ class Hold:
         finally:
             entering.cancel()
         if self._entered.is_set():
-            return self
+            return await self._admitted(self._task)
         if self._task.done():
             self._task.result()
         self._task.cancel()
         raise StillRunning((_ELSEWHERE,))
+
+    async def _admitted(self, task: asyncio.Task[None]) -> Self:
+        """This lock, which is held, unless the cell is over."""
+        try:
+            await self.admit()
+        except BaseException:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        self.holds.begin(self)
+        return self
 
     async def __aexit__(
         self,
@@ -81,6 +103,7 @@ class Hold:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.holds.end(self)
         if error is not None and self.look.calls is not None:
             self.calls = self.look.calls
             self.holds.add(self)
@@ -92,18 +115,41 @@ class Hold:
     async def _hold(self) -> None:
         async with self.alone():
             self._entered.set()
-            await self._released.wait()
+            await self._watch()
             if self.calls is not None:
                 await self._land(self.calls)
                 self.holds.forget(self)
+
+    async def _watch(self) -> None:
+        """Wait until the look is over; end it early if the cell is to be terminated."""
+        released = asyncio.ensure_future(self._released.wait())
+        try:
+            while not released.done():
+                await asyncio.wait({released}, timeout=_EXISTS_SECONDS)
+                if not released.done() and await self._over():
+                    self.look.cut()
+        finally:
+            released.cancel()
+
+    async def _over(self) -> bool:
+        """Whether the cell was terminated, as far as the checkpointer says."""
+        try:
+            await self.admit()
+        except CellOver:
+            return True
+        except Exception:  # noqa: BLE001 - of the checkpointer; the look goes on
+            _log.exception("whether cell %s was terminated cannot be read", self.key)
+        return False
 
     async def _land(self, calls: CallsInFlight) -> None:
         """Record answers until all calls have ended; end the calls of a deleted conversation."""
         landing = asyncio.ensure_future(calls.land())
         try:
+            over = await self._over()
             while not landing.done():
-                await asyncio.wait({landing}, timeout=_EXISTS_SECONDS)
-                if not landing.done() and not await self.exists():
+                await asyncio.wait({landing}, timeout=0 if over else _EXISTS_SECONDS)
+                over = over or await self._over()
+                if not landing.done() and (over or not await self.exists()):
                     await calls.stop()
                     return
             landing.result()
@@ -133,7 +179,18 @@ class Holds:
 
     def __init__(self) -> None:
         self._held: dict[str, Hold] = {}
+        self._looking: dict[str, Hold] = {}
         self._lock = threading.Lock()
+
+    def begin(self, hold: Hold) -> None:
+        """Note a lock whose look begins."""
+        self._looking[hold.key] = hold
+
+    def end(self, hold: Hold) -> None:
+        """Note that the look of a lock is over."""
+        with self._lock:
+            if self._looking.get(hold.key) is hold:
+                del self._looking[hold.key]
 
     def add(self, hold: Hold) -> None:
         """Note a lock that outlasts its look."""
@@ -154,7 +211,9 @@ class Holds:
             await hold.leave()
 
     async def stop(self, key: str) -> None:
-        """End the calls in flight of a cell."""
+        """End the calls in flight of a cell, and the look at it."""
+        if key in self._looking:
+            self._looking[key].look.cut()
         hold = self._held.get(key)
         if hold is not None:
             self.forget(hold)

@@ -25,6 +25,7 @@ from interpstack import (
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_display.api import noted
 from interpstack_durable.api import StillRunning, UnreadableJournal
+from interpstack_langchain.background.cell_records import running_ids
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import eval_content
@@ -33,7 +34,7 @@ from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.graph_state import mark_of, saved_in, with_writes
+from interpstack_langchain.state.graph_state import mark_of, saved_in, turn_of, with_writes
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
@@ -105,6 +106,8 @@ class Evals:
         state, done = await self._state(running)
         if running.limits is not None:
             running.limits.see(state)
+        if running.watched is None and (busy := self.at_work(state, running)):
+            return self._refused(busy[0], running)
         if self.spending is None:
             ended = await self._run(code, running, state, done, fresh)
             return self._answer(ended, {}, running)
@@ -148,9 +151,9 @@ class Evals:
                 async with self._alone(running), self.stack.session() as session:
                     session.bind(offer)
                     cell, heard = Cell(source=code), _heard(running)
-                    ended = _Ended(
-                        await session.eval(cell, host=running, on_console=heard), session
-                    )
+                    outcome = await session.eval(cell, host=running, on_console=heard)
+                    await self._settle(outcome, running)
+                    ended = _Ended(outcome, session)
             else:
                 outer = running.outer
                 position = await self.queue.wait(running.calls, done)
@@ -205,11 +208,36 @@ class Evals:
                 on_console=_heard(running),
                 undoes=lambda outcome: running.failure(outcome) is not None,
             )
+            await self._settle(outcome, running)
         if record is None:
             return _Ended(outcome, live.session)
         mark = mark_of(saved.turn, record)
         update = {"interpreter_record": [record], "interpreter_turn": mark}
         return _Ended(outcome, live.session, update)
+
+    async def _settle(self, outcome: Outcome, running: EvalCall) -> None:
+        """Note an outcome while the lock on the eval is held."""
+
+    def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
+        """The ids of the cells that were put aside and hold the variables of a conversation."""
+        if self.mode.scope == "call":
+            return []
+        return running_ids(state, turn_of(state) if self.mode.scope == "turn" else None)
+
+    def _refused(self, cell: str, running: EvalCall) -> ToolMessage:
+        """The answer to an eval while a cell holds the variables."""
+        text = f"cell {cell} is still at work and holds the variables; nothing was run. "
+        message = ToolMessage(
+            content=f'<error type="CellAtWork">{text}{self._way_on(cell)}</error>',
+            tool_call_id=running.id,
+            name=running.request.tool_call["name"],
+            status="error",
+        )
+        return commit(message, {}, running, commands=())
+
+    def _way_on(self, cell: str) -> str:
+        """What to do about a cell that was put aside."""
+        return "It was put aside by an agent with background=True, which can wait for it or end it"
 
     def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:
         """The lock on an eval."""

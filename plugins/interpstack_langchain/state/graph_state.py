@@ -50,8 +50,9 @@ def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Reduce records of cells: the newest of each cell, of the newest cells."""
-    joined = {**{key: left[key] for key in left if key not in right}, **right}
+    """Reduce records of cells: the newest of each cell, of the newest cells; an end stays."""
+    news = {key: told for key, told in right.items() if "ended" not in left.get(key, ())}
+    joined = {**{key: left[key] for key in left if key not in news}, **news}
     ended = [key for key, told in joined.items() if "ended" in told]
     for key in ended[:-_MAX_ENDED]:
         del joined[key]
