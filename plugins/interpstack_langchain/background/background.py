@@ -99,7 +99,7 @@ class Background:
             self._over.popitem(last=False)
 
     def still(self, owner: str, message: str, cells: Iterable[str]) -> list[str]:
-        """Those cells that no call of a message has ended."""
+        """The cells that no call of a message has ended."""
         return [cell for cell in cells if (owner, message, cell) not in self._over]
 
     def recent(self, owner: str, message: str) -> str | None:

@@ -236,7 +236,7 @@ class Evals:
         return commit(message, {}, running, commands=())
 
     def _way_on(self, cell: str) -> str:
-        """What to do about a cell that was put aside."""
+        """The advice on a cell that was put aside."""
         return "It was put aside by an agent with background=True, which can wait for it or end it"
 
     def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:
