@@ -87,7 +87,7 @@ class Hold:
         raise StillRunning((_ELSEWHERE,))
 
     async def _admitted(self, task: asyncio.Task[None]) -> Self:
-        """This lock, which is held, unless the cell is over."""
+        """The lock itself, which is held, unless the cell is over."""
         try:
             await self.admit()
         except BaseException:
