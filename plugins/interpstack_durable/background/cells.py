@@ -13,7 +13,7 @@ import attrs
 
 from interpstack import ConfigurationError, Outcome, Session, to_end
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import Look, Shown, StillRunning
+from interpstack_durable.background.looks import Look, Shown, StillRunning, check_seconds
 from interpstack_durable.background.memory_store import MemoryStore
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.flights import CallsInFlight, Flights
@@ -109,6 +109,24 @@ class _Cell:
             await asyncio.wait({landing})
 
 
+def _check_session(session: Any) -> None:
+    if not isinstance(session, Session):
+        raise ConfigurationError(
+            f"BackgroundCells takes a session, as stack.session(…) makes it; got {session!r:.60}"
+        )
+    # The plugin may have been passed as a module, under that name.
+    names = {name for name, _ in session.stack.each("interpstack_open_cell")}
+    if not names & {"durable", "interpstack_durable"}:
+        raise ConfigurationError(
+            "BackgroundCells needs the plugin 'durable'; add it to plugins=[…] of the stack"
+        )
+
+
+def _check_id(value: Any) -> None:
+    if not isinstance(value, str):
+        raise ConfigurationError(f"id must be a string, as CellAnswer.id is; got {value!r:.60}")
+
+
 async def _done(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({task})
 
@@ -131,14 +149,18 @@ class BackgroundCells:
     The offer of the session needs the part `cells.journals`, and the stack the plugin `durable`.
 
     Args:
-        session: The session. Nothing else may run cells in it.
+        session: The session. Nothing else may run cells in it while one is in the background.
         make_store: Makes the store for the journal of a cell, by the id of the cell. A cell whose
             store outlives the process continues in another one, after `adopt`.
+
+    Raises:
+        ConfigurationError: It is not a session, or its stack lacks the plugin `durable`.
     """
 
     def __init__(
         self, session: Session, make_store: Callable[[str], JournalStore] | None = None
     ) -> None:
+        _check_session(session)
         self._session = session
         _open.setdefault(session, weakref.WeakSet()).add(self)
         self._make_store = make_store or (lambda cell: MemoryStore(secrets.token_hex(8)))
@@ -147,9 +169,24 @@ class BackgroundCells:
         self._ended: OrderedDict[str, str] = OrderedDict()
         #: The part of the session's offer by which the plugin `durable` finds the current cell.
         self.journals = Journals(
-            lambda host: None if self._cell is None else self._cell.store,
+            self._store_for,
             lambda host: None if self._cell is None else self._cell.flights,
             lambda host: None if self._cell is None else self._cell.look,
+        )
+
+    def _store_for(self, host: Any) -> JournalStore | None:
+        """The store of the current cell, for its own run only."""
+        cell = self._cell
+        if cell is None:
+            return None
+        if asyncio.current_task() is not cell.run:
+            raise self._taken(cell)
+        return cell.store
+
+    def _taken(self, cell: _Cell) -> ConfigurationError:
+        return ConfigurationError(
+            f"cell {cell.id} of session {self._session.key!r} is still at work and holds "
+            "its variables; wait for it, or terminate it"
         )
 
     @property
@@ -166,8 +203,11 @@ class BackgroundCells:
             host: See `Session.eval`.
 
         Raises:
-            ConfigurationError: A cell of the session has not ended.
+            ConfigurationError: A cell of the session has not ended; or an argument is wrong, or
+                the session is not bound to an offer with `journals`. Nothing was run.
+            SessionClosed: The session was closed.
         """
+        check_seconds(yield_after, "yield_after")
         while (number := str(self._count + 1)) in self._ended:
             self._count += 1
         self.adopt(number, code)
@@ -181,14 +221,23 @@ class BackgroundCells:
             code: The source, which the journal must fit.
 
         Raises:
-            ConfigurationError: A cell of the session has not ended.
+            ConfigurationError: A cell of the session has not ended; or the code or the id is not
+                text.
         """
+        _check_id(id)
+        if not isinstance(code, str):
+            raise ConfigurationError(f"code must be a string; got {code!r:.60}")
+        self._check_bound()
         if self._cell is not None:
-            raise ConfigurationError(
-                f"cell {self._cell.id} of session {self._session.key!r} is still at work and holds "
-                "its variables; wait for it, or terminate it"
-            )
+            raise self._taken(self._cell)
         self._cell = _Cell(id, code, self._make_store(id))
+
+    def _check_bound(self) -> None:
+        if self._session.offer.part(Journals) is not self.journals:
+            raise ConfigurationError(
+                f"session {self._session.key!r} is not bound to these cells, so none could be put "
+                "aside; call session.bind(HostOffer(parts=[cells.journals])) first"
+            )
 
     async def wait(self, id: str, seconds: float, *, host: Any = None) -> CellAnswer:  # noqa: A002
         """Continue a cell, for at most some seconds.
@@ -202,8 +251,10 @@ class BackgroundCells:
             host: See `Session.eval`.
 
         Raises:
-            ConfigurationError: Somebody else waits for the cell.
+            ConfigurationError: Somebody else waits for the cell, or an argument is wrong.
         """
+        check_seconds(seconds, "seconds")
+        _check_id(id)
         cell = self._cell
         if cell is None or cell.id != id:
             return self._gone(id)
@@ -221,7 +272,11 @@ class BackgroundCells:
         """End a cell, and its calls in flight; a cell that ends by itself at that moment has ended.
 
         Its changes to variables are undone.
+
+        Raises:
+            ConfigurationError: The id is not a string.
         """
+        _check_id(id)
         cell = self._cell
         if cell is None or cell.id != id:
             return self._gone(id)

@@ -21,7 +21,7 @@ from interpstack import CellRun, ConfigurationError, InterpstackError, Request, 
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
-__all__ = ["CellAge", "Look", "Shown", "StillRunning", "shown_request"]
+__all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "shown_request"]
 
 #: The bridge of timers.
 _TIMER: Final = "timer"
@@ -29,6 +29,23 @@ _TIMER: Final = "timer"
 _ASIDE: Final = "aside"
 #: Characters of a call's input that are shown.
 _INPUT_CHARS: Final = 200
+
+
+def check_seconds(value: Any, name: str) -> None:
+    """Refuse what is not a number of seconds of at least 0.
+
+    Args:
+        value: The number.
+        name: The name of the argument, for the message.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not value >= 0:
+        raise ConfigurationError(
+            f"{name} must be a number of seconds, 0 or more; got {value!r:.60}"
+        )
 
 
 @attrs.define(eq=False)
@@ -52,9 +69,7 @@ class Look:
 
     @seconds.validator
     def _check(self, attribute: object, value: Any) -> None:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not value >= 0:
-            raise ConfigurationError(f"a look takes a number of seconds from 0; got {value!r:.60}")
+        check_seconds(value, "seconds")
 
     def __attrs_post_init__(self) -> None:
         self._until = time.monotonic() + self.seconds

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
+import interpstack_durable
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack, Limits
 from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore
 
@@ -223,6 +224,63 @@ async def test_one_cell_and_one_observer_at_a_time(kit: Kit) -> None:
         assert (await cells.wait("7", 0)).gone == "cell 7: there is no such cell; cell 1 is running"
         kit.let(1)
         assert (await looking).outcome is not None
+
+
+@pytest.mark.parametrize("seconds", ["2", -1, float("nan"), None, True])
+async def test_wrong_seconds_take_nothing(kit: Kit, seconds: Any) -> None:
+    async with kit.cells("quickjs") as cells:
+        with pytest.raises(ConfigurationError, match="yield_after must be a number of seconds"):
+            await cells.eval("1", yield_after=seconds)
+        assert cells.running is None
+        ended = await cells.eval("2", yield_after=30)
+        assert (ended.id, ended.outcome and ended.outcome.text) == ("1", "2")
+
+
+async def test_code_and_ids_that_are_no_text_are_refused(kit: Kit) -> None:
+    async with kit.cells("quickjs") as cells:
+        wrong: Any = 1
+        with pytest.raises(ConfigurationError, match="code must be a string; got 1"):
+            await cells.eval(wrong, yield_after=1)
+        assert cells.running is None
+        for call in (cells.wait(wrong, 1), cells.terminate(wrong)):
+            with pytest.raises(ConfigurationError, match="id must be a string"):
+                await call
+        with pytest.raises(ConfigurationError, match="id must be a string"):
+            cells.adopt(wrong, "1")
+
+
+async def test_what_cannot_have_such_cells_is_refused() -> None:
+    wrong: Any = "x"
+    with pytest.raises(ConfigurationError, match="takes a session"):
+        BackgroundCells(wrong)
+    async with InterpreterStack("quickjs") as stack, stack.session() as session:
+        with pytest.raises(ConfigurationError, match="needs the plugin 'durable'"):
+            BackgroundCells(session)
+    module = interpstack_durable
+    async with InterpreterStack("quickjs", [module]) as stack, stack.session() as session:
+        cells = BackgroundCells(session)
+        with pytest.raises(ConfigurationError, match="not bound to these cells"):
+            await cells.eval("1", yield_after=1)
+        assert cells.running is None
+
+
+async def test_another_eval_of_the_session_is_refused_and_changes_nothing(kit: Kit) -> None:
+    bridges = [Bridge(name="kit.slow", handler=kit.slow)]
+    async with (
+        InterpreterStack("quickjs", ["durable"], bridges=bridges) as stack,
+        stack.session() as session,
+    ):
+        cells = BackgroundCells(session, kit.store)
+        session.bind(HostOffer(parts=[cells.journals]))
+        first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        with pytest.raises(ConfigurationError, match=f"cell {first.id} of session .* still at"):
+            await session.eval("2")
+        kit.let(1)
+        ended = await cells.wait(first.id, 30)
+        assert ended.outcome is not None
+        assert ended.outcome.text == "1"
+        assert (await session.eval("3")).text == "3"
+        assert kit.begun == [1]
 
 
 async def test_terminate_cuts_the_look_of_an_observer(kit: Kit) -> None:

@@ -14,7 +14,7 @@ from interpstack_durable.background.looks import CellAge, shown_request
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), "3", None, True])
 def test_a_look_takes_seconds(seconds: Any) -> None:
-    with pytest.raises(ConfigurationError, match="a look takes a number of seconds"):
+    with pytest.raises(ConfigurationError, match="seconds must be a number of seconds"):
         Look(seconds)
 
 
