@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -185,7 +185,15 @@ def _choice(language: str) -> str:
     if names:
         return f"choose {' or '.join(f'--engine {name}' for name in names)}"
     for failed in found.failed:
-        if failed.extra and language in PluginManager([failed.name]).languages():
+        if failed.extra and language in _languages_of(failed.name):
             extra = f"{failed.distribution}[{failed.extra}]"
             return f"install an engine for it: pip install '{extra}'"
     return f"no installed engine runs {language} ('interpstack plugins' lists them)"
+
+
+def _languages_of(plugin: str) -> Iterable[str]:
+    """Names of the languages a plugin registers; none if it cannot be loaded."""
+    try:
+        return PluginManager([plugin]).languages()
+    except ConfigurationError:
+        return ()

@@ -163,6 +163,25 @@ def test_refuses_a_language_that_the_engine_does_not_run(run, monkeypatch):
     assert "cell is typescript, but the engine 'quickjs' runs javascript" in result.stderr
 
 
+@pytest.mark.parametrize("language", ["python", "nonsense"])
+def test_a_plugin_without_its_packages_hides_no_advice(run, distribution, monkeypatch, language):
+    path = distribution(
+        "stub",
+        "[interpstack]\nabsent = stub_absent\n",
+        "absent",
+        requires=["no-such-package; extra == 'absent'"],
+        stub_absent="import no_such_package",
+    )
+    monkeypatch.syspath_prepend(str(path))
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    for name in [name for name in sys.modules if name.startswith("interpstack_monty.")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = run("run", "-e", "1", "--language", language)
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert f"cell is {language}, but the engine 'quickjs' runs javascript" in result.stderr
+    assert "absent" not in result.stderr
+
+
 def test_an_engine_whose_library_is_broken_is_named(spawn, distribution):
     path = distribution("stub", "", wasmtime="raise ImportError('wrong architecture')")
     process = spawn("run", "-e", "1", path=path)
