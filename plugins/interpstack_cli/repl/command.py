@@ -38,17 +38,19 @@ def command(
     memory: int | None,
     save: Path | None,
 ) -> None:
-    """Type code and see its values.
+    """Evaluate code interactively.
 
     The command .help lists the others.
 
     When standard input is no terminal, its code is run chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
+    gallery = Gallery(save)
+    gallery.check()
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(offer)
-        shell = Shell(stack, session, runner, Gallery(save))
+        shell = Shell(stack, session, runner, gallery)
         if not is_terminal(sys.stdin):
             if not read_pipe(shell, _lines()):
                 raise click.exceptions.Exit(1)

@@ -45,6 +45,20 @@ class Gallery:
     folder: Path | None = None
     _made: Path | None = attrs.field(default=None, init=False)
 
+    def check(self) -> None:
+        """Make the chosen folder, and try to write in it, before anything runs for it.
+
+        Raises:
+            ConfigurationError: No file can be written there.
+        """
+        if self.folder is None:
+            return
+        try:
+            with tempfile.TemporaryFile(dir=self._into()):
+                return
+        except OSError as error:
+            raise self._refused(error) from error
+
     def show(self, outcome: Outcome) -> None:
         """Draw, print or save each image and file, and name it on standard error.
 
@@ -92,11 +106,16 @@ class Gallery:
                         opened.write(item.data)
                     return path
         except OSError as error:
-            where = self.folder or tempfile.gettempdir()
-            raise ConfigurationError(
-                f"{where} takes no files: {error.strerror or error}; name a folder with --save"
-            ) from error
+            raise self._refused(error) from error
         raise ConfigurationError(f"{folder} is full of files; name another folder with --save")
+
+    def _refused(self, error: OSError) -> ConfigurationError:
+        """The error for a folder that no file can be written in."""
+        where = self.folder or tempfile.gettempdir()
+        reason = error.strerror or error
+        return ConfigurationError(
+            f"cannot write to {where}: {reason}; choose another folder with --save"
+        )
 
     def _into(self) -> Path:
         """The folder to save in; the system's own folders are for the user alone."""

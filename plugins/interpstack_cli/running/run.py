@@ -56,12 +56,13 @@ def command(
     to standard error. Exit status 1 means that the code failed.
     """
     _check_source(file, code)
+    gallery = Gallery(save)
+    gallery.check()
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)
         outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
-    gallery = Gallery(save)
     if as_json:
         told = {**outcome.to_dict(), "attachments": gallery.saved(outcome)}
         write(json.dumps(told, indent=2))

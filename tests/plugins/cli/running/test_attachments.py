@@ -90,8 +90,18 @@ def test_the_type_decides_the_ending_and_no_file_is_replaced(
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigurationError, match=r"folder takes no files: .*--save"):
+    with pytest.raises(ConfigurationError, match=r"cannot write to .*folder: .*--save"):
         Gallery(tmp_path / "file" / "folder").show(outcome(PNG))
+
+
+@pytest.mark.parametrize("command", [["run", "-e", "console.log(7)"], ["repl"]])
+def test_a_folder_that_takes_no_files_is_refused_before_code_runs(
+    run: Any, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    result = run(*command, "--save", "file/folder", stdin="console.log(7)\n")
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert "cannot write to file/folder: " in result.stderr
 
 
 def test_run_saves_where_it_is_told(run: Any, tmp_path: Path) -> None:
