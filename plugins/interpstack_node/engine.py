@@ -15,7 +15,6 @@ from interpstack_core import (
     Capability,
     ConfigurationError,
     Engine,
-    EngineFailure,
     Image,
     ImageError,
     Isolation,
@@ -150,11 +149,13 @@ class NodeEngine(Engine):
         """The Node that runs guests.
 
         Raises:
-            EngineFailure: There is none; the message says what was tried, and what to install.
+            ConfigurationError: There is none; the message says what was tried, and what to install.
         """
         if self._runtime is None:
             if sys.platform == "win32":
-                raise EngineFailure("engine 'node' needs a POSIX system; use 'quickjs' or 'v8'")
+                raise ConfigurationError(
+                    "engine 'node' needs a POSIX system; use 'quickjs' or 'v8'"
+                )
             self._runtime = find_node(self._node_path)
         return self._runtime
 

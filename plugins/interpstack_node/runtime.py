@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import EngineFailure
+from interpstack_core import ConfigurationError
 
 __all__ = ["FLOOR", "VARIABLE", "NodeRuntime", "find_node"]
 
@@ -53,7 +53,7 @@ def find_node(node_path: str | None = None) -> NodeRuntime:
         node_path: The engine's option.
 
     Raises:
-        EngineFailure: There is none; the message lists every place that was tried, and the
+        ConfigurationError: There is none; the message lists every place that was tried, and the
             command that installs a Node.
     """
     refusals = []
@@ -68,7 +68,7 @@ def find_node(node_path: str | None = None) -> NodeRuntime:
         if binding:
             break
     floor = ".".join(map(str, FLOOR[:2]))
-    raise EngineFailure(
+    raise ConfigurationError(
         f"engine 'node' needs Node {floor} or later, and found none. Tried: "
         f"{'; '.join(refusals)}. Install one with: {_INSTALL}; or name one by the option "
         f"node_path or the environment variable {VARIABLE}"
@@ -100,7 +100,7 @@ def _checked_version(path: str) -> tuple[int, int, int]:
     """The version of a Node.
 
     Raises:
-        ValueError: It does not run, is no Node, or is too old.
+        ValueError: It does not run, is not a Node, or is too old.
     """
     try:
         modified = Path(path).stat().st_mtime_ns
@@ -129,5 +129,5 @@ def _version(path: str, modified: int) -> tuple[int, int, int]:
     said = ran.stdout.decode("utf-8", "replace")
     found = _VERSION.fullmatch(said)
     if ran.returncode != 0 or found is None:
-        raise ValueError(f"it is no Node: {said[:_SHOWN_CHARS]!r} is not a version")
+        raise ValueError(f"it is not a Node: {said[:_SHOWN_CHARS]!r} is not a version")
     return int(found[1]), int(found[2]), int(found[3])

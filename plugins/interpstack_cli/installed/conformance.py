@@ -112,7 +112,7 @@ def report(name: str) -> EngineReport:
     kit = conformance_of(name)
     try:
         kit().make_engine().close()
-    except EngineFailure as error:
+    except (ConfigurationError, EngineFailure) as error:
         return EngineReport(name, "", "", 0.0, broken=f"{name} was not tested: {error}", areas=())
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="interpstack-") as folder:

@@ -53,8 +53,8 @@ def places(
     named = module_dirs
     if named is None:
         named = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
-    elif isinstance(named, str | os.PathLike):
-        raise ConfigurationError(f"module_dirs takes a list of folders; got {named!r}")
+    else:
+        _check_paths("module_dirs", named, "folders")
     working = None if working_dir is None else _folder("working_dir", working_dir)
     bases = [_folder("module_dirs", one) for one in named]
     found = dict.fromkeys(_roots([*bases, working or Path.cwd()]))
@@ -67,15 +67,29 @@ def existing(option: str, named: Sequence[str | os.PathLike[str]]) -> tuple[str,
     Raises:
         ConfigurationError: One is not there.
     """
-    if isinstance(named, str | os.PathLike):
-        raise ConfigurationError(f"{option} takes a list of paths; got {named!r}")
+    _check_paths(option, named, "paths")
     for one in named:
         if not Path(one).exists():
             raise ConfigurationError(f"{option}: there is no file or folder {os.fspath(one)!r}")
     return tuple(dict.fromkeys(str(Path(one).resolve()) for one in named))
 
 
+def _check_paths(option: str, named: Sequence[str | os.PathLike[str]], kind: str) -> None:
+    """Refuse an option that is not a list of paths.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
+    if isinstance(named, str | os.PathLike) or not isinstance(named, Sequence):
+        raise ConfigurationError(f"{option} takes a list of {kind}; got {named!r:.100}")
+    wrong = [one for one in named if not isinstance(one, str | os.PathLike)]
+    if wrong:
+        raise ConfigurationError(f"{option} takes a list of {kind}; it has {wrong[0]!r:.100}")
+
+
 def _folder(option: str, value: str | os.PathLike[str]) -> Path:
+    if not isinstance(value, str | os.PathLike):
+        raise ConfigurationError(f"{option} takes the path of a folder; got {value!r:.100}")
     path = Path(value)
     if not path.is_dir():
         raise ConfigurationError(f"{option}: there is no folder {os.fspath(value)!r}")

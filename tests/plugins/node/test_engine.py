@@ -33,6 +33,13 @@ from interpstack_node.engine import NodeEngine
         ({"idle_seconds": "1"}, "idle_seconds takes a number; got '1'"),
         ({"grace_seconds": float("nan")}, "grace_seconds takes a number from"),
         ({"message_bytes": 1000}, "message_bytes takes a number from"),
+        ({"module_dirs": [1]}, "module_dirs takes a list of folders; it has 1"),
+        ({"module_dirs": [None]}, "module_dirs takes a list of folders; it has None"),
+        ({"module_dirs": 1}, "module_dirs takes a list of folders; got 1"),
+        ({"module_dirs": "/"}, "module_dirs takes a list of folders; got '/'"),
+        ({"readable": [1]}, "readable takes a list of paths; it has 1"),
+        ({"readable": 1}, "readable takes a list of paths; got 1"),
+        ({"working_dir": 5}, "working_dir takes the path of a folder; got 5"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], told: str) -> None:
@@ -59,8 +66,18 @@ def test_there_are_no_images() -> None:
 
 def test_without_a_node_a_cell_says_what_to_install() -> None:
     engine = NodeEngine(node_path="/nowhere/node")
-    with pytest.raises(EngineFailure, match=r"node_path .*pip install 'interpstack\[node\]'"):
+    with pytest.raises(ConfigurationError, match=r"node_path .*pip install 'interpstack\[node\]'"):
         engine.open(Limits(), BridgeRegistry().freeze())
+
+
+async def test_without_a_node_no_cell_claims_that_the_engine_broke() -> None:
+    async with (
+        InterpreterStack(NodeEngine(node_path="/nowhere/node")) as stack,
+        stack.session() as session,
+    ):
+        with pytest.raises(ConfigurationError, match="needs Node") as refused:
+            await session.eval("1")
+    assert "broke" not in str(refused.value)
 
 
 def test_a_closed_engine_opens_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interpstack import EngineFailure
+from interpstack import ConfigurationError
 from interpstack_node import runtime
 
 Program = Callable[[str, str], Path]
@@ -59,10 +59,12 @@ def test_an_old_node_is_passed_over_unless_it_was_named(
     monkeypatch.setattr(runtime, "_wheel_path", lambda: str(old))
     monkeypatch.setattr(runtime.shutil, "which", lambda name: str(new))
     assert runtime.find_node().path == str(new)
-    with pytest.raises(EngineFailure, match=r"option node_path \(.*old\): Node 22.12.9 is too old"):
+    with pytest.raises(
+        ConfigurationError, match=r"option node_path \(.*old\): Node 22.12.9 is too old"
+    ):
         runtime.find_node(str(old))
     monkeypatch.setenv(runtime.VARIABLE, str(old))
-    with pytest.raises(EngineFailure, match=r"variable INTERPSTACK_NODE_PATH .* is too old"):
+    with pytest.raises(ConfigurationError, match=r"variable INTERPSTACK_NODE_PATH .* is too old"):
         runtime.find_node()
 
 
@@ -70,9 +72,9 @@ def test_an_old_node_is_passed_over_unless_it_was_named(
     ("said", "told"),
     [
         ("echo v20.20.2", "Node 20.20.2 is too old"),
-        ("echo hello", "it is no Node: 'hello"),
-        ("echo v24.1.0; exit 3", "it is no Node"),
-        ("echo v24.1.0; echo more", "it is no Node"),
+        ("echo hello", "it is not a Node: 'hello"),
+        ("echo v24.1.0; exit 3", "it is not a Node"),
+        ("echo v24.1.0; echo more", "it is not a Node"),
     ],
 )
 def test_what_is_wrong_is_told(
@@ -80,7 +82,7 @@ def test_what_is_wrong_is_told(
 ) -> None:
     path = program("node", said)
     monkeypatch.setattr(runtime.shutil, "which", lambda name: str(path))
-    with pytest.raises(EngineFailure) as failed:
+    with pytest.raises(ConfigurationError) as failed:
         runtime.find_node()
     message = str(failed.value)
     assert told in message
@@ -91,9 +93,9 @@ def test_what_is_wrong_is_told(
 
 
 def test_a_path_that_is_nothing(tmp_path: Path) -> None:
-    with pytest.raises(EngineFailure, match="No such file"):
+    with pytest.raises(ConfigurationError, match="No such file"):
         runtime.find_node(str(tmp_path / "absent"))
-    with pytest.raises(EngineFailure, match="it does not run"):
+    with pytest.raises(ConfigurationError, match="it does not run"):
         runtime.find_node(str(tmp_path))
 
 
