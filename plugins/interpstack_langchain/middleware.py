@@ -52,7 +52,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         memory_limit: Bytes of guest memory, at least 4 MiB.
         timeout: Seconds an eval may compute; waiting for tools is not counted. `None`: no limit.
         wall_timeout: Seconds an eval may take in all. `None`: no limit.
-        max_ptc_calls: Calls of tools and subagents one eval may make. `None`: no limit.
+        max_ptc_calls: Calls of tools one eval may make; `task()` is not counted. `None`: no limit.
         tool_name: Name of the tool.
         max_result_chars: Characters shown of the result, and of the console output.
         capture_console: Whether code has a `console`, whose output is returned.

@@ -24,7 +24,7 @@ def command() -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def report_command(names: tuple[str, ...], as_json: bool) -> None:
-    """Hold engines to the conformance kit; without NAME, every installed one.
+    """Run the conformance kit on engines; without NAME, on every installed one.
 
     Exit status 1 means that a test failed which no declared gap explains, or that an engine in
     NAME cannot run here.

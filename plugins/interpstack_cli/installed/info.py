@@ -1,4 +1,4 @@
-"""`interpstack plugins`: installed engines and plugins with their abilities."""
+"""`interpstack plugins`: installed engines and plugins with their capabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["command", "print_table"]
 @click.command("plugins")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """List engines and plugins with their abilities.
+    """List engines and plugins with their capabilities.
 
     Engines are shown with isolation class and capabilities, plugins with version and hooks, and
     broken plugins with the reason.
