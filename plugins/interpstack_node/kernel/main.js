@@ -45,6 +45,7 @@
     "WebSocket", "EventSource", "Buffer", "navigator"]) delete globalThis[name];
 
   const entry = new Script(`${CALL}()`, { filename: "interpstack:entry" });
+  const pause = new Script("for (const end = Date.now() + 3; Date.now() < end;);", { filename: "interpstack:pause" });
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
   let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
   // Whether the guest was stopped and whether it imports something; shared with modules.js.
@@ -161,6 +162,18 @@
   }
   const commands = {
     __proto__: null,
+    // Node keeps a SIGINT that comes as a script ends, for the next script that lasts long enough.
+    settle() {
+      for (let quiet = 0; quiet < 3;) {
+        try {
+          pause.runInThisContext({ breakOnSigint: true });
+          quiet++;
+        } catch (error) {
+          if (!isInterruption(error)) throw error;
+          quiet = 0;
+        }
+      }
+    },
     begin([text, source, awaits]) {
       completed = false;
       modules.forgetLocal();
@@ -208,7 +221,8 @@
   async function carryOut(kind, given) {
     state.interrupted = false;
     commands[kind](given);
-    if (kind === "say" || kind === "end") return;
+    if (kind === "settle") for (let i = 0; i < 5; i++) await turn(); // and one that a listener is still to be told
+    if (kind === "say" || kind === "end" || kind === "settle") return;
     enter(runJobs);
     do {
       await waitForImports();
@@ -233,7 +247,7 @@
         gc(); // it may be garbage
         ({ used_heap_size: heap, external_memory: external } = getHeapStatistics());
       }
-      if (kind === "end" || (!stopped && completed && kind !== "say")) {
+      if (kind === "end" || (!stopped && completed && kind !== "say" && kind !== "settle")) {
         state.interrupted = false;
         exportValues();
       }

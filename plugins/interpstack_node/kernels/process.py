@@ -75,6 +75,7 @@ class KernelProcess:
         self.frames = Frames(config.most_bytes)
         self._clock = cpu_clock(self.pid)
         self._death: KernelDied | None = None
+        self._signalled = False
         self._started = False
         self._end = weakref.finalize(self, self._launched.end, self.connection, os.getpid())
 
@@ -137,8 +138,13 @@ class KernelProcess:
             seconds: Computing time it may take; `None` for no limit.
             callbacks: The host's part.
         """
+        if self._signalled:
+            # A signal that comes as the guest stops by itself would stop a later command.
+            self._signalled = False
+            allow_cpu(self.pid, self.cpu_seconds, None)
+            yield from Conversation(self, None).run(["settle"])
         allow_cpu(self.pid, self.cpu_seconds, seconds)
-        return Conversation(self, seconds, callbacks).run(command)
+        return (yield from Conversation(self, seconds, callbacks).run(command))
 
     # -- ending ----------------------------------------------------------------------------
 
@@ -148,7 +154,9 @@ class KernelProcess:
 
     def stop(self) -> None:
         """Have the guest stopped, if it computes."""
+        self._signalled = True
         self.signal(signal.SIGINT)
+        self._signalled = True  # another thread may have begun a command in between
 
     def close(self) -> None:
         """End the process. Closing twice is allowed."""
