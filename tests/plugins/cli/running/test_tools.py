@@ -131,7 +131,7 @@ def test_wrong_calls_fail_in_the_code(run, code, told):
         ("cli_tools:limit", "cannot call 3; accepted are a function, a Bridge, a HostTool, a list"),
         ("cli_tools:nameless", "has no name of its own; decorate a function with @bridge"),
         ("cli_empty", "module 'cli_empty' has no public function"),
-        ("math:sqrt", "parameter 'x' cannot be passed by name"),
+        ("math:sqrt", "'x' cannot be passed by name"),
     ],
 )
 def test_bad_references_say_what_is_accepted(reference, told):

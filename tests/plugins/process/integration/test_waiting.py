@@ -19,7 +19,7 @@ ENDLESS = "while (true) {}"
 def two_guest_threads(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A pool of guest threads with two threads, which counts what is given to it."""
     pool = ThreadPoolExecutor(2)
-    monkeypatch.setattr(threads._get(), "guests", pool)
+    monkeypatch.setitem(threads._pools, "guests", pool)
     yield pool
     pool.shutdown()
 
