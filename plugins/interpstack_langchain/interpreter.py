@@ -1,8 +1,7 @@
-"""The interpreter of one middleware: everything that its hooks need, made of its arguments."""
+"""The interpreter of one middleware: everything that its hooks need."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -19,11 +18,10 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import ConfigurationError, InterpreterStack
+from interpstack import InterpreterStack
 from interpstack_agents import LiveSessions, Persistence
 from interpstack_langchain.background.background import Background
-from interpstack_langchain.background.background_surface import BackgroundSurface
-from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
+from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
 from interpstack_langchain.evals.call_names import SiblingCalls
@@ -34,16 +32,12 @@ from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.siblings import graph_run
 from interpstack_langchain.options import Options
 from interpstack_langchain.rules.agent_rules import AgentRules
-from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.call_limits import folded
-from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
-from interpstack_langchain.tools.backend_skills import BackendSkills
+from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
-from interpstack_langchain.tools.tool_twins import noting
 
 __all__ = ["Interpreter", "ModelCall"]
 
@@ -108,7 +102,7 @@ class Interpreter:
     mode: Persistence
     sessions: LiveSessions
     offered: OfferedTools
-    stores: CheckpointStores
+    stores: EvalStores
     queue: CallQueue
     offers: AgentOffers
     channels: Channels
@@ -116,50 +110,6 @@ class Interpreter:
     rules: AgentRules
     names: ToolNames
     background: Background | None = None
-
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
-        """The interpreter for the arguments of `CodeInterpreterMiddleware`, by name.
-
-        Raises:
-            ConfigurationError: An argument has a wrong value.
-            TypeError: An argument is of a wrong type.
-        """
-        options = _options(arguments, surface)
-        background, surface = _background(options, surface)
-        spending = Spending.of(arguments["budget"], arguments["cost_of"])
-        approvals = ApprovalRules.of(arguments["interrupt_on"], options.tool_name)
-        names = _names(arguments, options)
-        stack, options = _stack(arguments, options)
-        callable_ = names.callable_(surface.names, subagents=options.subagents)
-        names.check_approvals(arguments["interrupt_on"], callable_)
-        _check_durable(options, approvals=bool(approvals))
-        mode, owned = _mode(stack, options), arguments["stack"] is None
-        # Others that use a ready stack must not get the sessions of this middleware.
-        keys = "" if owned else f"{secrets.token_hex(8)}|"
-        part = surface.part(options, mode.scope)
-        return cls(
-            options=options,
-            surface=surface,
-            stack=stack,
-            owned=owned,
-            mode=mode,
-            sessions=LiveSessions(stack, mode, keys),
-            offered=OfferedTools(),
-            stores=CheckpointStores(
-                _as_bytes(options.snapshot_signing_key),
-                options.pause_grace,
-                [tool for tool in options.ptc if isinstance(tool, BaseTool)],
-                options.lock_timeout,
-            ),
-            queue=CallQueue(surface.names),
-            offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments)),
-            channels=Channels.of(options.tool_name),
-            spending=spending,
-            rules=AgentRules(approvals, callable_, options.durable),
-            names=names,
-            background=background,
-        )
 
     def tools(self) -> list[BaseTool]:
         """The interpreter's own tools."""
@@ -293,80 +243,6 @@ class Interpreter:
         await (self.stack.aclose() if self.owned else self.sessions.aclose())
 
 
-def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are fields of a class."""
-    return {
-        field.name: arguments[field.name] for field in attrs.fields(cls) if field.name in arguments
-    }
-
-
-def _options(arguments: Mapping[str, Any], surface: Surface) -> Options:
-    """The middleware's arguments that are options, checked."""
-    options = Options(**_of_class(Options, arguments))
-    every = options.tools_only or surface.calls_every_tool
-    return attrs.evolve(options, every_tool=every and arguments["ptc"] is None)
-
-
-def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
-    """The cells in the background, if evals may be put aside, and the surface with their tools."""
-    if options.background is None:
-        return None, surface
-    clash = {*surface.names} & {*options.background.tools}
-    if clash:
-        raise ConfigurationError(
-            f"background has the tool {min(clash)!r}, the name of the interpreter's own tool"
-        )
-    background = Background(options.background.yield_after, *options.background.tools)
-    return background, BackgroundSurface(surface, background)
-
-
-def _check_durable(options: Options, *, approvals: bool) -> None:
-    """Refuse options that need a record of evals, where there is none."""
-    needs = "needs durable=True and a plugin that records evals, as 'durable' does"
-    if approvals and not options.durable:
-        raise ConfigurationError(
-            f"interrupt_on {needs}: without a record, calls that were approved would be made again"
-        )
-    if options.background is not None and not options.durable:
-        raise ConfigurationError(
-            f"background=True {needs}: an eval that was put aside is continued from its record"
-        )
-
-
-def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:
-    """Names of tools in the middleware's arguments."""
-    rules, late = arguments["interrupt_on"], arguments["late_tools"]
-    return ToolNames.of(options.ptc, rules, late, every=options.every_tool)
-
-
 def _name_of(tool: Any) -> str:
     """Name of a tool of the model, which may be a provider's own tool."""
     return tool.name if isinstance(tool, BaseTool) else str(tool.get("name"))
-
-
-def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterStack, Options]:
-    """The stack, a ready one or one of the preset's plugins, and the options it fulfils."""
-    given = StackArguments(**_of_class(StackArguments, arguments))
-    skills = arguments["skills_backend"] is not None
-    budget = arguments["budget"] is not None
-    if given.stack is not None:
-        return given.stack, given.adopt(given.stack, options, skills=skills, budget=budget)
-    stack = given.make(options)
-    return stack, given.settle(stack, options, skills=skills, budget=budget)
-
-
-def _mode(stack: InterpreterStack, options: Options) -> Persistence:
-    most = options.max_snapshot_bytes
-    return mode_of(stack, options.mode)(
-        max_bytes=options.memory_limit if most is None else most,
-        signing_key=_as_bytes(options.snapshot_signing_key),
-    )
-
-
-def _skills(stack: InterpreterStack, arguments: Mapping[str, Any]) -> BackendSkills | None:
-    backend = arguments["skills_backend"]
-    return None if backend is None else BackendSkills(backend, stack.language.module_endings)
-
-
-def _as_bytes(key: str | bytes | None) -> bytes | None:
-    return key.encode() if isinstance(key, str) else key

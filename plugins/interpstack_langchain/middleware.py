@@ -25,10 +25,10 @@ from interpstack import (
 )
 from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
+from interpstack_langchain.assembly import assembled
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.surface import Surface
-from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
@@ -154,7 +154,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     ) -> None:
         arguments = locals()
         super().__init__()
-        self._interpreter = Interpreter.of(arguments, self._surface(tool_name))
+        self._interpreter = assembled(arguments, self._surface(tool_name))
         self.state_schema = self._interpreter.channels.schema
         self.tools = self._interpreter.tools()
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
-from langchain_core.tools import BaseTool
-from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
@@ -26,107 +22,41 @@ from interpstack_durable.api import (
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
     CheckpointWrites,
-    eval_key,
+    RememberedEntries,
     recorded_entries,
+    recorded_spending,
     task_of,
 )
-from interpstack_langchain.durability.databases import Database, open_database
+from interpstack_langchain.durability.databases import Database
 from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.langgraph_internals.call_scopes import (
-    Checkpoint,
     Scope,
     writes_at_start,
 )
 from interpstack_langchain.rules.approvals import shown
 from interpstack_langchain.rules.decisions import Editable
 
-__all__ = ["CheckpointStore", "CheckpointStores"]
+__all__ = ["CheckpointStore", "Shared"]
 
 _log = logging.getLogger(__name__)
 
-#: Evals whose entries are remembered at once.
-_MAX_REMEMBERED: Final = 256
 
-
-@attrs.define(eq=False)
-class CheckpointStores:
-    """The journals of one middleware.
-
-    Entries of evals that have not ended are remembered: where LangGraph runs a step again in the
-    same process, it does not say so.
+@attrs.frozen(kw_only=True, eq=False)
+class Shared:
+    """Settings and memory that the stores of one middleware share.
 
     Attributes:
         signing_key: Signs suspended evals, which the guest's memory is read from.
         pause_grace: Seconds that a pause waits for calls in flight.
-        own_tools: Tools that only code has.
-        lock_timeout: Seconds that a run waits for another process that runs the same eval.
+        remembered: Entries of evals that have not ended.
         sweep: The time of the last removal of abandoned suspended evals.
     """
 
     signing_key: bytes | None = None
     pause_grace: float = 5.0
-    own_tools: Sequence[BaseTool] = ()
-    lock_timeout: float | None = None
+    remembered: RememberedEntries = attrs.field(factory=RememberedEntries, init=False)
     sweep: Sweep = attrs.field(factory=Sweep, init=False)
-    _remembered: OrderedDict[str, dict[int, Mapping[str, Any]]] = attrs.field(
-        factory=OrderedDict, init=False
-    )
-
-    def open(
-        self,
-        request: ToolCallRequest,
-        name: str,
-        is_async: bool,
-        make: Callable[..., CheckpointStore] | None = None,
-    ) -> CheckpointStore | None:
-        """The store for the journal of an eval; `None` without a checkpointer.
-
-        Args:
-            request: The model's call of it.
-            name: The name of the call, unique in its message.
-            is_async: Whether the graph runs on the event loop of the caller.
-            make: Makes the store; by default, a `CheckpointStore`.
-        """
-        checkpoint = Checkpoint.of(request.runtime.config)
-        if checkpoint is None:
-            return None
-        return (make or CheckpointStore)(
-            key=eval_key(checkpoint.config, name),
-            writes=CheckpointWrites(checkpoint, is_async),
-            config=request.runtime.config,
-            store=request.runtime.store,
-            stores=self,
-            editable=Editable(self.own_tools, request.runtime.tools, request.tool_call["name"]),
-        )
-
-    def remembered(self, key: str) -> Mapping[int, Mapping[str, Any]]:
-        """Entries of an eval that ran in this process and did not end, by their places."""
-        return self._remembered.get(key, {})
-
-    def remember(self, key: str, index: int, entry: Mapping[str, Any]) -> None:
-        """Note an entry that is about to be written."""
-        self._remembered.setdefault(key, {})[index] = entry
-        self._remembered.move_to_end(key)
-        while len(self._remembered) > _MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
-
-    def forget(self, key: str) -> None:
-        """Forget an eval that has ended."""
-        self._remembered.pop(key, None)
-
-    @asynccontextmanager
-    async def alone(self, store: CheckpointStore | None) -> AsyncIterator[None]:
-        """Run an eval while no other run of it does, in any agent on the same database."""
-        if store is None:
-            yield
-            return
-        async with (
-            open_database(store.writes.checkpoint.saver) as database,
-            database.alone(store.key, self.lock_timeout, store.left_running) as waited,
-        ):
-            store.run_in(database, after_another=waited)
-            yield
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -138,7 +68,7 @@ class CheckpointStore:
         writes: The checkpoint that holds the entries.
         config: Configuration of the task that runs the eval.
         store: Keeps the eval in the middle while it is paused, if the graph has one.
-        stores: The journals of the middleware.
+        shared: Settings and memory of the middleware's stores.
         editable: Tools that a decision on a call may name.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Form of the entries that were loaded, if there were some.
@@ -150,7 +80,7 @@ class CheckpointStore:
     writes: CheckpointWrites
     config: Mapping[str, Any]
     store: BaseStore | None
-    stores: CheckpointStores
+    shared: Shared
     editable: Editable
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
@@ -171,8 +101,8 @@ class CheckpointStore:
     def __attrs_post_init__(self) -> None:
         self._pauses = EvalPauses(self.config, self.writes, self.editable, self._leave)
         if self.store is not None:
-            runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.stores.sweep)
-            self._paused = PausedRun(runs, self.key, self.stores.signing_key)
+            runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.shared.sweep)
+            self._paused = PausedRun(runs, self.key, self.shared.signing_key)
 
     # -- the start of a run ----------------------------------------------------------------
 
@@ -218,12 +148,12 @@ class CheckpointStore:
         The entries are always read again, because another run of the eval may have continued
         meanwhile.
         """
-        remembered = self.stores.remembered(self.key)
+        remembered = self.shared.remembered.of(self.key)
         if not (self.writes.checkpoint.resuming or remembered or self._after_another):
             return []
         stored = await self.writes.read()
         entries = self._entries = recorded_entries(self.key, stored)
-        self._spent = _spent(self.key, stored)
+        self._spent = recorded_spending(self.key, stored)
         while (missing := remembered.get(len(entries))) is not None:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
@@ -241,7 +171,7 @@ class CheckpointStore:
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.
-        self.stores.remember(self.key, index, entry)
+        self.shared.remembered.note(self.key, index, entry)
         self._entries.append(entry)
         await self._keep(index, entry)
 
@@ -296,7 +226,7 @@ class CheckpointStore:
     @property
     def pause_grace(self) -> float:
         """Seconds that a pause waits for calls in flight."""
-        return self.stores.pause_grace
+        return self.shared.pause_grace
 
     @property
     def suspends(self) -> bool:
@@ -329,7 +259,7 @@ class CheckpointStore:
 
     def forget(self) -> None:
         """Forget the entries of the eval and of evals that its code ran."""
-        self.stores.forget(self.key)
+        self.shared.remembered.forget(self.key)
         if self._database is not None:
             self._database.left.pop(self.key, None)
         for inner in self._inside:
@@ -380,11 +310,6 @@ class CheckpointStore:
         """Have the answers of these calls recorded when they arrive, if there is a lock."""
         if self._database is not None:
             await self._database.land(self.key, calls)
-
-
-def _spent(key: str, writes: Sequence[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
-    ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
-    return [value["spent"] for value in ours if value.get("of") == key]
 
 
 def _named(calls: Sequence[Mapping[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -20,12 +21,22 @@ from langchain_core.runnables import RunnableConfig
 from interpstack import call_blocking
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
 
-__all__ = ["JOURNAL_CHANNEL", "CheckpointWrites", "eval_key", "recorded_entries", "task_of"]
+__all__ = [
+    "JOURNAL_CHANNEL",
+    "CheckpointWrites",
+    "RememberedEntries",
+    "eval_key",
+    "recorded_entries",
+    "recorded_spending",
+    "task_of",
+]
 
 #: The channel that entries are written to; no graph has it.
 JOURNAL_CHANNEL: Final = "interpreter_ledger"
 #: Seconds to wait for LangGraph to store the checkpoint that entries are written to.
 _CHECKPOINT_SECONDS: Final = 10.0
+#: Evals whose entries are remembered at once.
+_MAX_REMEMBERED: Final = 256
 
 
 def eval_key(checkpoint: RunnableConfig, name: str) -> str:
@@ -53,9 +64,45 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
     return entries
 
 
+def recorded_spending(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
+    """The records of amounts that an eval drew on budgets, in no order.
+
+    Args:
+        key: The eval's.
+        writes: See `recorded_entries`.
+    """
+    ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
+    return [value["spent"] for value in ours if value.get("of") == key]
+
+
 def task_of(key: str, index: int | str) -> str:
     """The task that writes an entry."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{key}|{index}"))
+
+
+class RememberedEntries:
+    """Entries of evals that ran in this process and have not ended; the oldest are dropped first.
+
+    Where LangGraph runs a step again in the same process, it does not say so.
+    """
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[str, dict[int, Mapping[str, Any]]] = OrderedDict()
+
+    def of(self, key: str) -> Mapping[int, Mapping[str, Any]]:
+        """Entries of an eval, by their places in its journal."""
+        return self._entries.get(key, {})
+
+    def note(self, key: str, index: int, entry: Mapping[str, Any]) -> None:
+        """Remember an entry that is about to be written."""
+        self._entries.setdefault(key, {})[index] = entry
+        self._entries.move_to_end(key)
+        while len(self._entries) > _MAX_REMEMBERED:
+            self._entries.popitem(last=False)
+
+    def forget(self, key: str) -> None:
+        """Forget an eval that has ended."""
+        self._entries.pop(key, None)
 
 
 @attrs.define(eq=False)

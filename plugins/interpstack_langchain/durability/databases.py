@@ -20,7 +20,8 @@ import attrs
 
 from interpstack import Slots, call_blocking
 from interpstack_durable.api import CallsInFlight, Flights
-from interpstack_langchain.durability.database_locks import DatabaseLocks, FileLocks
+from interpstack_langchain.durability.database_locks import DatabaseLocks
+from interpstack_langchain.durability.file_locks import FileLocks
 from interpstack_langchain.durability.landings import Landing
 from interpstack_langchain.durability.postgres_locks import PostgresLocks, parameters_of
 

@@ -26,7 +26,7 @@ from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_display.api import noted
 from interpstack_durable.api import StillRunning, UnreadableJournal
 from interpstack_langchain.background.cell_records import running_ids
-from interpstack_langchain.durability.checkpoint_stores import CheckpointStores
+from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.call_names import unique_names
@@ -83,7 +83,7 @@ class Evals:
     mode: Persistence
     sessions: LiveSessions
     offered: OfferedTools
-    stores: CheckpointStores
+    stores: EvalStores
     queue: CallQueue
     offers: AgentOffers
     channels: Channels

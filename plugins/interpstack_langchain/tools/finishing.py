@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from interpstack_langchain.tools.tool_twins import NativeCall
+from interpstack_langchain.tools.native_calls import NativeCall
 
 __all__ = ["FINISH_SECONDS", "finished"]
 

@@ -11,10 +11,10 @@ from langchain_core.tools import BaseTool
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
 from interpstack_durable.api import CallsInFlight, Flights, Journals, Look
+from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.options import Options
-from interpstack_langchain.tools.backend_skills import BackendSkills
 from interpstack_langchain.tools.subagents import dispatcher
 from interpstack_langchain.tools.tool_calls import host_tool
 from interpstack_skills.api import Skills

@@ -31,13 +31,14 @@ from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import CallLog
 from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
+from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
     output_schema,
     visible_fields,
 )
-from interpstack_langchain.tools.tool_twins import NativeCall, native_tool, noting
+from interpstack_langchain.tools.tool_twins import native_tool
 
 __all__ = ["host_tool", "run_tool"]
 

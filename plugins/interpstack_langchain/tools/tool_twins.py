@@ -10,90 +10,23 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import json
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar, Token
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import Token
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-import attrs
-from langchain_core.callbacks import Callbacks
-from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
+from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["NativeCall", "native_tool", "noting", "with_native_tool", "without_blocking_form"]
-
-
-@attrs.define(eq=False)
-class NativeCall:
-    """One inner call: the parent of its callbacks, and the result of the tool.
-
-    Attributes:
-        id: The call's tool-call id.
-        callbacks: Callbacks of the eval under which the call is traced.
-        configurable: Added to the configuration in which the tool runs.
-        returned: Whether the tool came to its end.
-        value: The tool's return value.
-        told: The content of the message that LangChain made of the value, as text.
-        at_work: How many threads run the tool.
-        left: Whether the call is abandoned; it must not begin then.
-        commands: State updates of an eval of another interpreter, if the call is one.
-    """
-
-    id: str = ""
-    callbacks: Callbacks = None
-    configurable: Mapping[str, Any] = attrs.field(factory=dict)
-    returned: bool = False
-    value: Any = None
-    told: str | None = None
-    at_work: int = 0
-    left: bool = False
-    commands: list[Command[Any]] = attrs.field(factory=list)
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Run the tool in this thread.
-
-        Raises:
-            RuntimeError: The call was abandoned before it began.
-        """
-        self.at_work += 1  # before `left` is read: `leave` does it the other way round
-        try:
-            if self.left:
-                raise RuntimeError("the eval was cancelled before this call began")
-            yield
-        finally:
-            self.at_work -= 1
-
-    def leave(self) -> bool:
-        """Leave the call alone, unless it has returned or runs in a thread; False then."""
-        self.left = True
-        return not (self.returned or self.at_work)
-
-    def pass_on(self, commands: Iterable[Command[Any]]) -> None:
-        """Note state updates of the eval that this call is."""
-        self.commands += commands
-
-    def note(self, value: Any) -> Any:
-        self.returned, self.value = True, value
-        return value
-
-    def note_answer(self, answer: Any) -> Any:
-        self.told = as_text(answer.content) if isinstance(answer, ToolMessage) else None
-        return answer
-
-    def unchanged(self, message: ToolMessage) -> bool:
-        """Whether a message still has the tool's content; middleware may have changed it."""
-        return self.returned and self.told == as_text(message.content)
+__all__ = ["native_tool", "with_native_tool", "without_blocking_form"]
 
 
 #: The attribute in which a copy of a tool caches, by set of argument names, the names for
@@ -102,18 +35,6 @@ _TOLD = "_interpstack_told"
 _KNOWN_INPUTS = 64
 #: Where a copy has the tool that it was made of.
 _ORIGINAL = "_interpstack_tool"
-
-noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
-
-
-def as_text(content: Any) -> str:
-    """The content of a message, with values that are not text as the tool node writes them."""
-    return (
-        content
-        if isinstance(content, str)
-        else json.dumps(content, ensure_ascii=False, default=repr)
-    )
-
 
 _classes: WeakKeyDictionary[type[BaseTool], type[BaseTool]] = WeakKeyDictionary()
 

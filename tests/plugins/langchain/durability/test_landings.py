@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack_langchain.durability.database_locks import FileLocks
 from interpstack_langchain.durability.databases import Database
+from interpstack_langchain.durability.file_locks import FileLocks
 
 
 @attrs.define(eq=False)

@@ -1,0 +1,152 @@
+"""The interpreter that the arguments of a middleware describe."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from langchain_core.tools import BaseTool
+
+from interpstack import ConfigurationError, InterpreterStack
+from interpstack_agents import LiveSessions, Persistence
+from interpstack_langchain.backend_skills import BackendSkills
+from interpstack_langchain.background.background import Background
+from interpstack_langchain.background.background_surface import BackgroundSurface
+from interpstack_langchain.durability.checkpoint_stores import Shared
+from interpstack_langchain.durability.eval_stores import EvalStores
+from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.evals.eval_queue import CallQueue
+from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.interpreter import Interpreter
+from interpstack_langchain.options import Options
+from interpstack_langchain.rules.agent_rules import AgentRules
+from interpstack_langchain.rules.approval_rules import ApprovalRules
+from interpstack_langchain.stacks import StackArguments
+from interpstack_langchain.state.channels import Channels
+from interpstack_langchain.state.modes import mode_of
+from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
+from interpstack_langchain.tools.tool_names import ToolNames
+
+__all__ = ["assembled"]
+
+
+def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
+    """The interpreter for the arguments of `CodeInterpreterMiddleware`, by name.
+
+    Raises:
+        ConfigurationError: An argument has a wrong value.
+        TypeError: An argument is of a wrong type.
+    """
+    options = _options(arguments, surface)
+    background, surface = _background(options, surface)
+    spending = Spending.of(arguments["budget"], arguments["cost_of"])
+    approvals = ApprovalRules.of(arguments["interrupt_on"], options.tool_name)
+    names = _names(arguments, options)
+    stack, options = _stack(arguments, options)
+    callable_ = names.callable_(surface.names, subagents=options.subagents)
+    names.check_approvals(arguments["interrupt_on"], callable_)
+    _check_durable(options, approvals=bool(approvals))
+    mode, owned = _mode(stack, options), arguments["stack"] is None
+    # Others that use a ready stack must not get the sessions of this middleware.
+    keys = "" if owned else f"{secrets.token_hex(8)}|"
+    part = surface.part(options, mode.scope)
+    return Interpreter(
+        options=options,
+        surface=surface,
+        stack=stack,
+        owned=owned,
+        mode=mode,
+        sessions=LiveSessions(stack, mode, keys),
+        offered=OfferedTools(),
+        stores=EvalStores(
+            Shared(
+                signing_key=_as_bytes(options.snapshot_signing_key),
+                pause_grace=options.pause_grace,
+            ),
+            [tool for tool in options.ptc if isinstance(tool, BaseTool)],
+            options.lock_timeout,
+        ),
+        queue=CallQueue(surface.names),
+        offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments)),
+        channels=Channels.of(options.tool_name),
+        spending=spending,
+        rules=AgentRules(approvals, callable_, options.durable),
+        names=names,
+        background=background,
+    )
+
+
+def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are fields of a class."""
+    return {
+        field.name: arguments[field.name] for field in attrs.fields(cls) if field.name in arguments
+    }
+
+
+def _options(arguments: Mapping[str, Any], surface: Surface) -> Options:
+    """The middleware's arguments that are options, checked."""
+    options = Options(**_of_class(Options, arguments))
+    every = options.tools_only or surface.calls_every_tool
+    return attrs.evolve(options, every_tool=every and arguments["ptc"] is None)
+
+
+def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
+    """The cells in the background, if evals may be put aside, and the surface with their tools."""
+    if options.background is None:
+        return None, surface
+    clash = {*surface.names} & {*options.background.tools}
+    if clash:
+        raise ConfigurationError(
+            f"background has the tool {min(clash)!r}, the name of the interpreter's own tool"
+        )
+    background = Background(options.background.yield_after, *options.background.tools)
+    return background, BackgroundSurface(surface, background)
+
+
+def _check_durable(options: Options, *, approvals: bool) -> None:
+    """Refuse options that need a record of evals, where there is none."""
+    needs = "needs durable=True and a plugin that records evals, as 'durable' does"
+    if approvals and not options.durable:
+        raise ConfigurationError(
+            f"interrupt_on {needs}: without a record, calls that were approved would be made again"
+        )
+    if options.background is not None and not options.durable:
+        raise ConfigurationError(
+            f"background=True {needs}: an eval that was put aside is continued from its record"
+        )
+
+
+def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:
+    """Names of tools in the middleware's arguments."""
+    rules, late = arguments["interrupt_on"], arguments["late_tools"]
+    return ToolNames.of(options.ptc, rules, late, every=options.every_tool)
+
+
+def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterStack, Options]:
+    """The stack, a ready one or one of the preset's plugins, and the options it fulfils."""
+    given = StackArguments(**_of_class(StackArguments, arguments))
+    skills = arguments["skills_backend"] is not None
+    budget = arguments["budget"] is not None
+    if given.stack is not None:
+        return given.stack, given.adopt(given.stack, options, skills=skills, budget=budget)
+    stack = given.make(options)
+    return stack, given.settle(stack, options, skills=skills, budget=budget)
+
+
+def _mode(stack: InterpreterStack, options: Options) -> Persistence:
+    most = options.max_snapshot_bytes
+    return mode_of(stack, options.mode)(
+        max_bytes=options.memory_limit if most is None else most,
+        signing_key=_as_bytes(options.snapshot_signing_key),
+    )
+
+
+def _skills(stack: InterpreterStack, arguments: Mapping[str, Any]) -> BackendSkills | None:
+    backend = arguments["skills_backend"]
+    return None if backend is None else BackendSkills(backend, stack.language.module_endings)
+
+
+def _as_bytes(key: str | bytes | None) -> bytes | None:
+    return key.encode() if isinstance(key, str) else key
