@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import attrs
-
+from interpstack_agents import ToolBridge, as_single_field
 from interpstack_core import (
     UNDEFINED,
     Bridge,
@@ -23,19 +22,6 @@ __all__ = ["tool_bridges"]
 _OWNER = "interpstack_ptc"
 #: Tools that one search names at most.
 _FOUND = 20
-
-
-@attrs.frozen(kw_only=True)
-class _ToolBridge(Bridge):
-    """A bridge whose handler prepares the input and returns the awaitable of the tool's call.
-
-    So nothing of this plugin stands between the cell loop and the tool while the tool runs.
-    """
-
-    @property
-    def is_async(self) -> bool:
-        """The handler is no coroutine function, and has to run on the loop like one."""
-        return True
 
 
 def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator[Bridge]:
@@ -75,7 +61,7 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
             f"tool {tool.name!r} cannot be offered to code: {fault}; rename the tool, or leave it "
             "out of ptc"
         )
-    return _ToolBridge(
+    return ToolBridge(
         name=f"tools.{name}",
         handler=_handler(language, name, tool),
         declaration=language.signature(name, tool) if language.declares else "",
@@ -94,7 +80,7 @@ def _handler(
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
         if value is UNDEFINED or value is None:
             value = {}
-        value = _as_field(value, tool)
+        value = as_single_field(value, tool)
         if not isinstance(value, dict):
             example = language.call(f"tools.{name}", {"field": "…"})
             raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
@@ -102,14 +88,6 @@ def _handler(
         return tool.call(given, context)
 
     return call
-
-
-def _as_field(value: Any, tool: HostTool) -> Any:
-    """The input of a tool; a text becomes the field of a tool that has only one field."""
-    fields = tool.input_schema.get("properties")
-    if not isinstance(value, str) or not isinstance(fields, dict) or len(fields) != 1:
-        return value
-    return dict.fromkeys(fields, value)
 
 
 def _without_undefined(value: Any) -> Any:

@@ -10,6 +10,7 @@ from interpstack_agents.persistence import Persistence, RecordRejected, persiste
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
+from interpstack_agents.tool_bridges import ToolBridge, as_single_field
 
 __all__ = [
     "EvalQueue",
@@ -24,7 +25,9 @@ __all__ = [
     "Record",
     "RecordRejected",
     "SavedState",
+    "ToolBridge",
     "are_records",
+    "as_single_field",
     "joined",
     "persistence_mode",
 ]

@@ -44,9 +44,7 @@ class WaitTool(EvalTool):
             "Continue code that is still running, and get its result or, if it needs longer, its "
             "new output."
         )
-        tool = cls(name=name, description=described)
-        tool._evaluate = evaluate
-        return tool
+        return cls.running(evaluate, name=name, description=described)
 
     def _run(  # type: ignore[override]
         self,
@@ -78,9 +76,7 @@ class TerminateTool(EvalTool):
     def of(cls, name: str, evaluate: Callable[..., Coroutine[Any, Any, Any]]) -> TerminateTool:
         """The tool with this name."""
         described = "End code that is still running, and cancel its calls."
-        tool = cls(name=name, description=described)
-        tool._evaluate = evaluate
-        return tool
+        return cls.running(evaluate, name=name, description=described)
 
     def _run(
         self,

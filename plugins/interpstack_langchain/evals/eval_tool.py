@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.tools import BaseTool
@@ -35,6 +35,18 @@ class EvalTool(BaseTool):
     _evaluate: Callable[..., Coroutine[Any, Any, Any]] = PrivateAttr()
 
     @classmethod
+    def running(cls, evaluate: Callable[..., Coroutine[Any, Any, Any]], **fields: Any) -> Self:
+        """A tool that passes its input to a function of the interpreter.
+
+        Args:
+            evaluate: The function; the running eval is its last argument.
+            fields: Fields of the tool, such as `name` and `description`.
+        """
+        tool = cls(**fields)
+        tool._evaluate = evaluate
+        return tool
+
+    @classmethod
     def make(
         cls,
         name: str,
@@ -42,14 +54,13 @@ class EvalTool(BaseTool):
         evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
         language: GuestLanguage,
     ) -> EvalTool:
-        tool = cls(
+        return cls.running(
+            evaluate,
             name=name,
             description=description,
             args_schema=_schema(language.title),
             metadata=traced_as(language),
         )
-        tool._evaluate = evaluate
-        return tool
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EvalTool:
         """A copy that runs code in the same interpreter, because agents copy their tools."""

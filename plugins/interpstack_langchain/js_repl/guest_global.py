@@ -17,6 +17,7 @@ from interpstack import (
     GuestSource,
     HostTool,
 )
+from interpstack_agents import ToolBridge, as_single_field
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
@@ -60,7 +61,7 @@ def helper_source(namespace: str, paths: HelperPaths) -> GuestSource:
 def helper_bridges(namespace: str, tools: tuple[HostTool, ...]) -> Iterator[Bridge]:
     """A hidden bridge for each tool, and two for images."""
     for tool in tools:
-        yield _ToolBridge(
+        yield ToolBridge(
             name=f"{namespace}.{bridge_part(tool.name)}",
             handler=_caller(namespace, tool),
             owner=_OWNER,
@@ -92,16 +93,6 @@ def helper_bridges(namespace: str, tools: tuple[HostTool, ...]) -> Iterator[Brid
     )
 
 
-@attrs.frozen(kw_only=True)
-class _ToolBridge(Bridge):
-    """A bridge whose handler returns the awaitable of the tool's call."""
-
-    @property
-    def is_async(self) -> bool:
-        """The handler is no coroutine function, and has to run on the loop like one."""
-        return True
-
-
 def _caller(namespace: str, tool: HostTool) -> Callable[[Any, CellContext], Awaitable[Any]]:
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
         return tool.call(tool_input(namespace, tool, value), context)
@@ -122,10 +113,8 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
     """
     if isinstance(value, str):
         read = _read_json(value)
-        fields = tool.input_schema.get("properties")
-        single = isinstance(fields, Mapping) and len(fields) == 1
-        value = read if isinstance(read, dict) else dict.fromkeys(fields or (), value)
-        if not single and value is not read:
+        value = read if isinstance(read, dict) else as_single_field(value, tool)
+        if isinstance(value, str):
             raise _refused(namespace, tool, "a string that is no JSON object")
     if not isinstance(value, dict):
         raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")

@@ -10,7 +10,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackMan
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from interpstack import GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall
@@ -53,7 +53,8 @@ class JsReplTool(EvalTool):
 
     args_schema: type[BaseModel] = JsReplInput
     handle_tool_error: bool = True
-    _seconds: float = PrivateAttr(default=30.0)
+    #: Time of a cell whose input names none.
+    cell_seconds: float = 30.0
 
     @classmethod
     def of(cls, name: str, evals: Evals, language: GuestLanguage, seconds: float) -> JsReplTool:
@@ -65,9 +66,13 @@ class JsReplTool(EvalTool):
             language: The guest language.
             seconds: Time of a cell whose input names none.
         """
-        tool = cls(name=name, description=DESCRIPTION, metadata=traced_as(language))
-        tool._evaluate, tool._seconds = evals.run, seconds
-        return tool
+        return cls.running(
+            evals.run,
+            name=name,
+            description=DESCRIPTION,
+            metadata=traced_as(language),
+            cell_seconds=seconds,
+        )
 
     def _parse_input(self, tool_input: Any, tool_call_id: str | None) -> Any:
         raw = raw_text(tool_input)
@@ -111,7 +116,7 @@ class JsReplTool(EvalTool):
             given = read_input(code, timeout_ms, tool=self.name)
         except InputFault as fault:
             raise ToolException(str(fault)) from None
-        seconds = self._seconds if given.timeout_ms is None else given.timeout_ms / 1000
+        seconds = self.cell_seconds if given.timeout_ms is None else given.timeout_ms / 1000
         running.limit_wall(seconds)
         return await self._evaluate(given.source, running)
 
@@ -141,9 +146,7 @@ class ResetTool(EvalTool):
                 return answer
             return answer.model_copy(update={"content": said})
 
-        tool = cls(name=name, description=RESET_DESCRIPTION)
-        tool._evaluate = reset
-        return tool
+        return cls.running(reset, name=name, description=RESET_DESCRIPTION)
 
     @property
     def tool_call_schema(self) -> type[BaseModel]:
