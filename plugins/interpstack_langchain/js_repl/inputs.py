@@ -61,8 +61,9 @@ def check_fields(fields: Any, *, tool: str = "js_repl") -> None:
         got = type(fields["code"]).__name__ if "code" in fields else "nothing"
         raise InputFault(f"{tool} takes JavaScript source text in the field code; got {got}")
     given = fields.get("timeout_ms")
-    if given is not None and not (isinstance(given, float) and given.is_integer()):
-        _number(given, tool)
+    if given is not None:
+        whole = isinstance(given, float) and given.is_integer()
+        _number(int(given) if whole else given, f"{tool} field")
 
 
 def read_input(text: str, timeout_ms: Any = None, *, tool: str = "js_repl") -> Input:
@@ -88,7 +89,7 @@ def read_input(text: str, timeout_ms: Any = None, *, tool: str = "js_repl") -> I
     else:
         wanted = [_option(token, tool) for token in directive.split()]
         source = newline + rest
-    given = [*wanted, *([] if timeout_ms is None else [_number(timeout_ms, tool)])]
+    given = [*wanted, *([] if timeout_ms is None else [_number(timeout_ms, f"{tool} field")])]
     if len(given) > 1:
         raise InputFault(f"{tool} pragma specifies timeout_ms more than once; pass it once")
     if directive is not None and not rest.strip():
@@ -116,15 +117,22 @@ def _option(token: str, tool: str) -> int:
         )
     if key != "timeout_ms":
         raise InputFault(f"{tool} pragma only supports timeout_ms; got {_quoted(key)}")
-    return _number(value, tool)
+    return _number(value, f"{tool} pragma")
 
 
-def _number(value: Any, tool: str) -> int:
+def _number(value: Any, place: str) -> int:
+    """The milliseconds of the option.
+
+    Args:
+        value: The option, as text or as a number.
+        place: Where the option stands, for messages.
+    """
     text = str(value)
-    if not _NUMBER.fullmatch(text) or len(text) > len(str(_MOST)) + 1 or int(text) > _MOST:
+    fits = _NUMBER.fullmatch(text) and len(text) <= len(str(_MOST)) + 1
+    if not fits or not 0 < int(text) <= _MOST:
         raise InputFault(
-            f"{tool} pragma timeout_ms must be an integer; got {_quoted(text)}. Pass milliseconds, "
-            "as in timeout_ms=15000"
+            f"{place} timeout_ms must be a positive whole number of milliseconds; got "
+            f"{_quoted(text)}. For 15 seconds, pass timeout_ms=15000"
         )
     return int(text)
 

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
@@ -14,6 +14,7 @@ from interpstack import ConfigurationError, Engine
 from interpstack_agents import Preset
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.js_repl.arguments import InterpreterArguments, check_others
 from interpstack_langchain.js_repl.freeform import takes_custom_tools
 from interpstack_langchain.js_repl.guest_global import HelperPaths
 from interpstack_langchain.js_repl.plugin import JsReplPlugin
@@ -51,8 +52,8 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         preset: See `CodeInterpreterMiddleware`; the helpers take the place of `ptc` in it.
         tool_name: Name of the tool that runs code; `…_reset` is the name of the other one.
         timeout: Seconds that a cell may compute; `None` for no limit beside `cell_seconds`.
-        others: All other arguments of `CodeInterpreterMiddleware`. Without `ptc`, code may call
-            all tools of the agent.
+        others: All other arguments of `CodeInterpreterMiddleware`, except `stack`: the helpers are
+            a plugin of the stack. Without `ptc`, code may call all tools of the agent.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -73,14 +74,10 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         preset: Preset = PRESET,
         tool_name: str = "js_repl",
         timeout: float | None = None,
-        **others: Any,
+        **others: Unpack[InterpreterArguments],
     ) -> None:
         _check(namespace, cell_seconds, freeform)
-        if others.get("stack") is not None:
-            raise ConfigurationError(
-                "JsReplMiddleware makes its own stack; pass engine=, preset=, plugins= and limits "
-                "in place of stack="
-            )
+        check_others(others, JsReplMiddleware.__init__.__kwdefaults__ or ())
         paths = HelperPaths(
             cwd=_path("cwd", cwd, os.getcwd),
             home=_path("home_dir", home_dir, lambda: os.environ.get("HOME", "")),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_langchain.js_repl.inputs import Input, InputFault, read_input
+from interpstack_langchain.js_repl.inputs import Input, InputFault, check_fields, read_input
 
 FENCE = "`" * 3
 PAIRS = "js_repl pragma expects space-separated key=value pairs (supported keys: timeout_ms); got "
 ONLY = "js_repl pragma only supports timeout_ms; got "
-INTEGER = "js_repl pragma timeout_ms must be an integer; got "
+INTEGER = "js_repl pragma timeout_ms must be a positive whole number of milliseconds; got "
 TWICE = "js_repl pragma specifies timeout_ms more than once"
 ALONE = "js_repl pragma must be followed by JavaScript source on subsequent lines"
 EMPTY = "js_repl expects raw JavaScript tool input (non-empty). Provide JS source text, optionally"
@@ -25,7 +25,7 @@ PRAGMA = "// codex-js-repl:"
         ("  1\n\n", "  1\n\n", None),  # nothing is trimmed
         (f"{PRAGMA} timeout_ms=15000\n1", "\n1", 15000),
         ("// interpstack: timeout_ms=15000\n1\n2", "\n1\n2", 15000),
-        (f"  \t{PRAGMA}timeout_ms=0\r\n1", "\n1", 0),
+        (f"  \t{PRAGMA}timeout_ms=7\r\n1", "\n1", 7),
         (f"{PRAGMA}\n1", "\n1", None),
         (f"{PRAGMA} timeout_ms=18446744073709551615\n1", "\n1", 2**64 - 1),
         (f"1\n{PRAGMA} timeout_ms=5\n2", f"1\n{PRAGMA} timeout_ms=5\n2", None),
@@ -55,6 +55,7 @@ def test_source_and_options(text: str, source: str, timeout_ms: int | None) -> N
         (f"{PRAGMA} TIMEOUT_MS=1\n1", ONLY + '"TIMEOUT_MS"'),
         (f"{PRAGMA} timeout_ms=1 timeout_ms=2\n1", TWICE),
         (f"{PRAGMA} timeout_ms=-1\n1", INTEGER + '"-1"'),
+        (f"{PRAGMA} timeout_ms=0\n1", INTEGER + '"0"'),
         (f"{PRAGMA} timeout_ms=1.5\n1", INTEGER + '"1.5"'),
         (f"{PRAGMA} timeout_ms=soon\n1", INTEGER + '"soon"'),
         (f"{PRAGMA} timeout_ms=\n1", INTEGER + '""'),
@@ -85,8 +86,19 @@ def test_the_option_of_a_field_counts_like_that_of_a_line() -> None:
     assert read_input("1", 500) == Input("1", 500)
     with pytest.raises(InputFault, match="more than once"):
         read_input(f"{PRAGMA} timeout_ms=1\n1", 500)
-    with pytest.raises(InputFault, match="must be an integer"):
+    with pytest.raises(InputFault, match=r"^js_repl field timeout_ms must be a positive whole"):
         read_input("1", -1)
+
+
+@pytest.mark.parametrize("given", [-1, 0, 1.5, "soon", True, 2**64, -2.0])
+def test_a_wrong_field_is_named_as_a_field(given: object) -> None:
+    with pytest.raises(InputFault, match=r"^js_repl field timeout_ms must be a positive whole"):
+        check_fields({"code": "1", "timeout_ms": given})
+
+
+@pytest.mark.parametrize("given", [1, 500, 500.0, "500", None])
+def test_a_field_may_be_any_whole_number(given: object) -> None:
+    check_fields({"code": "1", "timeout_ms": given})
 
 
 def test_messages_have_the_tools_name() -> None:

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from interpstack import BridgeError, ConfigurationError, InterpreterStack
+from interpstack import BridgeError, ConfigurationError
 from interpstack_langchain import PRESET, JsReplMiddleware
 
 PAID: list[str] = []
@@ -159,19 +159,6 @@ def test_another_language_is_refused() -> None:
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises((ConfigurationError, TypeError), match=message.replace("(", r"\(")):
         JsReplMiddleware(**options)
-
-
-def test_unknown_options_are_refused() -> None:
-    with pytest.raises(TypeError, match="namespaces"):
-        JsReplMiddleware(namespaces="js")
-
-
-def test_a_ready_stack_is_refused() -> None:
-    with (
-        InterpreterStack() as stack,
-        pytest.raises(ConfigurationError, match="makes its own stack"),
-    ):
-        JsReplMiddleware(stack=stack)
 
 
 async def test_the_preset_may_change(repl: Any) -> None:

@@ -72,16 +72,16 @@ def test_the_surface() -> None:
         ({}, "js_repl takes JavaScript source text in the field code; got nothing"),
         (
             {"code": "1", "timeout_ms": "soon"},
-            'js_repl pragma timeout_ms must be an integer; got "soon". Pass milliseconds, as in '
-            "timeout_ms=15000",
+            "js_repl field timeout_ms must be a positive whole number of milliseconds; got "
+            '"soon". For 15 seconds, pass timeout_ms=15000',
         ),
         (
-            {"code": "1", "timeout_ms": True},
-            'js_repl pragma timeout_ms must be an integer; got "True". Pass milliseconds, as in '
-            "timeout_ms=15000",
+            {"code": "1", "timeout_ms": -1},
+            "js_repl field timeout_ms must be a positive whole number of milliseconds; got "
+            '"-1". For 15 seconds, pass timeout_ms=15000',
         ),
     ],
-    ids=["unknown", "many unknown", "no text", "no code", "no number", "a flag"],
+    ids=["unknown", "many unknown", "no text", "no code", "no number", "below 0"],
 )
 async def test_wrong_arguments_are_told_to_the_model(
     chat: Any, given: dict[str, Any], said: str
