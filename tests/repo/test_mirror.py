@@ -17,17 +17,6 @@ from parsed import nodes_of
 #: Modules that only tests of several modules go through, by package, whatever folder they are in.
 #: This list may only shrink.
 UNTESTED = {
-    "interpstack_core": {"step"},
-    "interpstack_cli": {
-        "checks",
-        "command",
-        "doctor",
-        "editor",
-        "languages",
-        "options",
-        "survey",
-    },
-    "interpstack_javascript": {"scan"},
     "interpstack_langchain": {
         "assembly",
         "backend_skills",
@@ -85,7 +74,6 @@ UNTESTED = {
         "states",
         "ticks",
     },
-    "interpstack_testing": {"recorder"},
     "interpstack_v8": {"engine", "owner"},
 }
 #: Folders of tests of packages that are no libraries.

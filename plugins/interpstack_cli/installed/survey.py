@@ -105,5 +105,5 @@ def _load(name: str, entry: EntryPoint) -> tuple[PluginEntry, list[EngineEntry]]
 def _reason(name: str, error: Exception) -> str:
     cause = error.__cause__ if isinstance(error, PluginLoadError) else error
     told = cause if isinstance(cause, ImportError) else error
-    text = str(told) or type(told).__name__
+    text = str(told) if str(cause) else f"{told}{type(cause).__name__}"
     return text if repr(name) in text else f"{type(told).__name__}: {text}"

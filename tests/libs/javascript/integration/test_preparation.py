@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from interpstack import Cell, InterpreterStack, Limits
 from interpstack_javascript import cells
 from interpstack_javascript.cells import Clock, prepare
-from interpstack_javascript.rewriting.scan import scan
 
 MIB = 2**20
 
@@ -127,51 +126,6 @@ async def test_preparation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # -- what the scan makes of valid source ---------------------------------------------------------
-
-#: Statements that are whole in themselves, whatever stands around them.
-BITS = [
-    "a = b / c / d",
-    "a = /[/'\"`]/g.test(b)",
-    "if (a) /'/.test(b)",
-    "a = (b) / 2 / '1'",
-    "a = b[0] / 2; a = 1. / 2",
-    "a = `${`${{}}` + '}'} let x = 1`",
-    "a = {class: 1, let: 2, import: 3, const: [/}/]}.class",
-    "f(function () { let x; class A {} return /[{]/ })",
-    "do { a++ } while (a / 2 > 1)",
-    "a = b++ / 2; /* let ' */ // const `",
-    "x = class { static #p = 1; import() {} get const() { return 1 / 2 } }",
-    "switch (a) { case 'let': { const x = 1 } default: { let y } }",
-    "label: { const z = 1 }",
-    "a = b ? {c} : /[:]/",
-    "for (let i = 0; i < 2; i++) { const x = i / 2 }",
-    "x = async () => { for await (const y of z) {} }",
-    "a = 'it\\'s' + \"\\\n\"; a = '\\u2028'",
-    "\\u{61} = a ? . 5 : 1",
-    "if (a) {} else /re'/.exec(b)",
-    "x = () => {}\n/'/.exec(y)",
-]
-DECLARED = ["let x = 1", "const y = 2", "class Z extends f({}) { m() { return `}` } }"]
-
-
-@given(
-    st.lists(st.sampled_from(BITS + DECLARED), max_size=12),
-    st.sampled_from([";\n", "\n;", "\n\n;"]),
-)
-def test_declarations_are_found_between_anything(parts: list[str], between: str) -> None:
-    found = scan(between.join(parts), lambda: None)
-    assert found is not None
-    assert len(found.keywords) == parts.count(DECLARED[0]) + parts.count(DECLARED[1])
-    assert len(found.classes) == parts.count(DECLARED[2])
-    assert (found.imports, found.calls) == ([], [])
-
-
-@given(st.lists(st.sampled_from([*BITS, "a = 1", "b()", "c = [1]", "d = `e`"]), max_size=8))
-def test_a_line_break_ends_a_statement(parts: list[str]) -> None:
-    source = "".join(f"{part}\nlet x = 1\n" for part in parts)
-    found = scan(source, lambda: None)
-    assert found is not None
-    assert len(found.keywords) == len(parts)
 
 
 IMPORTS = ["import", "{", "}", "a", ",", "*", "as", "from", "'x'", ";", "(", ")", "\n", "with"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,9 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-from interpstack.plugins import PluginManager
-from interpstack_cli.running.options import stoppable
 
 MODULES = "langchain", "langchain_core", "langgraph", "deepagents"
 
@@ -154,34 +150,6 @@ def test_bad_input_is_named_and_exits_with_2(run, tmp_path, args, stdin, told):
     assert "Traceback" not in result.stderr
 
 
-def test_refuses_a_language_that_the_engine_does_not_run(run, monkeypatch):
-    from interpstack_quickjs.engine import QuickJSEngine
-
-    monkeypatch.setattr(QuickJSEngine, "dialects", ())
-    result = run("run", "-e", "1", "--language", "typescript")
-    assert result.exit_code == 2
-    assert "cell is typescript, but the engine 'quickjs' runs javascript" in result.stderr
-
-
-@pytest.mark.parametrize("language", ["python", "nonsense"])
-def test_a_plugin_without_its_packages_hides_no_advice(run, distribution, monkeypatch, language):
-    path = distribution(
-        "stub",
-        "[interpstack]\nabsent = stub_absent\n",
-        "absent",
-        requires=["no-such-package; extra == 'absent'"],
-        stub_absent="import no_such_package",
-    )
-    monkeypatch.syspath_prepend(str(path))
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    for name in [name for name in sys.modules if name.startswith("interpstack_monty.")]:
-        monkeypatch.delitem(sys.modules, name)
-    result = run("run", "-e", "1", "--language", language)
-    assert (result.stdout, result.exit_code) == ("", 2)
-    assert f"cell is {language}, but the engine 'quickjs' runs javascript" in result.stderr
-    assert "absent" not in result.stderr
-
-
 def test_an_engine_whose_library_is_broken_is_named(spawn, distribution):
     path = distribution("stub", "", wasmtime="raise ImportError('wrong architecture')")
     process = spawn("run", "-e", "1", path=path)
@@ -259,21 +227,3 @@ def _wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
-@pytest.mark.parametrize(
-    ("asked", "used"),
-    [
-        ("quickjs", "quickjs"),
-        ("v8", "process:v8"),
-        ("process:v8", "process:v8"),
-        ("monty", "monty"),
-    ],
-)
-def test_engines_that_nothing_stops_run_in_workers(asked, used):
-    if asked.endswith("v8"):
-        pytest.importorskip("jsrun")
-    if asked == "monty":
-        pytest.importorskip("pydantic_monty")
-    assert stoppable(asked, PluginManager()) == used

@@ -1,0 +1,111 @@
+"""The options that `run` and `repl` share, and the stack they make."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from interpstack import Cell, ConfigurationError, InterpreterStack, Limits
+from interpstack.plugins import PluginManager
+from interpstack_cli.running.options import check_language, open_stack, stoppable
+from interpstack_testing import FakeEngine
+
+
+def test_refuses_a_language_that_the_engine_does_not_run(run, monkeypatch):
+    from interpstack_quickjs.engine import QuickJSEngine
+
+    monkeypatch.setattr(QuickJSEngine, "dialects", ())
+    result = run("run", "-e", "1", "--language", "typescript")
+    assert result.exit_code == 2
+    assert "cell is typescript, but the engine 'quickjs' runs javascript" in result.stderr
+
+
+@pytest.mark.parametrize("language", ["python", "nonsense"])
+def test_a_plugin_without_its_packages_hides_no_advice(run, distribution, monkeypatch, language):
+    path = distribution(
+        "stub",
+        "[interpstack]\nabsent = stub_absent\n",
+        "absent",
+        requires=["no-such-package; extra == 'absent'"],
+        stub_absent="import no_such_package",
+    )
+    monkeypatch.syspath_prepend(str(path))
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    for name in [name for name in sys.modules if name.startswith("interpstack_monty.")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = run("run", "-e", "1", "--language", language)
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert f"cell is {language}, but the engine 'quickjs' runs javascript" in result.stderr
+    assert "absent" not in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
+@pytest.mark.parametrize(
+    ("asked", "used"),
+    [
+        ("quickjs", "quickjs"),
+        ("v8", "process:v8"),
+        ("process:v8", "process:v8"),
+        ("monty", "monty"),
+    ],
+)
+def test_engines_that_nothing_stops_run_in_workers(asked, used):
+    if asked.endswith("v8"):
+        pytest.importorskip("jsrun")
+    if asked == "monty":
+        pytest.importorskip("pydantic_monty")
+    assert stoppable(asked, PluginManager()) == used
+
+
+def _plugins(stack):
+    return {plugin.name for plugin in stack.describe()}
+
+
+def test_without_options_code_has_no_budget_of_calls():
+    stack, offer = open_stack("quickjs", (), None, None, None)
+    with stack:
+        limits = stack.limits
+        assert (limits.requests, limits.cpu_seconds) == (None, Limits().cpu_seconds)
+        assert limits.result_chars == limits.console_chars == 1_000_000
+        assert {"console", "display"} <= _plugins(stack)
+        assert not {"ptc", "skills"} & _plugins(stack)
+    assert [*offer.tools, *offer.parts] == []
+
+
+def test_options_become_limits_plugins_and_parts(tmp_path):
+    stack, offer = open_stack("quickjs", (), tmp_path, 2.5, 16, ("ptc",))
+    with stack:
+        limits = stack.limits
+        assert (limits.cpu_seconds, limits.wall_seconds) == (2.5, 2.5)
+        assert limits.memory_bytes == 16 * 2**20
+        assert {"ptc", "skills"} <= _plugins(stack)
+    assert [type(part).__name__ for part in offer.parts] == ["Skills"]
+
+
+def test_options_of_an_engine_reach_it():
+    stack, _ = open_stack("process:quickjs", (), None, None, None, (), ("workers=1",))
+    with stack:
+        assert stack.engine.pool._size == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("python", ""),
+        (None, ""),
+        ("typescript", "choose --engine "),
+        ("cobol", "no installed engine runs cobol ('interpstack plugins' lists them)"),
+    ],
+)
+def test_a_cell_in_a_foreign_language_is_refused_with_advice(language, told):
+    stack = InterpreterStack(FakeEngine())
+    cell = Cell(source="1", language=language)
+    if not told:
+        check_language(stack, cell)
+        return
+    with pytest.raises(ConfigurationError) as refused:
+        check_language(stack, cell)
+    message = f"cell is {language}, but the engine 'fake' runs python; {told}"
+    assert str(refused.value).startswith(message)
