@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import ConfigurationError, Outcome
-from interpstack_core.checks import positive
+from interpstack_core.checks import expect, positive
 from interpstack_display.media_types import checked_type, is_text
 
 __all__ = ["Attachment", "DisplayLimits", "attachments_of", "described"]
@@ -142,7 +142,12 @@ class DisplayLimits:
 
 
 def attachments_of(outcome: Outcome) -> tuple[Attachment, ...]:
-    """The images and files among the attachments of an outcome, in the order of their display."""
+    """The images and files among the attachments of an outcome, in the order of their display.
+
+    Raises:
+        ConfigurationError: `outcome` is not an `Outcome`.
+    """
+    expect(outcome, Outcome, "attachments_of takes an Outcome")
     return only_shown(outcome.attachments)
 
 

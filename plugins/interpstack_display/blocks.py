@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from interpstack_core.checks import expect
+
 __all__ = ["KINDS", "DataUrl", "split_data_url", "to_block"]
 
 #: Types of blocks that hold data.
@@ -44,7 +46,11 @@ def to_block(value: Mapping[str, Any]) -> dict[str, Any] | None:
 
     Args:
         value: A block of LangChain or MCP, or of the API of Anthropic or OpenAI.
+
+    Raises:
+        ConfigurationError: `value` is not a mapping.
     """
+    expect(value, Mapping, "to_block takes a content block, which is a mapping")
     kind = value.get("type")
     if kind == "resource" and isinstance(value.get("resource"), Mapping):
         return _resource(value, value["resource"])

@@ -22,6 +22,7 @@ from interpstack_core import (
     hookimpl,
     render,
 )
+from interpstack_core.checks import expect
 from interpstack_display.attachments import (
     Attachment,
     DisplayLimits,
@@ -72,7 +73,7 @@ def attach(context: CellContext, items: Iterable[Attachment], limits: DisplayLim
     for item in items:
         count, total = count + 1, total + len(item.data)
         if count > limits.count:
-            raise _exceeded(f"the cell may show {limits.count} images and files; this is one more")
+            raise _exceeded(_too_many(limits.count))
         if len(item.data) > limits.item_bytes:
             raise _exceeded(
                 f"an image or file may have {limits.item_bytes} bytes; this one has "
@@ -89,6 +90,10 @@ def attach(context: CellContext, items: Iterable[Attachment], limits: DisplayLim
     return len(added)
 
 
+def _too_many(most: int) -> str:
+    return f"a cell may show at most {most} {'image or file' if most == 1 else 'images and files'}"
+
+
 def _exceeded(message: str) -> GuestException:
     return GuestException(message, name="DisplayLimitExceeded")
 
@@ -102,6 +107,12 @@ def noted(outcome: Outcome) -> Outcome:
     return attrs.evolve(outcome, notices=(*outcome.notices, *lines)) if lines else outcome
 
 
+def _are_limits(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    expect(
+        value, DisplayLimits, "Display takes DisplayLimits, as in Display(DisplayLimits(count=3))"
+    )
+
+
 @attrs.frozen
 class Display:
     """The plugin as an object, for stacks with limits of their own.
@@ -112,9 +123,12 @@ class Display:
 
     Attributes:
         limits: The limits of the attachments of one cell.
+
+    Raises:
+        ConfigurationError: `limits` is not a `DisplayLimits`.
     """
 
-    limits: DisplayLimits = attrs.field(factory=DisplayLimits)
+    limits: DisplayLimits = attrs.field(factory=DisplayLimits, validator=_are_limits)
     name = "display"
 
     @hookimpl
@@ -171,10 +185,12 @@ def _pair(value: Any) -> tuple[Any, Mapping[str, str]]:
     if options is None or options is UNDEFINED:
         return given, {}
     if not isinstance(options, dict) or not options.keys() <= set(_OPTIONS):
-        raise TypeError("the options of display are an object of mimeType and name")
+        raise TypeError(
+            "the second argument of display must be an object with mimeType, name or both"
+        )
     chosen = {name: item for name, item in options.items() if item not in (None, UNDEFINED)}
     if not all(isinstance(item, str) for item in chosen.values()):
-        raise TypeError("the options mimeType and name of display are texts")
+        raise TypeError("the options mimeType and name of display must be strings")
     return given, chosen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from interpstack import SessionState
+from interpstack import ConfigurationError, SessionState
 from interpstack_agents import Persistence
 from interpstack_core import Image
 from interpstack_persistence.records import pack_record, unpack_record
@@ -24,6 +24,8 @@ class _Recorded(Persistence):
         sequence: int,
         earlier: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[Mapping[str, Any], str]:
+        if not isinstance(state, SessionState):
+            raise ConfigurationError(f"dump takes a SessionState; got {state!r:.60}")
         return pack_record(state, owner, sequence, earlier, self.max_bytes, self.signing_key)
 
     def load(

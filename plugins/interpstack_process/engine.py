@@ -9,6 +9,7 @@ import os
 import weakref
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar
 
 import attrs
@@ -145,8 +146,16 @@ def _around(cls: type[ProcessEngine], inner: type[Engine]) -> type[ProcessEngine
         "dialects": inner.dialects,
         "capabilities": inner.capabilities,
         "inner": inner,
+        "__signature__": _signature(cls, inner),
     }
     return type(f"{cls.__name__}Of{inner.__name__}", (cls,), fields)
+
+
+def _signature(cls: type[ProcessEngine], inner: type[Engine]) -> inspect.Signature:
+    """The options of both engines, for messages that list them."""
+    both = (inspect.signature(one).parameters.values() for one in (cls, inner))
+    named = {one.name: one for one in chain(*both) if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    return inspect.Signature(list(named.values()))
 
 
 def _checked_options(inner: type[Engine], options: dict[str, Any]) -> dict[str, Any]:

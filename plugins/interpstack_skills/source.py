@@ -81,7 +81,9 @@ class DirectorySkills:
                 found[relative] = data.decode()
             except UnicodeDecodeError as error:
                 raise ValueError(f"its file {relative} is not UTF-8 text") from error
-        return found if "SKILL.md" in found else None
+        if "SKILL.md" not in found and any(name.endswith(self._endings) for name in found):
+            raise ValueError("its folder has no SKILL.md, which every skill needs")
+        return found or None
 
 
 def _read(path: Path, left: int) -> bytes:

@@ -160,9 +160,9 @@ class PluginManager:
         except (ValueError, pluggy.PluginValidationError) as error:
             raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
         if not self._manager.get_hookcallers(target):
-            raise ConfigurationError(
-                f"plugin {name!r} implements no hook; mark its functions with @hookimpl"
-            )
+            raise ConfigurationError(f"plugin {name!r} has no hooks; mark functions with @hookimpl")
+        if isinstance(target, type):
+            raise ConfigurationError(f"plugin {name!r} is a class; list an object of it")
 
     def _check_hooks(self) -> None:
         """Add the hooks that plugins declare, and refuse implementations of undeclared hooks."""
@@ -190,9 +190,7 @@ class PluginManager:
         found: dict[str, type[Engine]] = {}
         for cls in self._registered():
             if not (isinstance(cls, type) and issubclass(cls, Engine)):
-                raise ConfigurationError(
-                    f"{cls!r} is registered as an engine but is no Engine class"
-                )
+                raise ConfigurationError(f"{cls!r} is registered as an engine but is not one")
             if cls.name in found:
                 raise ConfigurationError(
                     f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "
@@ -229,14 +227,13 @@ class PluginManager:
     def _registered(self) -> Iterable[Any]:
         caller = self.hook.interpstack_register_engine
         try:
-            classes: Iterable[Any] = caller()
+            return list(caller())
         except ImportError as error:
             code = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
             for impl in caller.get_hookimpls():
                 if getattr(impl.function, "__code__", None) in code:
                     raise PluginLoadError(impl.plugin_name, error) from error
             raise
-        return classes
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""
@@ -269,19 +266,21 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     if colon:
         if not (outer and inner):
             raise ConfigurationError(
-                f"engine {name!r}: an engine stands on both sides of the colon, as in "
-                "'process:quickjs'"
+                f"engine {name!r}: name an engine on both sides of the colon, as in 'process:v8'"
             )
         return find_engine(outer, manager).around(find_engine(inner, manager))
     engines = manager.engines()
     if name in engines:
         return engines[name]
-    candidates = installed()
+    candidates, missing = installed(), list[str]()
     for plugin in [name] if name in candidates else candidates:
         if plugin in manager.names():
             continue
         try:
-            found = PluginManager([plugin]).engines()
+            single = PluginManager([plugin])
+            missing.append(plugin)  # until its engines can be imported
+            found = single.engines()
+            missing.pop()
         except (ImportError, ConfigurationError) as error:
             if plugin != name:
                 continue  # a broken plugin must not hide that the name is wrong
@@ -292,7 +291,7 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
             manager.add(plugin)
             return found[name]
         engines.update(found)
-    raise UnknownEngine(name, engines)
+    raise UnknownEngine(name, engines, missing)
 
 
 def find_language(engine: type[Engine], manager: PluginManager, more: bool = True) -> GuestLanguage:

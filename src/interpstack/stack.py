@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from inspect import signature
 from types import NoneType
 from typing import Any, Literal
 
@@ -86,8 +87,9 @@ class InterpreterStack(SyncToo):
         try:
             return cls(**options)
         except TypeError as error:
+            known = ", ".join(signature(cls).parameters) or "none"
             raise ConfigurationError(
-                f"engine {engine!r} does not take these options: {error}"
+                f"engine {engine!r} does not take these options: {error}; it has: {known}"
             ) from error
 
     @property

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from interpstack import ConfigurationError, Image, InterpreterStack, PluginManager, SessionState
 
 __all__ = ["Persistence", "RecordRejected", "persistence_mode"]
+
+#: Bytes of the shortest signing key.
+_KEY_BYTES: Final = 16
 
 
 class RecordRejected(ConfigurationError):
@@ -26,6 +29,9 @@ class Persistence(abc.ABC):
     Args:
         max_bytes: Largest state to store; `None` for no limit.
         signing_key: Signs records, and refuses unsigned ones; `None` for no signatures.
+
+    Raises:
+        ConfigurationError: `max_bytes` is not a whole number above 0, or the key has no 16 bytes.
     """
 
     #: Registered name.
@@ -34,6 +40,20 @@ class Persistence(abc.ABC):
     scope: ClassVar[str]
 
     def __init__(self, *, max_bytes: int | None = None, signing_key: bytes | None = None) -> None:
+        whole = isinstance(max_bytes, int) and not isinstance(max_bytes, bool)
+        if max_bytes is not None and not (whole and max_bytes > 0):
+            raise ConfigurationError(
+                "max_bytes takes a whole number above 0, or None for no limit; "
+                f"got {max_bytes!r:.60}"
+            )
+        if signing_key is not None and not isinstance(signing_key, bytes):
+            kind = type(signing_key).__name__  # the value itself is a secret
+            raise ConfigurationError(f"signing_key takes bytes or None; got a value of type {kind}")
+        if signing_key is not None and len(signing_key) < _KEY_BYTES:
+            raise ConfigurationError(
+                f"signing_key takes at least {_KEY_BYTES} bytes; make one with "
+                f"secrets.token_bytes(32)"
+            )
         self.max_bytes = max_bytes
         self.signing_key = signing_key
 

@@ -100,9 +100,7 @@ class Bridge(GuestBridge):
     def __attrs_post_init__(self) -> None:
         _check_name(self.name)
         if not callable(self.handler):
-            raise BridgeError(
-                f"bridge {self.name!r}: the handler {self.handler!r} is not a function"
-            )
+            raise BridgeError(f"bridge {self.name!r}: handler {self.handler!r} is not a function")
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
@@ -176,9 +174,7 @@ def bridge(name: Any = None, /, **fields: Any) -> Any:
         named = function if hasattr(function, "__qualname__") else type(function)
         own = name if isinstance(name, str) else getattr(function, "__name__", None)
         if own is None:
-            raise BridgeError(
-                f"{shown(function)} has no name of its own; pass one, as in @bridge('weather')"
-            )
+            raise BridgeError(f"{shown(function)} has no name; pass one, as in @bridge('weather')")
         return Bridge(
             name=own,
             handler=function,

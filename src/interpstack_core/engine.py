@@ -257,9 +257,7 @@ class Engine(abc.ABC):
         Raises:
             ConfigurationError: It cannot run that engine.
         """
-        raise ConfigurationError(
-            f"engine {cls.name!r} runs no other engine; ask for {inner.name!r} alone"
-        )
+        raise ConfigurationError(f"engine {cls.name!r} runs no others; name {inner.name!r} alone")
 
     @property
     def runs(self) -> type[Engine]:

@@ -59,10 +59,11 @@ class UnknownEngine(ConfigurationError):
         known: Names that are registered, sorted.
     """
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, known: Iterable[str], missing: Iterable[str] = ()) -> None:
         self.name = name
         self.known = tuple(sorted(known))
-        super().__init__(_unknown("engine", name, self.known))
+        commands = [f"{one} ({found})" for one in missing if (found := install_command(one))]
+        super().__init__(_unknown("engine", name, self.known, commands))
 
 
 class UnknownPlugin(ConfigurationError):
@@ -76,7 +77,7 @@ class UnknownPlugin(ConfigurationError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(sorted(known))
-        super().__init__(_unknown("plugin", name, self.known))
+        super().__init__(_unknown("plugin", name, self.known, []))
 
 
 class PluginLoadError(ConfigurationError):
@@ -167,8 +168,12 @@ def install_command(name: str) -> str:
     return f"pip install {what}"
 
 
-def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
+def _unknown(kind: str, name: str, known: tuple[str, ...], commands: list[str]) -> str:
     message = f"unknown {kind} {name!r}; known: {', '.join(known) or 'none are installed'}"
+    message += f"; to be installed: {', '.join(commands)}" if commands else ""
+    from difflib import get_close_matches  # loaded for an error only
+
+    message += "".join(f"; nearest: {one}" for one in get_close_matches(name, known, 1))
     command = install_command(name)
     if command:
         return f"{message}. Install it with: {command}"

@@ -160,7 +160,7 @@ def test_functions_without_a_name_are_given_one() -> None:
 
     one_more = functools.partial(add, b=1)
     assert bridge("kit.next")(one_more).owner == "functools.partial"
-    with pytest.raises(BridgeError, match=r"has no name of its own; pass one, as in @bridge\("):
+    with pytest.raises(BridgeError, match=r"has no name; pass one, as in @bridge\("):
         bridge(one_more)
 
 

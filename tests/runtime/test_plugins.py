@@ -260,13 +260,13 @@ class Registers:
 def test_a_name_with_a_colon_asks_an_engine_to_run_another() -> None:
     manager = PluginManager([Registers(Wrapping), Registers(FakeEngine)])
     assert find_engine("wrapping:fake", manager).name == "wrapping:fake"
-    with pytest.raises(ConfigurationError, match="'fake' runs no other engine; ask for 'wrapping'"):
+    with pytest.raises(ConfigurationError, match="'fake' runs no others; name 'wrapping'"):
         find_engine("fake:wrapping", manager)
     for wrong in ("wrapping:nothing", "nothing:fake"):
         with pytest.raises(UnknownEngine, match="unknown engine 'nothing'; known: fake"):
             find_engine(wrong, manager)
     for wrong in ("wrapping:", ":fake"):
-        with pytest.raises(ConfigurationError, match=f"engine '{wrong}': an engine stands on both"):
+        with pytest.raises(ConfigurationError, match=f"engine '{wrong}': name an engine on both"):
             find_engine(wrong, manager)
 
 

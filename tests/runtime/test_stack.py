@@ -34,6 +34,24 @@ class Picky(FakeEngine):
         self.size = size
 
 
+def test_an_unknown_engine_lists_those_whose_packages_are_missing(
+    entries: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needy = types.ModuleType("fake_plugin_v8")
+
+    @hookimpl
+    def interpstack_register_engine() -> Any:
+        raise ModuleNotFoundError("No module named 'jsrun'", name="jsrun")
+
+    needy.interpstack_register_engine = interpstack_register_engine  # type: ignore[attr-defined]
+    entries(agents=None, fake=_module("fake", FakeEngine), v8=needy)
+    monkeypatch.setattr("interpstack_core.errors.install_command", lambda name: f"get {name}")
+    with pytest.raises(UnknownEngine) as info:
+        InterpreterStack("fakes")
+    assert "known: fake; to be installed: v8 (get v8); nearest: fake. Install" in str(info.value)
+    assert info.value.known == ("fake",)
+
+
 class _Offer:
     def __init__(self, cls: Any, name: str = "offer") -> None:
         self.cls, self.name = cls, name
@@ -115,14 +133,15 @@ def test_engines_of_one_name_are_refused(entries: Any) -> None:
 @pytest.mark.parametrize("cls", [dict, 5, FakeEngine()])
 def test_what_is_no_engine_class_is_refused(entries: Any, cls: Any) -> None:
     entries()
-    with pytest.raises(ConfigurationError, match="is registered as an engine but is no Engine"):
+    with pytest.raises(ConfigurationError, match="is registered as an engine but is not one"):
         InterpreterStack("fake", plugins=[_Offer(cls)])
 
 
 @pytest.mark.parametrize("options", [{}, {"size": 1, "sise": 2}, {"sise": 1}])
 def test_wrong_engine_options_are_refused(options: Any) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"engine 'picky' does not take these options: .*si"
+        ConfigurationError,
+        match=r"engine 'picky' does not take these options: .*si.*; it has: size",
     ):
         InterpreterStack("picky", plugins=[_Offer(Picky)], options=options)
 
@@ -175,8 +194,8 @@ class _WrongArguments:
     [
         (_Misspelt(), "'misspelt' cannot be used: .*interpstack_regster_engine"),
         (_WrongArguments(), r"(?s)'wrong' cannot be used: .*colour"),
-        (object(), "'builtins.object' implements no hook; mark its functions with @hookimpl"),
-        (5, "implements no hook"),
+        (object(), "'builtins.object' has no hooks; mark functions with @hookimpl"),
+        (5, "has no hooks"),
     ],
 )
 def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> None:

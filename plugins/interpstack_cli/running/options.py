@@ -31,6 +31,7 @@ from interpstack_cli.running.tools import load_tools
 __all__ = ["check_language", "open_stack", "save_option", "stack_options", "stoppable"]
 
 _MIB = 2**20
+_LEAST_MIB = 4
 _MOST_MIB = 2**53 // _MIB
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
@@ -41,6 +42,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
     if value is not None and not (math.isfinite(value) and value > 0):
         raise click.BadParameter(f"takes seconds above 0; got {value:g}", ctx, option)
+    return value
+
+
+def _mebibytes(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
+    if value is not None and not _LEAST_MIB <= value <= _MOST_MIB:
+        message = f"takes {_LEAST_MIB} to {_MOST_MIB} MiB; got {value}"
+        raise click.BadParameter(message, ctx, option)
     return value
 
 
@@ -88,8 +96,9 @@ _OPTIONS: Final = (
     click.option(
         "--memory",
         metavar="MIB",
-        type=click.IntRange(min=4, max=_MOST_MIB),
-        help="Memory for the code, in MiB. [default: 64]",
+        type=int,
+        callback=_mebibytes,
+        help="Memory for the code, in MiB, at least 4. [default: 64]",
     ),
 )
 

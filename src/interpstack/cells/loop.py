@@ -95,11 +95,10 @@ async def run_cell(
         began: Called with the execution before any code runs.
     """
     steps, guards, cell = extensions.steps, extensions.guards, context.cell
-    bridges = start.bridges
     wraps = extensions.wraps
     around = None if wraps is None else partial(wrapped_request, wraps, limits.value_bytes)
     requests = Requests(
-        cell, bridges, limits, context, resolve_module, guards, steps.earlier, around
+        cell, start.bridges, limits, context, resolve_module, guards, steps.earlier, around
     )
     execution = await _begin(start, cell)
     began(execution)
@@ -277,7 +276,7 @@ class _Loop:
         outstanding = self.steps.outstanding
         if outstanding:
             listed = ", ".join(sorted({request.bridge for request in outstanding})[:10])
-            message += f"; {len(outstanding)} request(s) were still open: {listed}"
+            message += f"; requests still open: {len(outstanding)} ({listed})"
         undone = await self._abort(message)
         message = f"{message}; {undone}" if undone else message
         return self._outcome(error=GuestError(name, message), stopped=True)

@@ -30,3 +30,23 @@ def test_a_stack_without_modes_says_what_to_add() -> None:
     bare = InterpreterStack(FakeEngine())
     with bare, pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
         persistence_mode(bare, "thread")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"signing_key": b""}, "signing_key takes at least 16 bytes; make one with secrets"),
+        ({"signing_key": b"x" * 15}, "signing_key takes at least 16 bytes"),
+        ({"signing_key": "secret" * 3}, "signing_key takes bytes or None; .* type str"),
+        ({"max_bytes": "x"}, "max_bytes takes a whole number above 0, or None .*; got 'x'"),
+        ({"max_bytes": 0}, "max_bytes takes a whole number above 0"),
+        ({"max_bytes": True}, "max_bytes takes a whole number above 0"),
+    ],
+)
+def test_wrong_arguments_of_a_mode_are_refused_when_it_is_made(given: Any, told: str) -> None:
+    with InterpreterStack(FakeEngine(), plugins=["persistence"]) as stack:
+        mode = persistence_mode(stack, "thread")
+    with pytest.raises(ConfigurationError, match=told) as raised:
+        mode(**given)
+    assert "secretsecret" not in str(raised.value)
+    assert mode(max_bytes=1, signing_key=b"x" * 16).max_bytes == 1

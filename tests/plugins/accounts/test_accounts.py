@@ -377,7 +377,7 @@ async def test_a_cell_that_waits_is_stopped_by_the_accounts_wall_time(
         assert (await session.eval("await kit.late(seconds=30)")).ok
         error = (await session.eval("await gather(sleep(600), kit.late(seconds=10))")).error
     assert error.name == "BudgetExceeded"
-    assert "100 seconds, 0 left; 1 request(s) were still open: timer" in error.message
+    assert "100 seconds, 0 left; requests still open: 1 (timer)" in error.message
 
 
 async def test_guest_time_is_spent_cell_by_cell(make_session: MakeSession) -> None:

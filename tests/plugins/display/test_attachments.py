@@ -94,3 +94,8 @@ def test_other_attachments_of_an_outcome_are_left_out() -> None:
 def test_limits_are_positive_and_fit_together(limits: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         DisplayLimits(**limits)
+
+
+def test_attachments_are_those_of_an_outcome() -> None:
+    with pytest.raises(ConfigurationError, match="attachments_of takes an Outcome; got None"):
+        attachments_of(None)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from interpstack import ConfigurationError
 from interpstack_display.blocks import split_data_url, to_block
 
 SEEN = {"type": "image", "mimeType": "image/png", "data": "eA=="}
@@ -99,3 +100,8 @@ def test_other_values_are_no_blocks(value: dict[str, Any]) -> None:
 )
 def test_parts_of_data_urls(text: str, parts: Any) -> None:
     assert split_data_url(text) == parts
+
+
+def test_a_block_is_a_mapping() -> None:
+    with pytest.raises(ConfigurationError, match=r"to_block takes a content block.*; got None"):
+        to_block(None)  # type: ignore[arg-type]

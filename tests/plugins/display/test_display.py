@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from interpstack import Cell, CellContext, GuestException, InterpreterStack, Limits, Outcome
+from interpstack import (
+    Cell,
+    CellContext,
+    ConfigurationError,
+    GuestException,
+    InterpreterStack,
+    Limits,
+    Outcome,
+)
 from interpstack_display.attachments import Attachment, DisplayLimits, attachments_of
 from interpstack_display.display import Display, attach, noted
 
@@ -24,7 +32,7 @@ def test_attachments_are_added_together_or_not_at_all() -> None:
     assert attach(own, [item(), item(2)], limits) == 2
     own.attach("not counted")
     for more, message in (
-        ([item(), item()], "may show 3 images and files; this is one more"),
+        ([item(), item()], "a cell may show at most 3 images and files"),
         ([item(11)], "may have 10 bytes; this one has 11"),
     ):
         with pytest.raises(GuestException, match=message) as raised:
@@ -32,7 +40,7 @@ def test_attachments_are_added_together_or_not_at_all() -> None:
         assert raised.value.error.name == "DisplayLimitExceeded"
     assert own.attachments == [item(), item(2), "not counted"]
     attach(own, [item(10)], limits)
-    with pytest.raises(GuestException, match="may show 3"):
+    with pytest.raises(GuestException, match="may show at most 3"):
         attach(own, [item()], limits)
 
 
@@ -49,7 +57,7 @@ def test_no_more_attachments_are_read_than_fit() -> None:
         while True:
             yield item()
 
-    with pytest.raises(GuestException, match="may show 16"):
+    with pytest.raises(GuestException, match="may show at most 16"):
         attach(context(), endless(), DisplayLimits())
 
 
@@ -72,9 +80,7 @@ def test_the_limits_of_the_plugin_object_hold() -> None:
         for _ in range(2):  # each cell begins anew
             outcome = session.eval_sync(code)
             assert [one.text for one in attachments_of(outcome)] == ["a"]
-            assert outcome.text == (
-                "DisplayLimitExceeded: the cell may show 1 images and files; this is one more"
-            )
+            assert outcome.text == ("DisplayLimitExceeded: a cell may show at most 1 image or file")
 
 
 def test_a_cell_may_call_so_often_and_no_more() -> None:
@@ -114,3 +120,12 @@ def test_options_are_checked(options: str) -> None:
 def test_cells_may_use_the_name_for_something_else() -> None:
     with InterpreterStack(plugins=["display"]) as stack:
         assert stack.session().eval_sync("const display = 4; display").text == "4"
+
+
+def test_the_plugin_takes_limits_and_is_listed_as_an_object() -> None:
+    with pytest.raises(ConfigurationError, match="Display takes DisplayLimits, as in"):
+        Display({"count": 1})  # type: ignore[arg-type]
+    with pytest.raises(
+        ConfigurationError, match="plugin 'display' is a class; list an object of it"
+    ):
+        InterpreterStack(plugins=[Display])

@@ -102,7 +102,7 @@ BAD = [
     ("plugins", {"console": 1}, TypeError, "a list of plugin names and plugins"),
     ("plugins", None, TypeError, "a list of plugin names and plugins"),
     ("plugins", ["nothing"], ValueError, "unknown plugin 'nothing'"),
-    ("plugins", [object()], ValueError, "implements no hook"),
+    ("plugins", [object()], ValueError, "has no hooks"),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import Image, SessionState
+from interpstack import ConfigurationError, Image, SessionState
 from interpstack_persistence.modes import CallMode, ThreadMode, TurnMode
 
 LARGE = Image("e", "b", bytes(2**18 + 1))
@@ -33,3 +33,8 @@ def test_a_mode_loads_what_it_dumped(mode: type[ThreadMode]) -> None:
     record, notice = made.dump(state, "owner", 1)
     assert notice == ""
     assert made.load(record, "owner") == state
+
+
+def test_a_mode_dumps_states_alone() -> None:
+    with pytest.raises(ConfigurationError, match="dump takes a SessionState; got None"):
+        ThreadMode().dump(None, "owner", 1)  # type: ignore[arg-type]

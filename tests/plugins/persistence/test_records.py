@@ -89,7 +89,7 @@ images = st.builds(Image, st.text(min_size=1), st.text(), st.binary(min_size=1))
     values=st.dictionaries(texts(), values) | st.none(),
     owner=texts(),
     sequence=st.integers(0),
-    key=st.binary(min_size=1) | st.none(),
+    key=st.binary(min_size=16) | st.none(),
 )
 def test_what_goes_in_comes_out(
     image: Image | None,
@@ -125,7 +125,7 @@ def chain(states: list[SessionState], **options: Any) -> list[dict[str, Any]]:
         min_size=2,
         max_size=10,
     ),
-    key=st.binary(min_size=1) | st.none(),
+    key=st.binary(min_size=16) | st.none(),
 )
 def test_every_record_of_a_chain_gives_its_state(
     states: list[SessionState], key: bytes | None

@@ -42,12 +42,12 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make, worker
     ("name", "error", "told"),
     [
         ("process", ConfigurationError, "name the engine .* as in 'process:quickjs'"),
-        ("process:", ConfigurationError, "an engine stands on both sides of the colon"),
+        ("process:", ConfigurationError, "name an engine on both sides of the colon"),
         ("process:quickly", UnknownEngine, "unknown engine 'quickly'; known: .*quickjs"),
         ("processes:quickjs", UnknownEngine, "unknown engine 'processes'; known: .*process"),
         ("process:process:quickjs", ConfigurationError, "cannot run 'process:quickjs'"),
         ("process:node", ConfigurationError, "its guests have processes of their own; ask for"),
-        ("quickjs:process", ConfigurationError, "engine 'quickjs' runs no other engine"),
+        ("quickjs:process", ConfigurationError, "engine 'quickjs' runs no others"),
     ],
 )
 def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -> None:
@@ -236,3 +236,8 @@ async def test_a_hundred_sessions_share_two_workers(make: Make, workers: Any) ->
     outcomes = await asyncio.gather(*(s.eval(code % n) for n, s in enumerate(sessions)))
     assert [outcome.text for outcome in outcomes] == [str(n) for n in range(100)]
     assert len(workers()) == 2
+
+
+def test_unknown_options_list_those_of_both_engines() -> None:
+    with pytest.raises(ConfigurationError, match=r"it has: workers, .*worker_python, give_up_sec"):
+        InterpreterStack("process:v8", options={"flavour": "x"})

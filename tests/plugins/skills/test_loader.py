@@ -58,7 +58,7 @@ async def test_front_matter_may_have_a_mark_and_other_line_breaks(
         ({"helper.js": ""}, "name: m", "no code"),
         ({}, "name: m", "no code"),
         ({"lib/index.js": ""}, "name: m", "no code"),
-        ({"index.js": ""}, None, "there is no skill 'm'"),
+        ({"index.js": ""}, None, "its folder has no SKILL.md"),
         ({"index.js": ""}, "module: nope.js", "'nope.js'"),
         ({"index.js": ""}, "module: ../other/index.js", "'../other/index.js'"),
         ({"index.js": ""}, "module: /etc/passwd", "'/etc/passwd'"),

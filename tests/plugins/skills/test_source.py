@@ -64,3 +64,9 @@ def test_a_source_may_be_any_object_with_files(root: Path) -> None:
     assert as_source(made, (".js",)) is made
     with pytest.raises(ConfigurationError, match="skills takes a directory or an object"):
         as_source(5, (".js",))
+
+
+async def test_code_without_a_description_is_told(root: Path) -> None:
+    (root / "empty" / "index.js").write_text("1")
+    with pytest.raises(ValueError, match=r"its folder has no SKILL\.md"):
+        await DirectorySkills(root, (".js",)).files("empty")

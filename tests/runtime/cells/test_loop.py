@@ -130,7 +130,7 @@ async def test_a_timer_beyond_all_numbers_waits(
     session = make_session(_bridge(leaping_clock.leaps_when(), "kit.late"))
     outcome = await session.eval("await gather(sleep(10**400), kit.late())")
     assert outcome.error.name == "Timeout"
-    assert outcome.error.message.endswith("1 request(s) were still open: timer")
+    assert outcome.error.message.endswith("requests still open: 1 (timer)")
 
 
 async def test_answers_that_are_ready_together_cross_together(make_session: MakeSession) -> None:
@@ -201,7 +201,7 @@ async def test_a_sync_handler_that_hangs_ends_with_the_wall_time(
         release.set()
     assert outcome.error.name == "Timeout"
     assert outcome.error.message == (
-        "the cell took longer than 100 s in all; 1 request(s) were still open: kit.f"
+        "the cell took longer than 100 s in all; requests still open: 1 (kit.f)"
     )
     assert (await session.eval("1 + 1")).text == "2"
 

@@ -78,7 +78,7 @@ class AttachmentTests(EngineKit, area=Area.ATTACHMENTS):
             assert len(_items(session.eval_sync(self.guest.show))) == _COUNT
         with self.showing([_TEXT] * (_COUNT + 1)) as session:
             session.eval_sync(self.guest.store)
-            outcome = self.fails(session, self.guest.show, "DisplayLimitExceeded", "one more")
+            outcome = self.fails(session, self.guest.show, "DisplayLimitExceeded", "at most")
             assert _items(outcome) == []
             self.assert_usable(session)
 

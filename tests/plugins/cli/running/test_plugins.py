@@ -67,7 +67,7 @@ def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
         ("nowhere:x", "--plugin nowhere:x: there is no module 'nowhere'"),
         ("cli_shout:gone", "--plugin cli_shout:gone: module 'cli_shout' has no 'gone'; it has: "),
         ("os:nothing", "has no 'nothing'; it has: "),
-        ("cli_shout:nothing", "implements no hook"),
+        ("cli_shout:nothing", "has no hooks"),
         ("cli_shout.py:plugin", "takes a module name, not a path"),
         ("a b:c", "--plugin 'a b:c': takes MODULE or MODULE:ATTR, as in --plugin mymodule:"),
     ],

@@ -129,7 +129,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
         (["-e", "1", "--timeout", "nan"], b"", "takes seconds above 0; got nan"),
         (["-e", "1", "--timeout", "inf"], b"", "takes seconds above 0; got inf"),
         (["-e", "1", "--timeout", "soon"], b"", "'soon' is not a valid float"),
-        (["-e", "1", "--memory", "3"], b"", "3 is not in the range 4<=x<=8589934592"),
+        (["-e", "1", "--memory", "3"], b"", "takes 4 to 8589934592 MiB; got 3"),
         (["-e", "1", "--language", "cobol"], b"", "cell is cobol, but the engine 'quickjs' runs "),
         (["a.js", "b.js"], b"", "unexpected extra argument"),
     ],

@@ -141,7 +141,7 @@ async def test_a_cell_that_takes_too_long_names_its_calls_and_keeps_the_rest(cha
     )
     assert said[1].startswith('<stdout>\nsaid\n</stdout>\n<error type="Timeout">')
     assert "js_repl execution timed out after 0.3 s" in said[1]
-    assert '1 request(s) were still open: codex.tool("slow")' in said[1]
+    assert 'requests still open: 1 (codex.tool("slow"))' in said[1]
     assert said[2] == "<result>4</result>"
     assert MADE == ["a"]
 
