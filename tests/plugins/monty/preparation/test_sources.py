@@ -1,0 +1,64 @@
+"""Tests of interpstack_monty.preparation.sources: what runs, or why it does not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from interpstack import Cell, GuestError, Limits
+from interpstack_monty.preparation import sources
+from interpstack_monty.preparation.sources import prepared_source
+from interpstack_monty.preparation.timeouts import OutOfTime, Timeout
+
+
+def _prepared(source: str, *, stopped: bool = False, type_check: bool = False) -> Any:
+    state: Any = SimpleNamespace(limits=Limits(), type_check=type_check)
+    cell = Cell(source=source, name="cell 3")
+    return prepared_source(cell, state, Timeout(None, lambda: stopped))
+
+
+def test_a_source_is_prepared() -> None:
+    prepared = _prepared("a = 1\na + 1")
+    assert isinstance(prepared, str)
+    assert prepared.startswith("a = 1\n")
+
+
+@pytest.mark.parametrize(
+    "source", ["__interpstack_emit__('x')", "# __interpstack_", "'__interpstack_'"]
+)
+def test_names_of_the_kernel_are_reserved_everywhere(source: str) -> None:
+    refused = _prepared(source)
+    assert refused == GuestError("NameError", "names that begin with '__interpstack_' are reserved")
+
+
+def test_a_refused_source_names_cell_and_line() -> None:
+    refused = _prepared("a = 1\nreturn a")
+    assert isinstance(refused, GuestError)
+    assert (refused.name, refused.stack) == ("SyntaxError", "  at cell 3:2 in <module>")
+
+
+def test_lone_surrogates_do_not_stop_a_cell() -> None:
+    assert "\ufffd" in _prepared("'a\ud800b'")
+
+
+def test_types_are_checked_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = GuestError("TypeError", "no such argument")
+    seen: list[tuple[str, str]] = []
+
+    def check(state: Any, source: str, name: str) -> GuestError | None:
+        seen.append((source, name))
+        return wrong if "bad" in source else None
+
+    monkeypatch.setattr(sources, "check", check)
+    assert isinstance(_prepared("bad"), str)
+    assert seen == []
+    assert _prepared("bad", type_check=True) is wrong
+    assert isinstance(_prepared("good", type_check=True), str)
+    assert seen == [("bad", "cell 3"), ("good", "cell 3")]
+
+
+def test_a_stopped_cell_is_not_prepared() -> None:
+    with pytest.raises(OutOfTime):
+        _prepared("a = 1\n" * 10_000, stopped=True)
