@@ -37,7 +37,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
 from interpstack_langchain.rules.approvals import shown
 from interpstack_langchain.rules.decisions import Editable
 
-__all__ = ["CheckpointStore", "Shared"]
+__all__ = ["CheckpointStore", "Shared", "offer_record"]
 
 _log = logging.getLogger(__name__)
 
@@ -106,17 +106,9 @@ class CheckpointStore:
 
     # -- the start of a run ----------------------------------------------------------------
 
-    def offer(self, offered: Mapping[str, bool], language: str) -> None:
-        """Record the offer to the eval's code, for a replay without an agent.
-
-        Args:
-            offered: Names that code may call, and whether code finds them in a list of names.
-            language: Language of the code.
-        """
-        unlisted = [name for name, listed in offered.items() if not listed]
-        self._about |= {"offered": list(offered), "unlisted": unlisted}
-        if language:
-            self._about["language"] = language
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Record facts about the eval in its first entry, for a replay without an agent."""
+        self._about |= about
 
     def begin_without_state(self) -> None:
         """Note that this run begins without the stored variables: they could not be restored."""
@@ -314,3 +306,15 @@ class CheckpointStore:
 
 def _named(calls: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{one['name']}({one['input']})" for one in calls)
+
+
+def offer_record(offered: Mapping[str, bool], language: str) -> dict[str, Any]:
+    """The record of an offer to code, for `CheckpointStore.describe`.
+
+    Args:
+        offered: Names that code may call, and whether code finds them in a list of names.
+        language: Language of the code; empty where it has no name.
+    """
+    unlisted = [name for name, listed in offered.items() if not listed]
+    named = {"language": language} if language else {}
+    return {"offered": list(offered), "unlisted": unlisted, **named}

@@ -141,6 +141,11 @@ class EvalCall:
         """Have an update of the interpreter's channels leave with the answer."""
         self.own |= update
 
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Record facts about the eval's code, for a replay without an agent."""
+        if self.store is not None:
+            self.store.describe(about)
+
     def trace_with(self, callbacks: Callbacks) -> None:
         """Trace the eval's calls with other callbacks than the eval's own."""
         self.callbacks = callbacks

@@ -26,6 +26,7 @@ from interpstack_agents import LiveSessions, Persistence, QueuePosition
 from interpstack_display.api import noted
 from interpstack_durable.api import StillRunning, UnreadableJournal
 from interpstack_langchain.background.cell_records import running_ids
+from interpstack_langchain.durability.checkpoint_stores import offer_record
 from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import eval_content
@@ -145,7 +146,7 @@ class Evals:
             bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
             listed = {bridge.name: bridge.listed for bridge in seen}
-            running.store.offer(listed, self.stack.engine.language)
+            running.store.describe(offer_record(listed, self.stack.engine.language))
         try:
             if self.mode.scope == "call":
                 async with self._alone(running), self.stack.session() as session:
@@ -245,7 +246,7 @@ class Evals:
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
         outcome = shown(ended.outcome)
-        if running.watched is not None:
+        if running.watched is not None and running.watched.shown.chars:
             outcome = attrs.evolve(outcome, console=running.watched.shown.new(outcome.console))
         text = self._rendered(outcome, ended.session)
         message = ToolMessage(

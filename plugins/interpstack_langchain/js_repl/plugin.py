@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Self
 
 import attrs
 
@@ -27,7 +27,10 @@ from interpstack_langchain.js_repl.names import spoken, tool_name
 from interpstack_langchain.js_repl.prompt import JsReplShown, js_repl_section
 from interpstack_langchain.js_repl.time_limit import TimeLimit
 
-__all__ = ["JsReplPlugin"]
+__all__ = ["HELPERS_RECORD", "JsReplPlugin"]
+
+#: Key of the plugin's record in the first entry of a journal.
+HELPERS_RECORD: Final = "js_repl"
 
 #: Names of tools that a refusal lists at most.
 _LISTED = 30
@@ -48,6 +51,23 @@ class JsReplPlugin:
     paths: HelperPaths
     name = "js_repl"
 
+    @classmethod
+    def recorded(cls, record: Mapping[str, Any]) -> Self:
+        """The plugin that a journal describes, with the usual name of the global by default."""
+        texts = {name: record.get(name) for name in ("cwd", "home", "tmp")}
+        paths = {name: None if text is None else str(text) for name, text in texts.items()}
+        return cls(
+            namespace=str(record.get("namespace", "codex")),
+            own=tuple(map(str, record["own"])),
+            paths=HelperPaths(**paths),
+        )
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """A description of the plugin, as JSON, for a replay of the cells without an agent."""
+        paths = attrs.asdict(self.paths)
+        return {"namespace": self.namespace, "own": list(self.own), **paths}
+
     @hookimpl
     def interpstack_register_bridges(
         self, register: BridgeRegistry, stack: InterpreterStack, offer: HostOffer
@@ -64,7 +84,10 @@ class JsReplPlugin:
     @hookimpl
     def interpstack_open_cell(self, session: Session, cell: Cell) -> CellGuard | None:
         running = session.host
-        if not isinstance(running, EvalCall) or running.wall_seconds is None:
+        if not isinstance(running, EvalCall):
+            return None
+        running.describe({HELPERS_RECORD: self.record})
+        if running.wall_seconds is None:
             return None
         return TimeLimit(running.wall_seconds, self.own[0])
 

@@ -6,8 +6,9 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import click
@@ -33,6 +34,8 @@ _MIB = 2**20
 _SECONDS = 5.0
 #: Exit statuses of deviations from the record, the most serious first.
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
+#: The names that the middleware gives to its tools for code.
+_TOOLS: Final = ("eval", "js_repl")
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
 
@@ -60,10 +63,13 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
 @click.option(
     "--engine",
     metavar="NAME",
-    help="Engine to run the code in. [default: the one its state is of, else quickjs]",
+    help="Engine to run the code in. [default: the one its state is of; else node for a js_repl, "
+    "quickjs for others]",
 )
 @click.option(
-    "--tool-name", default="eval", show_default=True, help="The interpreter's name in the agent."
+    "--tool-name",
+    metavar="NAME",
+    help="The interpreter's name in the agent. [default: eval and js_repl]",
 )
 @click.option(
     "--signing-key-env",
@@ -115,7 +121,7 @@ def command(
     as_json: bool,
     code: bool,
     engine: str | None,
-    tool_name: str,
+    tool_name: str | None,
     signing_key_env: str | None,
     aes_key_env: str | None,
     serializer_name: str | None,
@@ -139,18 +145,18 @@ def command(
     option = "--serializer" if serializer_name else "--aes-key-env" if aes_key_env else ""
     console = Console(safe_box=True, highlight=False)
     shown = []
-    with open_checkpointer(url, serde) as saver, replayer:
+    with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
         Checked.install(saver, option)
         with _checking(f"thread {thread!r}"):
-            evals = recorded_evals(saver, thread, tool_name)
+            evals = recorded_evals(saver, thread, [tool_name] if tool_name else _TOOLS)
         for found in pick(evals, number):
-            shown.append(_replayed(saver, replayer, found, evals, chars))
+            replay = partial(_replayed, saver, replayer, evals=evals, chars=chars)
+            shown.append(runner.run(_with_earlier(replay, found, evals, alone=number is not None)))
             if not as_json:
                 shown[-1].print(console, code=code)
     if as_json:
         click.echo(json.dumps([one.data(code=code) for one in shown], indent=2))
-    status = _exit_status([one.replay for one in shown])
-    if status:
+    if status := _exit_status([one.replay for one in shown]):
         raise click.exceptions.Exit(status)
 
 
@@ -162,10 +168,32 @@ def _exit_status(replays: Sequence[Replay]) -> int:
     return next((number for status, number in _EXIT.items() if status in statuses), 0)
 
 
-def _replayed(
+async def _with_earlier(
+    replay: Callable[[RecordedEval], Awaitable[Shown]],
+    found: RecordedEval,
+    evals: Sequence[RecordedEval],
+    *,
+    alone: bool,
+) -> Shown:
+    """Replay an eval; where that alone differs from the record, after the evals before it.
+
+    The stored variables of some engines have no functions; the evals that defined these make them
+    again.
+    """
+    one = await replay(found)
+    if not alone or one.replay.as_recorded:
+        return one
+    for earlier in evals[: found.number - 1]:
+        if (earlier.owner, earlier.tool_name) == (found.owner, found.tool_name):
+            await replay(earlier)
+    return await replay(found)
+
+
+async def _replayed(
     saver: Saver,
     replayer: Replayer,
     found: RecordedEval,
+    *,
     evals: Sequence[RecordedEval],
     chars: int,
 ) -> Shown:
@@ -173,7 +201,7 @@ def _replayed(
         timeline = read_timeline(found.entries)
         before, after = records_before(saver, found)
         bridges = timeline.offered or _offered_near(found, evals)
-        replay = asyncio.run(replayer.replay(found, timeline, before, after, bridges))
+        replay = await replayer.replay(found, timeline, before, after, bridges)
         return Shown(found=found, timeline=timeline, replay=replay, chars=chars)
 
 
@@ -203,7 +231,7 @@ def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping
     others = [one.entries[0] for one in evals if one.namespace == found.namespace and one.entries]
     names = {name: listed for entry in others for name, listed in offered_in(entry).items()}
     if not names and found.answer is None:
-        names = dict.fromkeys(_NAMED.findall(found.code), True)
+        names = dict.fromkeys(_NAMED.findall(found.code.code), True)
     return names
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
-from langchain_core.messages import ToolMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
 from interpstack_agents import joined
+from interpstack_langchain.background.cell_records import CELLS, running_ids
 from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
-from interpstack_langchain.evals.call_names import unique_names
-from interpstack_langchain.langgraph_internals.call_scopes import pending_calls
+from interpstack_langchain.js_repl.plugin import JsReplPlugin
+from interpstack_langchain.replay.recorded_cells import RecordedCell, RecordedCells
+from interpstack_langchain.replay.recorded_steps import RecordedStep
+from interpstack_langchain.replay.repl_calls import RecordedCode, repl_plugin, takes_code
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import turn_of, with_writes
 
@@ -23,6 +25,7 @@ __all__ = ["RecordedEval", "pick", "recorded_evals", "records_before"]
 #: Threads that a message names, and checkpoints that are looked through for them.
 _NAMED_THREADS: Final = 10
 _LOOKED_THROUGH: Final = 200
+_BLOCKED: Final = "it runs once the evals before it in the same message have ended"
 
 Record = Mapping[str, Any]
 
@@ -34,30 +37,45 @@ class RecordedEval:
     Attributes:
         number: The position of the eval in its thread, from 1.
         key: Identifies it; see `eval_key`.
-        namespace: The namespace of the graph that ran the eval; empty for the outermost.
         call_id: The model's id for it; with a number where two calls of a message have one id.
-        began: When its step's checkpoint was made, as ISO 8601.
-        code: The source of the eval.
+        code: The code, as the model wrote it and as it ran.
         entries: The journal of the eval.
-        answer: The answer to the model, or `None` if the eval had not ended.
-        earlier: Ids of the message's evals before it.
-        blocked: Whether the eval did not run, because an earlier one had not ended.
-        saved: The checkpoint that its step started from.
+        answer: The answer to the model with its result, or `None` if the eval had not ended.
+        earlier: Names of the message's calls of the interpreter before it.
+        not_begun: The reason why the eval did not run; empty if it did.
+        step: The step that began it.
         tool_name: The interpreter's.
+        cell: The cell in the background that the eval became, if it was put aside.
+        repl: The plugin with the helpers of its code, if it is a cell of a `js_repl`.
     """
 
-    number: int
+    number: int = 0
     key: str
-    namespace: str
     call_id: str
-    began: str
-    code: str
+    code: RecordedCode
     entries: Sequence[Record]
     answer: str | None
     earlier: Sequence[str]
-    blocked: bool
-    saved: CheckpointTuple = attrs.field(repr=False)
-    tool_name: str = "eval"
+    not_begun: str
+    step: RecordedStep = attrs.field(repr=False)
+    tool_name: str
+    cell: RecordedCell | None = None
+    repl: JsReplPlugin | None = None
+
+    @property
+    def saved(self) -> CheckpointTuple:
+        """The checkpoint that its step started from."""
+        return self.step.saved
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the graph that ran the eval; empty for the outermost."""
+        return self.step.graph
+
+    @property
+    def began(self) -> str:
+        """When its step's checkpoint was made, as ISO 8601."""
+        return str(self.saved.checkpoint["ts"])
 
     @property
     def owner(self) -> str:
@@ -66,40 +84,33 @@ class RecordedEval:
 
 
 def recorded_evals(
-    saver: BaseCheckpointSaver[Any], thread: str, tool_name: str
+    saver: BaseCheckpointSaver[Any], thread: str, tool_names: Sequence[str]
 ) -> list[RecordedEval]:
     """All evals of a thread in the order in which their steps began, branches included.
+
+    Args:
+        saver: The checkpointer.
+        thread: Name of the thread.
+        tool_names: Names of the interpreters' tools.
 
     Raises:
         ConfigurationError: There is no such thread, or no eval in it.
     """
-    found = list(saver.list({"configurable": {"thread_id": thread}}))
-    if not found:
+    saved = list(saver.list({"configurable": {"thread_id": thread}}))
+    if not saved:
         raise ConfigurationError(f"there is no thread {thread!r}; {_known_threads(saver)}")
-    found.sort(key=lambda saved: str(saved.checkpoint["id"]))
-    evals: list[RecordedEval] = []
-    others: dict[str, None] = {}
-    for saved in found:
-        calls = pending_calls(saved.checkpoint)
-        others |= {str(call["name"]): None for call in calls}
-        named = zip(unique_names(str(call["id"] or "") for call in calls), calls, strict=True)
-        own = [
-            (name, call)
-            for name, call in named
-            if call["name"] == tool_name and "code" in call["args"]
-        ]
-        names = [name for name, _ in own]
-        for place, (name, call) in enumerate(own):
-            code = str(call["args"]["code"])
-            found_one = _eval(saved, len(evals) + 1, code, name, names[:place])
-            evals.append(attrs.evolve(found_one, tool_name=tool_name))
+    steps = sorted(map(RecordedStep.of, saved), key=lambda step: step.checkpoint)
+    evals = [one for tool in tool_names for one in _evals(steps, tool)]
     if not evals:
+        others = dict.fromkeys(str(c["name"]) for step in steps for c in step.calls.values())
         called = ", ".join(others) or "none"
+        names = " or ".join(map(repr, tool_names))
         raise ConfigurationError(
-            f"thread {thread!r} has no call of {tool_name!r}; tools called in it: {called}. Name "
+            f"thread {thread!r} has no call of {names}; tools called in it: {called}. Name "
             "the interpreter's tool with --tool-name; runs with durability='exit' keep no steps"
         )
-    return evals
+    evals.sort(key=lambda one: (one.step.checkpoint, [*one.step.calls].index(one.call_id)))
+    return [attrs.evolve(one, number=number) for number, one in enumerate(evals, start=1)]
 
 
 def pick(evals: Sequence[RecordedEval], number: int | None) -> Sequence[RecordedEval]:
@@ -129,10 +140,12 @@ def records_before(
         "interpreter_record": _recorded(saver, found.saved, channels.own("interpreter_record")),
         "interpreter_turn": values.get(channels.own("interpreter_turn"), ""),
     }
-    ended = _tasks(found.saved.pending_writes or ())
+    ended = found.step.tasks
     earlier = [w for call in found.earlier for w in ended.get(call, ())]
     before, _ = with_writes(state, channels.known(earlier))
-    after, _ = with_writes({}, channels.known(ended.get(found.call_id, ())))
+    look = None if found.cell is None else found.cell.last
+    own = channels.known(ended.get(found.call_id, ())) if look is None else look.writes
+    after, _ = with_writes({}, own)
     turn = turn_of(before)
     # In mode `turn`, records name their turn, and records of another turn are invalid.
     records = [
@@ -143,42 +156,80 @@ def records_before(
     return records, after.get("interpreter_record") or []
 
 
+def _evals(steps: Sequence[RecordedStep], tool: str) -> list[RecordedEval]:
+    """The evals of one interpreter, without numbers."""
+    cells = RecordedCells.of(steps, Channels.of(tool))
+    own = {tool, f"{tool}_reset", *cells.tools}
+    calls = [
+        (step, name)
+        for step in steps
+        for name, call in step.calls.items()
+        if call["name"] == tool and takes_code(call["args"])
+    ]
+    journals = [
+        recorded_entries(_key(step, name), step.saved.pending_writes or ()) for step, name in calls
+    ]
+    repl = repl_plugin(tool, (step.calls[name]["args"] for step, name in calls), journals)
+    return [
+        _eval(step, name, tool, own, entries=entries, repl=repl, cell=cells.of_call(step, name))
+        for (step, name), entries in zip(calls, journals, strict=True)
+    ]
+
+
+def _key(step: RecordedStep, name: str) -> str:
+    return eval_key(step.saved.config, name)
+
+
 def _eval(
-    saved: CheckpointTuple, number: int, code: str, call_id: str, earlier: Sequence[str]
+    step: RecordedStep,
+    name: str,
+    tool: str,
+    own: set[str],
+    *,
+    entries: Sequence[Record],
+    repl: JsReplPlugin | None,
+    cell: RecordedCell | None,
 ) -> RecordedEval:
-    key = eval_key(saved.config, call_id)
-    writes = saved.pending_writes or ()
-    entries = recorded_entries(key, writes)
-    told = _told(writes)
-    waits = any(one not in told for one in earlier)
+    code = RecordedCode.of(step.calls[name]["args"], tool, is_repl=repl is not None)
+    earlier = step.before(name, own)
+    answer = str(step.answers[name].text) if name in step.answers else None
+    if cell is not None:
+        answer = None if cell.last is None else cell.last.answer
+    blocked = not entries and any(one not in step.answers for one in earlier)
     return RecordedEval(
-        number=number,
-        key=key,
-        namespace=str(saved.config["configurable"].get("checkpoint_ns", "")),
-        call_id=call_id,
-        began=str(saved.checkpoint["ts"]),
+        key=_key(step, name),
+        call_id=name,
         code=code,
         entries=entries,
-        answer=told.get(call_id),
+        answer=answer,
         earlier=earlier,
-        blocked=waits and not entries and call_id not in told,
-        saved=saved,
+        not_begun=code.fault
+        or (_BLOCKED if blocked and name not in step.answers else "")
+        or _refused(step, name, earlier, Channels.of(tool), entries=entries),
+        step=step,
+        tool_name=tool,
+        cell=cell,
+        repl=repl,
     )
 
 
-def _told(writes: Iterable[tuple[str, str, Any]]) -> dict[str, str]:
-    """The answers to tool calls, by id."""
-    messages = [
-        message
-        for _, channel, value in writes
-        if channel == "messages"
-        for message in (value if isinstance(value, list) else [value])
-    ]
-    told = [one for one in messages if isinstance(one, ToolMessage)]
-    # A message that others follow is written twice, under one id; the last one counts.
-    given = list({one.id or str(id(one)): one for one in told}.values())
-    names = unique_names(one.tool_call_id for one in given)
-    return {name: one.text for name, one in zip(names, given, strict=True)}
+def _refused(
+    step: RecordedStep,
+    name: str,
+    earlier: Sequence[str],
+    channels: Channels,
+    *,
+    entries: Sequence[Record],
+) -> str:
+    """The reason why an eval was answered and not run: a cell had the variables."""
+    answer = step.answers.get(name)
+    wrote = {channel for channel, _ in channels.known(step.tasks.get(name, ()))}
+    if entries or answer is None or answer.status != "error" or "interpreter_record" in wrote:
+        return ""
+    state = {CELLS: step.saved.checkpoint["channel_values"].get(channels.own(CELLS)) or {}}
+    writes = [write for one in earlier for write in step.tasks.get(one, ())]
+    running = running_ids(with_writes(state, channels.known(writes))[0])
+    return f"cell {running[0]} was still at work and held the variables" if running else ""
 
 
 def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple, name: str) -> Any:
@@ -194,14 +245,6 @@ def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple, name: str
 def _stored(value: Any) -> Any:
     channel: DeltaChannel[Any] = DeltaChannel(joined, list)
     return channel.from_checkpoint(value).get()
-
-
-def _tasks(writes: Iterable[tuple[str, str, Any]]) -> dict[str, list[tuple[str, Any]]]:
-    """Writes of finished tasks, by the tool call that each of them answered."""
-    tasks: dict[str, list[tuple[str, Any]]] = {}
-    for task, channel, value in writes:
-        tasks.setdefault(task, []).append((channel, value))
-    return {call: written for written in tasks.values() for call in with_writes({}, written)[1]}
 
 
 def _known_threads(saver: BaseCheckpointSaver[Any]) -> str:

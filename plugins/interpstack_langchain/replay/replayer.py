@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
-from typing import Final
 
 import attrs
 
 from interpstack import (
-    Cell,
     ConfigurationError,
-    EngineFailure,
-    GuestError,
-    ImageError,
     InterpreterStack,
-    InterpstackError,
     Limits,
-    Outcome,
     PluginManager,
-    Request,
     Session,
     SessionState,
 )
-from interpstack_agents import Persistence, RecordRejected, persistence_mode
-from interpstack_durable.api import ReplayDivergence, UnreadableJournal
-from interpstack_langchain.evals.attachment_blocks import with_texts
-from interpstack_langchain.replay.read_only import (
-    NothingIsCalled,
-    ReadOnlyStore,
-    RecordEnds,
-    Rerun,
-)
+from interpstack_agents import Persistence, RecordRejected, are_records, persistence_mode
+from interpstack_langchain.js_repl.plugin import JsReplPlugin
+from interpstack_langchain.replay.read_only import NothingIsCalled, ReadOnlyStore, Rerun
 from interpstack_langchain.replay.recorded_evals import Record, RecordedEval
+from interpstack_langchain.replay.runs import remarks, restore, run_again
 from interpstack_langchain.replay.timeline import Timeline
-from interpstack_langchain.tools.tool_errors import shown
 
 __all__ = ["Replay", "Replayer"]
-
-#: Seconds until code that only waits for timers counts as waiting.
-_GRACE_SECONDS: Final = 2.0
-#: Characters of pending requests that are shown.
-_SHOWN_CHARS: Final = 200
 
 
 @attrs.frozen(kw_only=True)
@@ -51,7 +31,7 @@ class Replay:
     """The result of running a recorded eval again.
 
     Attributes:
-        status: `ended`, `paused`, `in flight`, `failed`, `diverged` or `not begun`.
+        status: `ended`, `paused`, `in flight`, `terminated`, `failed`, `diverged` or `not begun`.
         engine: The engine that ran the eval.
         language: The language of the code.
         text: The answer for the model, the requests that the code waits for, or the point of
@@ -67,13 +47,36 @@ class Replay:
     notes: Sequence[str] = ()
     differs: bool = False
 
+    @property
+    def as_recorded(self) -> bool:
+        """Whether the run did what the record has, as far as the record goes."""
+        return self.status not in ("failed", "diverged") and not self.differs
+
+
+@attrs.frozen
+class _Live:
+    """A session that has run an eval as it was recorded, for the eval that came next.
+
+    Attributes:
+        session: The session.
+        opened: Closes the session.
+        engine: Name of the engine.
+        newest: Id of the newest record of the session's state.
+    """
+
+    session: Session
+    opened: AsyncExitStack
+    engine: str
+    newest: str
+
 
 @attrs.define(eq=False)
 class Replayer:
     """Runs evals again; a context manager that closes the engines it opened.
 
     Args:
-        engine: To run them in; `None` for the one that their state is of, else `quickjs`.
+        engine: To run them in; `None` for the one that their state is of, else `node` for a
+            `js_repl` and `quickjs` for others.
         limits: The limits of each eval.
         signing_key: Records of other keys are refused; `None` to check none.
     """
@@ -81,7 +84,10 @@ class Replayer:
     engine: str | None
     limits: Limits
     signing_key: bytes | None = None
-    _stacks: dict[str, InterpreterStack] = attrs.field(factory=dict, init=False)
+    _live: dict[tuple[str, str], _Live] = attrs.field(factory=dict, init=False)
+    _stacks: dict[tuple[str, JsReplPlugin | None], InterpreterStack] = attrs.field(
+        factory=dict, init=False
+    )
 
     def __enter__(self) -> Replayer:
         return self
@@ -112,27 +118,55 @@ class Replayer:
         """
         state, notes = self._state(found, before)
         recorded = _engine_of(state) or self._engine_after(found, before, after)
-        name = self.engine or recorded or "quickjs"
+        name = self.engine or recorded or ("node" if found.repl else "quickjs")
         self._check_language(found, timeline.language or self._language_of(recorded), name)
-        run = Rerun(
-            store=ReadOnlyStore(found.key, found.entries),
-            began=datetime.fromisoformat(found.began).timestamp(),
-            bridges=bridges,
-        )
-        stack = self._stack(name)
-        async with stack.session() as session:
-            session.bind(run.offer())
-            notes += await _restore(session, state)
-            status, text = await _run(session, found, run, timeline)
-        differs = status == "ended" and found.answer not in (None, text)
+        newest = _newest(before) if not notes else ""
+        live = self._live.pop((found.owner, found.tool_name), None)
+        first: Replay | None = None
+        if live is not None:
+            if live.newest == newest and live.engine == name:
+                first = await self._attempt(live, found, timeline, bridges, [])
+                if first.as_recorded:
+                    await self._keep(live, found, first, _newest(after) or newest)
+                    return first
+            await live.opened.aclose()
+        async with AsyncExitStack() as opening:
+            session = await opening.enter_async_context(self._stack(name, found.repl).session())
+            fresh = _Live(session, opening.pop_all(), name, newest)
+        session.bind(_rerun(found, bridges).offer())
+        notes += await restore(session, state)
+        replay = await self._attempt(fresh, found, timeline, bridges, notes)
+        await self._keep(fresh, found, replay, _newest(after) or newest)
+        return replay if first is None or replay.as_recorded else first
+
+    async def _attempt(
+        self,
+        live: _Live,
+        found: RecordedEval,
+        timeline: Timeline,
+        bridges: Mapping[str, bool],
+        notes: Sequence[str],
+    ) -> Replay:
+        """Run an eval in a session that has the variables."""
+        rerun = _rerun(found, bridges)
+        live.session.bind(rerun.offer())
+        run = await run_again(live.session, found, rerun, timeline, notes)
+        differs = run.status == "ended" and found.answer not in (None, run.text)
         return Replay(
-            status=status,
-            engine=name,
-            language=stack.engine.language,
-            text=text,
-            notes=[*notes, *_remarks(found, timeline, ended=status == "ended", differs=differs)],
+            status=run.status,
+            engine=live.engine,
+            language=live.session.stack.engine.language,
+            text=run.text,
+            notes=[*notes, *remarks(found, timeline, run, differs=differs)],
             differs=differs,
         )
+
+    async def _keep(self, live: _Live, found: RecordedEval, replay: Replay, newest: str) -> None:
+        """Keep a session for the eval after this one: it has functions, which states may lack."""
+        if replay.status == "ended" and replay.as_recorded and newest:
+            self._live[found.owner, found.tool_name] = attrs.evolve(live, newest=newest)
+        else:
+            await live.opened.aclose()
 
     def _state(
         self, found: RecordedEval, records: Sequence[Record]
@@ -175,94 +209,28 @@ class Replayer:
         mode = persistence_mode(PluginManager(["persistence"]), "thread")
         return mode(signing_key=self.signing_key)
 
-    def _stack(self, engine: str) -> InterpreterStack:
-        if engine not in self._stacks:
+    def _stack(self, engine: str, repl: JsReplPlugin | None = None) -> InterpreterStack:
+        if (engine, repl) not in self._stacks:
             # What was shown is shown again, so `display` comes before the names that are refused.
-            plugins = ["persistence", "durable", "console", "display", NothingIsCalled()]
-            self._stacks[engine] = InterpreterStack(engine, plugins, limits=self.limits)
-        return self._stacks[engine]
+            shows = ["console", "display", *([] if repl is None else [repl])]
+            plugins = ["persistence", "durable", *shows, NothingIsCalled()]
+            made = InterpreterStack(engine, plugins, limits=self.limits)
+            self._stacks[engine, repl] = made
+        return self._stacks[engine, repl]
+
+
+def _rerun(found: RecordedEval, bridges: Mapping[str, bool]) -> Rerun:
+    return Rerun(
+        store=ReadOnlyStore(found.key, found.entries),
+        began=datetime.fromisoformat(found.began).timestamp(),
+        bridges=bridges,
+    )
 
 
 def _engine_of(state: SessionState) -> str | None:
     return None if state.image is None else state.image.engine
 
 
-def _remarks(
-    found: RecordedEval, timeline: Timeline, *, ended: bool, differs: bool
-) -> Iterator[str]:
-    """Notices about a run, in addition to the notices about its variables."""
-    if timeline.began is None and not found.blocked:
-        yield (
-            "No call is recorded, and so no clock: the code is told the time at which its "
-            "step began."
-        )
-    if ended and found.answer is None:
-        yield "No answer is recorded: the agent had not come to the end of this step."
-    if differs:
-        yield "The recorded answer is another."
-
-
-async def _restore(session: Session, state: SessionState) -> Sequence[str]:
-    if state == SessionState():
-        return ()
-    try:
-        return await session.restore_state(state)
-    except (ImageError, EngineFailure) as error:
-        await session.reset()
-        return (f"Variables from before cannot be restored: {error}.",)
-
-
-async def _run(
-    session: Session, found: RecordedEval, run: Rerun, timeline: Timeline
-) -> tuple[str, str]:
-    """The end of the run: a status and its text."""
-    if found.blocked:
-        return "not begun", "it runs once the evals before it in the same message have ended"
-    try:
-        outcome = await _outcome(session, found.code, run)
-    except RecordEnds as end:
-        if timeline.paused is not None and found.answer is None:
-            return "paused", f"waiting for {', '.join(timeline.paused.waits_for)}"
-        return "in flight", _in_flight(end, timeline)
-    except ReplayDivergence as error:
-        return "diverged", str(error)
-    except UnreadableJournal:
-        raise  # there is nothing to run
-    except InterpstackError as error:
-        outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-        return "failed", session.render(outcome)
-    text = with_texts(session.render(shown(outcome)), outcome, session.stack.limits.result_chars)
-    # What stopped this run, its limits or its engine, says nothing of the code.
-    return ("failed" if outcome.stopped and found.answer != text else "ended"), text
-
-
-async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:
-    """Run the code; timers that are pending at the end of the record are not awaited."""
-    running = asyncio.ensure_future(session.eval(Cell(source=code)))
-    over = asyncio.ensure_future(run.over.wait())
-    try:
-        await asyncio.wait({running, over}, return_when=asyncio.FIRST_COMPLETED)
-        done, _ = await asyncio.wait({running}, timeout=_GRACE_SECONDS)
-    finally:
-        over.cancel()
-    if done:
-        return running.result()
-    running.cancel()
-    await asyncio.wait({running})
-    raise RecordEnds(tuple(run.waiting.values()))
-
-
-def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
-    ended = {call.id for call in timeline.kept}
-    told = {True: "ended, and the code not told yet", False: "in flight when the record ends"}
-    parts = []
-    for over, what in sorted(told.items()):
-        requests = [request for request in end.waiting if (request.id in ended) is over]
-        if requests:
-            parts.append(f"{what}: {', '.join(map(_shown, requests))}")
-    return "; ".join(parts)
-
-
-def _shown(request: Request) -> str:
-    text = json.dumps(request.wire, separators=(",", ":"))
-    return f"{request.bridge}({text:.{_SHOWN_CHARS}})"
+def _newest(records: Sequence[Record]) -> str:
+    """The id of the newest record; empty without any."""
+    return str(records[-1].get("id", "")) if records and are_records([*records]) else ""

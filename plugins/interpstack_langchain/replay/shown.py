@@ -26,6 +26,7 @@ _COLOURS: Final[Mapping[str, str]] = {
     "ended": "green",
     "paused": "yellow",
     "in flight": "yellow",
+    "terminated": "yellow",
     "failed": "red",
     "diverged": "red",
     "not begun": "dim",
@@ -53,6 +54,7 @@ class Shown:
         found, replay = self.found, self.replay
         return {
             "eval": found.number,
+            "tool": found.tool_name,
             "tool_call_id": found.call_id,
             "namespace": found.namespace,
             "step_began": found.began,
@@ -63,9 +65,17 @@ class Shown:
             "text": replay.text,
             "recorded_answer": found.answer,
             "notes": list(replay.notes),
+            "cell": self._cell(),
             "timeline": [self._event(event) for event in self.timeline.events],
-            **({"code": found.code} if code else {}),
+            **({"code": found.code.code} if code else {}),
         }
+
+    def _cell(self) -> dict[str, Any] | None:
+        cell = self.found.cell
+        if cell is None:
+            return None
+        looks = [{"tool": look.tool, "answer": look.answer} for look in cell.looks]
+        return {"id": cell.id, "ended": cell.looks[-1].ended, "looks": looks}
 
     def _event(self, event: RecordedCall | Pause) -> dict[str, Any]:
         data = attrs.asdict(event)
@@ -80,10 +90,11 @@ class Shown:
         """Write to a terminal, with escapes so that guest text cannot send commands to it."""
         found, replay = self.found, self.replay
         where = f" in {found.namespace}" if found.namespace else ""
+        where += f", cell {found.cell.id}" if found.cell else ""
         head = (f"Eval {found.number}", "bold")
         console.print(Text.assemble(head, plain(f"{where}, {found.began}, engine {replay.engine}")))
         if code:
-            source = plain(found.code.strip())
+            source = plain(found.code.code.strip())
             console.print(
                 Syntax(source, replay.language, background_color="default", word_wrap=True)
             )
@@ -92,6 +103,8 @@ class Shown:
             console.print(self._table() if wide else self._list())
         else:
             console.print(Text("no calls are recorded", "dim"))
+        for look in found.cell.before if found.cell else ():
+            console.print(Text.assemble((f"{look.tool} answered: ", "bold"), plain(look.answer)))
         colour = _COLOURS[replay.status]
         console.print(Text.assemble((f"{replay.status}: ", colour), plain(replay.text)))
         for note in replay.notes:

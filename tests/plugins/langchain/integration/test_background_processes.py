@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from interpstack_cli import main
 
 PROGRAM = Path(__file__).parents[3] / "support" / "background_agent.py"
 CODE = {
@@ -62,8 +65,15 @@ def test_another_process_continues_a_cell_and_repeats_no_call(tmp_path: Path, en
     (tmp_path / "go-2").touch()
     landed(second)
     third = start(tmp_path, engine, "wait", id=cell, seconds=60)
-    assert re.fullmatch(r"(<notice>.*</notice>\n)?<result>'?12'?</result>", answer(third))
+    ended = answer(third)
+    assert re.fullmatch(r"(<notice>.*</notice>\n)?<result>'?12'?</result>", ended)
     landed(third)
+    assert effects(tmp_path) == ["begun 1", "begun 2"]
+    given = ["replay", "t", "--checkpointer", str(tmp_path / "checkpoints.db"), "--json"]
+    done = CliRunner().invoke(main, [*given, "--engine", engine], catch_exceptions=False)
+    (replayed,) = json.loads(done.stdout)
+    assert (replayed["status"], replayed["cell"]["id"]) == ("ended", cell)
+    assert ended.endswith(replayed["text"])
     assert effects(tmp_path) == ["begun 1", "begun 2"]
 
 

@@ -1,0 +1,124 @@
+"""Recorded cells in the background: the looks at each, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack_durable.api import Shown
+from interpstack_langchain.background.cell_records import CELLS
+from interpstack_langchain.background.fates import ENDED, TERMINATED
+from interpstack_langchain.replay.recorded_steps import RecordedStep
+from interpstack_langchain.state.channels import Channels
+
+__all__ = ["CellLook", "RecordedCell", "RecordedCells"]
+
+
+@attrs.frozen(kw_only=True)
+class CellLook:
+    """One call of the model that began, continued or ended a cell.
+
+    Attributes:
+        tool: The called tool.
+        answer: The answer to the model.
+        record: The record of the cell that the call wrote.
+        writes: Everything that the call wrote, by plain names of the channels.
+    """
+
+    tool: str
+    answer: str
+    record: Mapping[str, Any]
+    writes: Sequence[tuple[str, Any]] = attrs.field(repr=False)
+
+    @property
+    def ended(self) -> str | None:
+        """The reason why the cell is over; `None` if it was put aside."""
+        why = self.record.get("ended")
+        return None if why is None else str(why)
+
+
+@attrs.frozen(kw_only=True)
+class RecordedCell:
+    """A cell that was put aside.
+
+    Attributes:
+        id: The id of the cell, as the model knows it.
+        looks: The looks at it in order, the last of which may have ended it.
+    """
+
+    id: str
+    looks: Sequence[CellLook]
+
+    @property
+    def last(self) -> CellLook | None:
+        """The look that returned the cell's result; `None` if none has."""
+        return self.looks[-1] if self.looks[-1].ended == ENDED else None
+
+    @property
+    def before(self) -> Sequence[CellLook]:
+        """The looks that did not return the cell's result."""
+        return self.looks if self.last is None else self.looks[:-1]
+
+    @property
+    def terminated(self) -> bool:
+        """Whether a call ended the cell before it had a result."""
+        return self.looks[-1].ended == TERMINATED
+
+    def unseen(self, console: str) -> str:
+        """The console output that the model had not seen before the last look."""
+        records = [look.record for look in self.looks if look.ended is None]
+        shown = Shown(int(records[-1]["chars"]), str(records[-1]["digest"]))
+        return shown.new(console) if shown.chars else console
+
+
+@attrs.frozen
+class RecordedCells:
+    """The cells of one interpreter in a thread.
+
+    Attributes:
+        cells: By the graph, the checkpoint and the name of the call that began each.
+        tools: Names of the tools that continued or ended cells.
+    """
+
+    cells: Mapping[tuple[str, str, str], RecordedCell]
+    tools: frozenset[str]
+
+    @classmethod
+    def of(cls, steps: Iterable[RecordedStep], channels: Channels) -> RecordedCells:
+        """The cells in the steps of a thread, which are in order."""
+        looks: dict[str, list[CellLook]] = {}
+        for step in steps:
+            for cell, look in _looks(step, channels):
+                known = looks.setdefault(cell, [])
+                if not known or known[-1].ended is None:
+                    known.append(look)
+        cells: dict[tuple[str, str, str], RecordedCell] = {}
+        for cell, known in looks.items():
+            first = known[0].record
+            if "ended" not in first:  # else the checkpoint that began the cell was deleted
+                place = (str(first["graph"]), str(first["checkpoint"]), str(first["name"]))
+                cells[place] = RecordedCell(id=cell, looks=known)
+        tools = {look.tool for known in looks.values() for look in known[1:]}
+        return cls(cells, frozenset(tools))
+
+    def of_call(self, step: RecordedStep, name: str) -> RecordedCell | None:
+        """The cell that a call of the model began."""
+        return self.cells.get((step.graph, step.checkpoint, name))
+
+
+def _looks(step: RecordedStep, channels: Channels) -> Iterable[tuple[str, CellLook]]:
+    for name, call in step.calls.items():
+        writes = channels.known(step.tasks.get(name, ()))
+        for channel, update in writes:
+            if channel != CELLS or name not in step.answers:
+                continue
+            for cell, record in update.items():
+                look = CellLook(
+                    tool=str(call["name"]),
+                    answer=step.answers[name].text,
+                    record=record,
+                    writes=writes,
+                )
+                yield str(cell), look

@@ -1,0 +1,30 @@
+"""Runs of recorded evals whose variables were lost: the notice belongs to the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import tool
+
+from interpstack_langchain import JsReplMiddleware
+
+
+@tool
+def price(item: str) -> float:
+    """Price of an item."""
+    return len(item) / 2
+
+
+async def test_an_answer_with_a_notice_of_lost_functions_is_as_recorded(
+    thread: Any, said: Any
+) -> None:
+    first = thread(JsReplMiddleware(), tools=[price])
+    await first.turn(said(("js_repl", {"code": "let n = 1; const f = () => n; f()"})))
+    second = thread(JsReplMiddleware(), tools=[price])  # has the database, and nothing else
+    code = "n += await codex.tool('price', 'tea'); [n, typeof f]"
+    (answer,) = await second.turn(said(("js_repl", {"code": code})))
+    assert "Not restored: f" in answer
+    found = await second.replayed()
+    assert [one["text"] for one in found] == ["<result>1</result>", answer]
+    assert found[1]["recorded_answer"] == answer
+    assert "Not restored: f" in " ".join(found[1]["notes"])
