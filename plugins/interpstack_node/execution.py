@@ -35,7 +35,7 @@ from interpstack_javascript.positions import faulty, offset_of
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
-from interpstack_node.modules.questions import ModuleQuestions
+from interpstack_node.modules.questions import HostImports, ModuleQuestions
 from interpstack_node.printed import PrintedLines
 
 __all__ = ["UNDONE", "NodeExecution"]
@@ -111,6 +111,7 @@ class NodeExecution(KernelExecution):
         self._interrupted = self._polling = False
         self._spent = 0.0  # on preparation
         self._has_modules = False
+        self._imports = HostImports(realm.files)
         self._output = PrintedLines(realm.limits.console_chars)
         self._callbacks = Callbacks(
             is_interrupted=lambda: self._interrupted,
@@ -166,6 +167,9 @@ class NodeExecution(KernelExecution):
         if sum(map(len, answer.drained)) <= _SMALL:
             return check(self._read(answer))
         return await run_guest(lambda: check(self._read(answer)), lambda: None)
+
+    def settle(self, settlements: Sequence[Settlement]) -> None:
+        super().settle([self._imports.explained(one) for one in settlements])
 
     def abort(self, reason: str) -> Progress:
         kernel = self._kernel
@@ -293,6 +297,7 @@ class NodeExecution(KernelExecution):
             if kernel is None:
                 raise
             return self._lost(kernel.ended(f"was ended: {error}"))
+        self._imports.note(progress.requests)
         self._completed = self._completed or progress.completion is not None
         if self._completed:
             self._realm.ended(answer.values)

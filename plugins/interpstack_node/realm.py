@@ -112,6 +112,8 @@ class NodeRealm(Realm):
         programs = guest_programs(
             self._bridges.sources_for("javascript"),
             memory_bytes=self.limits.memory_bytes,
+            readable=self._config.readable,
+            scratch=self._config.scratch,
             **self.files.about,
         )
         return attrs.evolve(self._config, programs=programs)

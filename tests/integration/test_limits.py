@@ -63,7 +63,7 @@ def test_imports_are_no_calls_and_have_a_bound_of_their_own(on_engine: OnEngine)
         assert outcome.usage.requests == 1
         every = "await Promise.all(Array.from({length: 1003}, () => import('x').catch(String)))"
         texts = session.eval_sync(f"({every}).slice(999).join('\\n')").text.splitlines()
-        assert texts[0] == "ModuleNotFound: there is no module 'x' to import"
+        assert texts[0].startswith("ModuleNotFound: there is no module 'x' to import")
         assert texts[1:] == ["RangeError: import: a cell may make at most 1000 imports"] * 3
         assert session.eval_sync(_IMPORTS % 2).text == '{"ModuleNotFound":2}'  # counted anew
 

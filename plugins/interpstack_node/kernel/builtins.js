@@ -20,6 +20,43 @@
   for (const name of ["close", "fchmod", "fchown", "fdatasync", "fstat", "fsync", "ftruncate", "futimes", "open", "openAsBlob", "read", "readv", "write", "writev"])
     DESCRIPTORS[name] = DESCRIPTORS[name + "Sync"] = true;
   for (const name of ["createReadStream", "createWriteStream", "FileReadStream", "FileWriteStream", "ReadStream", "WriteStream", "Utf8Stream"]) DESCRIPTORS[name] = true;
+  // Relative paths start at the working folder; without one, Node starts them at the root.
+  const TWO_PATHS = { __proto__: null, copyFile: true, cp: true, link: true, rename: true, copyFileSync: true, cpSync: true, linkSync: true, renameSync: true };
+  const NO_PATH = { __proto__: null, glob: true, globSync: true }, LATE_PATH = { __proto__: null, symlink: true, symlinkSync: true };
+  const LISTENERS = { __proto__: null, watch: true, watchFile: true, unwatchFile: true };
+  const { readable, scratch } = JSON.parse(host.files), { isPromise } = host.builtin("util").types;
+  const indexOf = Function.prototype.call.bind(String.prototype.indexOf), slice = Function.prototype.call.bind(String.prototype.slice);
+  const join = Function.prototype.call.bind(Array.prototype.join), quote = JSON.stringify;
+  const isRelative = (path) => typeof path === "string" && path !== "" && path[0] !== "/";
+  function rooted(name, given) {
+    let relative = false;
+    const first = name in LATE_PATH ? 1 : 0, last = name in TWO_PATHS ? 1 : first;
+    for (let i = first; i <= last && !(name in NO_PATH); i++) {
+      if (!isRelative(given[i])) continue;
+      if (cwd === null) relative = true;
+      else given[i] = (cwd === "/" ? "" : cwd) + "/" + given[i];
+    }
+    return relative;
+  }
+  // Node's refusal of a path names a flag of Node; this one names the paths that code may use.
+  function refusal(error, relative) {
+    if (typeof error !== "object" || error === null || error.code !== "ERR_ACCESS_DENIED") return error;
+    const writing = error.permission === "FileSystemWrite", may = [];
+    if (!writing) for (let i = 0; i < readable.length && i < 10; i++) define(may, i, readable[i]);
+    if (scratch) define(may, may.length, "os.tmpdir()");
+    const head = `${writing ? "writing" : "reading"} ${quote(error.resource ?? "")} is not allowed; code may ${writing ? "write" : "read"}: ${join(may, ", ") || "nothing"}`;
+    const { stack } = error, frames = typeof stack === "string" ? indexOf(stack, "\n    at ") : -1;
+    error.message = relative ? `${head}; relative paths start at "/", because the engine has no working folder` : head;
+    error.stack = `Error: ${error.message}${frames < 0 ? "" : slice(stack, frames)}`;
+    return error;
+  }
+  const settled = async (promise, relative) => {
+    try {
+      return await promise;
+    } catch (error) {
+      throw refusal(error, relative);
+    }
+  };
   // From here on nothing calls a method that the guest could have replaced.
   function withoutDescriptors(whole) {
     const kept = {}, names = ownKeys(whole);
@@ -29,7 +66,15 @@
       const found = attempt(() => whole[name]);
       define(kept, name, typeof found !== "function" || name[0] < "a" ? found : { [name](...given) {
         if (typeof given[0] === "number") throw new ErrorClass(`fs.${name}: descriptors are not allowed; pass a path`);
-        return apply(found, undefined, given);
+        const relative = rooted(name, given), callback = given[given.length - 1];
+        if (typeof callback === "function" && !(name in LISTENERS))
+          given[given.length - 1] = (...answer) => { answer[0] = refusal(answer[0], relative); return apply(callback, undefined, answer); };
+        try {
+          const value = apply(found, undefined, given);
+          return isPromise(value) ? settled(value, relative) : value;
+        } catch (error) {
+          throw refusal(error, relative);
+        }
       } }[name]);
     }
     return kept;

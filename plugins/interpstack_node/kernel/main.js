@@ -120,10 +120,10 @@
     }
     kernel.dispatch('["end"]');
   }
-  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network } }) {
+  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
-      builtin: (name) => require(`node:${name}`), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
+      builtin: (name) => require(`node:${name}`), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
       __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,

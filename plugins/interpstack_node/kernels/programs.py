@@ -71,7 +71,13 @@ def _file_of(text: str) -> int:
 
 @lru_cache(maxsize=8)
 def guest_programs(
-    sources: tuple[GuestSource, ...], *, memory_bytes: int | None, cwd: str | None, network: bool
+    sources: tuple[GuestSource, ...],
+    *,
+    memory_bytes: int | None,
+    cwd: str | None,
+    network: bool,
+    readable: tuple[str, ...] = (),
+    scratch: bool = False,
 ) -> Programs:
     """The texts for a guest.
 
@@ -80,6 +86,8 @@ def guest_programs(
         memory_bytes: The guest's memory limit; `None` for none.
         cwd: The working folder that the guest sees.
         network: Whether it has the host's network.
+        readable: Files and folders that it may read, for messages.
+        scratch: Whether it has a temporary folder.
     """
     web = GuestSource("javascript", "interpstack:web", web_source())
     return Programs(
@@ -91,7 +99,7 @@ def guest_programs(
             "modules": program("modules.js"),
             "builtins": program("builtins.js"),
             "packages": program("packages.js"),
-            "about": {"cwd": cwd, "network": network},
+            "about": {"cwd": cwd, "network": network, "readable": readable, "scratch": scratch},
             "mostBytes": memory_bytes,
             "sources": [{"name": one.name, "source": one.source} for one in (web, *sources)],
         }

@@ -88,6 +88,21 @@ class ModuleFinder:
             return error.code != _ABSENT
         return True
 
+    def searched(self, specifier: str) -> str:
+        """Words on the folders that have no such package; empty for a specifier of another kind."""
+        try:
+            _check_bare(specifier)
+        except Refused:
+            return ""
+        if specifier.startswith(("@/", "#")):
+            return ""
+        folders = " or ".join(map(str, self._places.packages))
+        if not folders:
+            return (
+                "no folder of packages is searched: the engine's option module_dirs names folders"
+            )
+        return f"no such package is in {folders} (the engine's option module_dirs names folders)"
+
     def find(self, base: str, specifier: str, *, require: bool) -> Found:
         """The module that a specifier means.
 
@@ -167,7 +182,10 @@ class ModuleFinder:
         if real and root:  # as `import.meta.resolve` tells the address of a package
             return _file(real, root, specifier)
         if working is None:
-            raise _unsupported(specifier, "This engine has no working folder; name a package.")
+            raise _unsupported(
+                specifier,
+                "This engine has no working folder (its option working_dir); name a package.",
+            )
         if path.is_dir():
             raise _unsupported(specifier, "Directory imports are not supported.")
         if path.suffix not in _LOCAL:

@@ -1,14 +1,20 @@
-"""Answers to a kernel's questions about modules; it is told no more than it asks for."""
+"""Answers to questions of kernels about modules, which learn only what they ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+import attrs
+
+from interpstack_core import Request, Settlement
 from interpstack_node.modules.finding import ModuleFinder, Refused
 from interpstack_node.modules.graph import ModuleGraphs
 
-__all__ = ["ModuleQuestions"]
+__all__ = ["HostImports", "ModuleQuestions"]
+
+#: The name in the requests of imports, as the kernel writes them.
+_IMPORT: Final = "module"
 
 
 class ModuleQuestions:
@@ -28,6 +34,10 @@ class ModuleQuestions:
         working = self._finder.working
         cwd = None if working is None else str(working)
         return {"cwd": cwd, "network": self._finder.network}
+
+    def searched(self, specifier: str) -> str:
+        """Words on the folders that have no such package; empty for a specifier of another kind."""
+        return self._finder.searched(specifier)
 
     def answers(self, question: Sequence[str]) -> Iterator[Any]:
         """The answer to one question, after `None` wherever others may go on meanwhile.
@@ -62,3 +72,30 @@ class ModuleQuestions:
         except Refused as error:
             return {"code": error.code, "message": str(error)}
         return {"name": found.name, "kind": found.kind, "local": found.local}
+
+
+class HostImports:
+    """A cell's imports of modules that only the loaders of the host may have.
+
+    Args:
+        questions: Knows the folders of packages, none of which has such a module.
+    """
+
+    def __init__(self, questions: ModuleQuestions) -> None:
+        self._questions = questions
+        self._specifiers: dict[int, str] = {}
+
+    def note(self, requests: Iterable[Request]) -> None:
+        """Note the imports among the requests of a cell."""
+        for request in requests:
+            if request.bridge == _IMPORT and isinstance(request.wire, str):
+                self._specifiers[request.id] = request.wire
+
+    def explained(self, settlement: Settlement) -> Settlement:
+        """The answer to a request; the error of a failed import also names the folders."""
+        specifier = self._specifiers.pop(settlement.id, "")
+        more = self._questions.searched(specifier) if specifier and settlement.error else ""
+        if settlement.error is None or not more:
+            return settlement
+        message = f"{settlement.error.message}; {more}"
+        return attrs.evolve(settlement, error=attrs.evolve(settlement.error, message=message))

@@ -184,6 +184,48 @@ async def test_a_scratch_folder_and_a_readable_folder(tmp_path: Path) -> None:
     assert not glob.glob(str(folder))  # noqa: PTH207
 
 
+_READS = (
+    "fs.readFileSync(PATH, 'utf8')",
+    "await fs.promises.readFile(PATH, 'utf8')",
+    "await new Promise((y, n) => fs.readFile(PATH, 'utf8', (e, text) => e ? n(e) : y(text)))",
+)
+
+
+@pytest.mark.parametrize("read", _READS)
+async def test_a_refused_path_names_the_readable_ones(tmp_path: Path, read: str) -> None:
+    engine = NodeEngine(readable=[tmp_path], scratch=True)
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        await session.eval("import fs from 'fs'")
+        for path, more in (("/etc/passwd", ""), ("data.txt", '; relative paths start at "/", ')):
+            error = (await session.eval(read.replace("PATH", repr(path)))).error
+            told = f'reading "{path}" is not allowed; code may read: {tmp_path}, os.tmpdir(){more}'
+            assert error is not None
+            assert error.message.startswith(told), error.message
+        error = (await session.eval("fs.writeFileSync('/x.txt', '')")).error
+        assert error is not None
+        assert error.message == 'writing "/x.txt" is not allowed; code may write: os.tmpdir()'
+        kept = await session.eval("try { fs.statSync('/x') } catch (e) { [e.code, e.stack] }")
+        assert kept.text.startswith('["ERR_ACCESS_DENIED", "Error: reading \\"/x\\" is not allowed')
+
+
+@pytest.mark.parametrize("read", _READS)
+async def test_relative_paths_start_at_the_working_folder(tmp_path: Path, read: str) -> None:
+    (tmp_path / "data.txt").write_text("hello", "utf-8")
+    engine = NodeEngine(readable=[tmp_path], working_dir=tmp_path, scratch=True)
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        await session.eval("import fs from 'fs'; import os from 'os'")
+        outcome = await session.eval(read.replace("PATH", "'./data.txt'"))
+        assert outcome.text == "hello", outcome.error
+        copied = "const to = os.tmpdir() + '/to.txt'; fs.copyFileSync('data.txt', to)"
+        outcome = await session.eval(f"{copied}; fs.readFileSync(to, 'utf8')")
+        assert outcome.text == "hello", outcome.error
+        outcome = await session.eval("fs.renameSync(to, 'to.txt')")
+        assert outcome.error is not None
+        assert f"{tmp_path}/to.txt" in outcome.error.message
+
+
 async def test_the_network_is_an_option(listening: int) -> None:
     source = f"""
       import net from 'net';
