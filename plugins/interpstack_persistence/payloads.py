@@ -30,7 +30,7 @@ _MAX_STATE: Final = _MAX_EXPANDED - 2**20
 MAX_BEFORE: Final = 4 * 2**20
 #: Payloads up to this size are worth the slower compression.
 _SMALL: Final = 2**17
-_SMALL_LEVEL: Final = 9
+_SMALL_LEVEL: Final = 5
 #: Level without a dictionary; with a dictionary, a higher level finds no more matches.
 _LEVEL: Final = 3
 _LEVEL_BEHIND: Final = 2
@@ -91,7 +91,8 @@ def compress(payload: bytes, before: bytes) -> bytes:
     sizes = {"window_log": max(10, (len(payload) + len(before)).bit_length())}
     level = _LEVEL
     if len(payload) <= _SMALL:
-        level = _SMALL_LEVEL
+        # Tables of the sizes meant for large texts take longer to make than to use.
+        level, sizes["source_size"], sizes["dict_size"] = _SMALL_LEVEL, len(payload), len(before)
     elif before:
         # With fewer than a quarter as many entries as bytes, most matches are missed.
         level, sizes["hash_log"] = _LEVEL_BEHIND, max(16, len(before).bit_length() - 2)
