@@ -148,7 +148,8 @@ class Interpreter:
         tools = request.tools
         if self.options.tools_only:
             tools = [tool for tool in tools if _name_of(tool) in self.surface.names]
-        return request.override(tools=self.surface.for_model(tools, request.model))
+        shown = self.surface.for_model(tools, request.model)
+        return request if shown == request.tools else request.override(tools=shown)
 
     def _with_blocks(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """A request with the images and files of evals that its model takes, as it takes them."""

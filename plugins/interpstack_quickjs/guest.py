@@ -167,11 +167,13 @@ class Guest(Machine):
                 raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
         if not self._begins_with(heap):
             self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
-        memory = self._host_address(0, heap.size)
+        whole = (ctypes.c_char * heap.size).from_address(self._host_address(0, heap.size))
+        memory = memoryview(whole).cast("B")  # hundreds of calls of `memmove` would take longer
         for address, data in heap.differences:
-            if address < 0 or address + len(data) > heap.size:
+            end = address + len(data)
+            if address < 0 or end > heap.size:
                 raise EngineFailure(f"the state has no memory at {address}+{len(data)}")
-            ctypes.memmove(memory + address, data, len(data))
+            memory[address:end] = data
         instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 

@@ -10,7 +10,7 @@ from interpstack_core import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
-from interpstack_quickjs.heap.bound import bound_heaps, digest_of
+from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 from interpstack_quickjs.states import ENGINE, RealmState, state_of
 from interpstack_quickjs.webassembly.instance import spares
 from interpstack_quickjs.webassembly.machine import Trapped
@@ -81,10 +81,10 @@ class LiveGuest:
 
     def _offer(self, bridges: BridgeSet, undo: bool) -> bool:
         """Offer the bridges to the guest; False if the guest already has this offer."""
-        arguments = bind_arguments(bridges, self.limits)
-        bound = digest_of(arguments)
+        bound = offer_digest(bridges, self.limits)
         if bound == self._bound:
             return False
+        arguments = bind_arguments(bridges, self.limits)
         seconds = min(_BIND_SECONDS, self.limits.cpu_seconds or _BIND_SECONDS)
         self._trusted("bind", *arguments, undo=undo, seconds=seconds)
         self._bound = bound

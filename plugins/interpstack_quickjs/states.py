@@ -7,11 +7,10 @@ from typing import Final
 import attrs
 
 from interpstack_core import BridgeSet, Image, ImageError, Limits
-from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.guest import Heap
 from interpstack_quickjs.heap.base import Base
-from interpstack_quickjs.heap.bound import bound_heaps, digest_of
+from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 
 __all__ = ["ENGINE", "MAX_MEMORY", "RealmState", "fresh_state", "state_of"]
 
@@ -42,7 +41,7 @@ class RealmState:
 
 def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> RealmState:
     """The state of a new realm: bound already, if an earlier one was bound to the same."""
-    digest = digest_of(bind_arguments(bridges, limits))
+    digest = offer_digest(bridges, limits)
     heap = bound_heaps.get(base, digest)
     if heap is None:
         return RealmState(base.heap, is_fresh=True)

@@ -23,12 +23,12 @@ __all__ = ["Slots", "WaitGraph"]
 _LOOK_SECONDS = 0.2
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class _Ticket:
-    """A place in a queue, and the loop of whoever has it."""
+    """A place in a queue, the loop of whoever has it, and the signal that he waits for."""
 
     loop: asyncio.AbstractEventLoop = attrs.field(factory=asyncio.get_running_loop)
-    given: Future[None] = attrs.field(factory=Future)
+    given: Future[None] | None = None
 
 
 class Slots:
@@ -72,10 +72,11 @@ class Slots:
         with self._lock:
             self._waiting.append(ticket)
             self._hand_out()
+            signal = ticket.given = Future[None]() if ticket in self._waiting else None
         try:
-            if not ticket.given.done():
+            if signal is not None:
                 with waiting or nullcontext():
-                    await self._wait(ticket)
+                    await self._wait(ticket, asyncio.wrap_future(signal))
             yield
         finally:
             with self._lock:
@@ -84,8 +85,7 @@ class Slots:
                         tickets.remove(ticket)
                 self._hand_out()
 
-    async def _wait(self, ticket: _Ticket) -> None:
-        given = asyncio.wrap_future(ticket.given)
+    async def _wait(self, ticket: _Ticket, given: asyncio.Future[None]) -> None:
         while not given.done():
             with self._lock:
                 before_it = takewhile(lambda other: other is not ticket, self._waiting)
@@ -107,7 +107,8 @@ class Slots:
             ticket = self._waiting.popleft()
             if not ticket.loop.is_closed():
                 self._held.append(ticket)
-                ticket.given.set_result(None)
+                if ticket.given is not None:
+                    ticket.given.set_result(None)
 
 
 class WaitGraph:

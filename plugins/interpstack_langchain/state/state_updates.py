@@ -37,8 +37,8 @@ def commit(
         The answer to leave with; it has an id if more messages follow it.
     """
     writes = TaskWrites.of(running.request.runtime.config or {})
-    reduce = {} if writes is None else writes.reducers()
     given = running.commands if commands is None else commands
+    reduce = writes.reducers() if writes is not None and given else {}
     mine = [command for _, command in given if command.graph is None]
     others = [command for _, command in given if command.graph is not None]
     update = joined_updates(mine, own, reduce)

@@ -13,18 +13,36 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from interpstack_core import BridgeSet, Limits
+from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest import Heap
 from interpstack_quickjs.heap.base import Base
 
-__all__ = ["BoundHeaps", "bound_heaps", "digest_of"]
+__all__ = ["BoundHeaps", "bound_heaps", "digest_of", "offer_digest"]
 
 #: Offers that are remembered; a program has few that alternate.
 _REMEMBERED: Final = 32
+#: Digests of the last offers, each with its bridges and limits, by the id of the bridges.
+_digests: dict[int, tuple[BridgeSet, Limits, str]] = {}
+_lock = threading.Lock()
 
 
 def digest_of(arguments: Sequence[Any]) -> str:
     """A digest of the bridges and limits that a guest is given."""
     return hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
+
+
+def offer_digest(bridges: BridgeSet, limits: Limits) -> str:
+    """The digest of an offer, computed once for each set of bridges while it is remembered."""
+    known = _digests.get(id(bridges))
+    if known is not None and known[0] is bridges and known[1] == limits:
+        return known[2]
+    digest = digest_of(bind_arguments(bridges, limits))
+    with _lock:
+        _digests[id(bridges)] = bridges, limits, digest
+        while len(_digests) > _REMEMBERED:
+            del _digests[next(iter(_digests))]
+    return digest
 
 
 class BoundHeaps:

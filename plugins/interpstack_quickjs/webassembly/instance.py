@@ -51,6 +51,7 @@ class Instance:
         self._is_new = True
         #: What the memory is a view of, and where it is in this process.
         self._view: tuple[Template, int] | None = None
+        self._was_reset = False
 
     @property
     def memory_bytes(self) -> int:
@@ -76,7 +77,9 @@ class Instance:
     def begin_with(self, template: Template) -> bool:
         """Make all of the memory a fresh view of a template; False if it has to be copied.
 
-        Memory that the system has provided already is copied to faster than it is provided anew.
+        Memory that the system has provided already is copied to faster than it is provided anew. So
+        a view is reset once only: an instance that goes back more often, as that of a session with
+        many evals, is copied to.
 
         Raises:
             EngineFailure: The system has no more memory; the instance is of no use any more.
@@ -86,7 +89,8 @@ class Instance:
             return False
         address = self.host_address()
         try:
-            if self._view == (template, address):
+            if self._view == (template, address) and not self._was_reset:
+                self._was_reset = True
                 template.reset(address)
             elif is_new:
                 template.map_over(address)

@@ -17,11 +17,7 @@ __all__ = ["SessionPool"]
 
 
 class SessionPool:
-    """All sessions of a stack: a bounded number live, the rest hibernated.
-
-    Attributes:
-        stack: Whose sessions they are.
-    """
+    """All sessions of one `stack`."""
 
     def __init__(self, stack: StackView, max_live: int) -> None:
         self.stack = stack

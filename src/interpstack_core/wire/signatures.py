@@ -64,7 +64,7 @@ class Signature:
         """
         try:
             signature = inspect.signature(function)
-            hints = typing.get_type_hints(_annotated(function))
+            hints = typing.get_type_hints(_annotated(function)) if by_name else {}
         except Exception as error:
             raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
         parameters: dict[str, tuple[Any, bool]] = {}
