@@ -38,15 +38,6 @@ UNTESTED = {
         "timeline",
         "tool_twins",
     },
-    "interpstack_process": {
-        "execution",
-        "pool",
-        "realm",
-        "residence",
-        "service",
-        "worker",
-        "workers",
-    },
     "interpstack_quickjs": {
         "base",
         "execution",

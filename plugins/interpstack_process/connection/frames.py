@@ -67,9 +67,15 @@ class Channel:
         """
         text = json.dumps(message, separators=(",", ":")).encode("ascii")
         with self._sending:
-            self._socket.settimeout(None if check is None else _SLICE_SECONDS)
+            self._wait_in_slices(check, unread=True)
             for part in (_HEAD.pack(len(text), len(attached)) + text, attached):
                 self._send(memoryview(part), check)
+
+    def _wait_in_slices(self, check: Callable[[], None] | None, *, unread: bool) -> None:
+        try:
+            self._socket.settimeout(None if check is None else _SLICE_SECONDS)
+        except OSError as error:  # closed by another thread
+            raise Closed(str(error), unread=unread) from error
 
     def _send(self, data: memoryview, check: Callable[[], None] | None) -> None:
         while data:
@@ -89,7 +95,7 @@ class Channel:
             Closed: The other side is gone.
             Malformed: The received bytes are not a frame, or are too large.
         """
-        self._socket.settimeout(None if check is None else _SLICE_SECONDS)
+        self._wait_in_slices(check, unread=False)
         text_size, attached_size = _HEAD.unpack(self._read(_HEAD.size, check))
         if text_size + attached_size > self._max_bytes:
             raise Malformed(

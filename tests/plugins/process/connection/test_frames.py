@@ -106,3 +106,15 @@ def test_waiting_ends_when_the_check_says_so(ends: Any) -> None:
         channel.receive(enough)
     with pytest.raises(Enough):
         channel.send({"a": "x" * 5_000_000}, b"", enough)
+
+
+def test_a_channel_that_another_thread_has_closed_is_closed() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(ours, 100)
+        channel.close()
+        with pytest.raises(Closed) as sending:
+            channel.send({})
+        with pytest.raises(Closed) as receiving:
+            channel.receive()
+    assert (sending.value.unread, receiving.value.unread) == (True, False)

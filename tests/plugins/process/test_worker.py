@@ -1,0 +1,139 @@
+"""Tests of interpstack_process.worker: the loops of a worker, in threads of this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from interpstack_process import worker as module
+from interpstack_process.connection.frames import Channel, Closed
+from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY
+
+
+class Ended(BaseException):
+    """In place of the end of the process."""
+
+
+@pytest.fixture(autouse=True)
+def statuses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """With which statuses the process would have ended."""
+    seen: list[int] = []
+
+    def end(status: int) -> None:
+        seen.append(status)
+        raise Ended
+
+    fakes = {"_exit": end, "dup2": lambda old, new: None, "getpid": os.getpid}
+    system = SimpleNamespace(**{**vars(os), **fakes})
+    monkeypatch.setattr(module, "os", system)
+    return seen
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+class _Running:
+    """An execution that notes interruptions."""
+
+    def __init__(self) -> None:
+        self.interrupted = 0
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+
+def test_only_the_named_command_is_interrupted(pair: Any, statuses: list[int]) -> None:
+    ours, theirs = pair
+    running = _Running()
+    service: Any = SimpleNamespace(running=(7, running))
+    for number in (6, 7, 8):
+        ours.send(INTERRUPT.pack(number))
+    ours.send(b"half")
+    ours.shutdown(socket.SHUT_WR)
+    with pytest.raises(Ended):
+        module._listen(theirs, [service])
+    assert (running.interrupted, statuses) == (1, [0])
+
+
+def test_an_interruption_before_the_first_command_is_nothing(pair: Any) -> None:
+    ours, theirs = pair
+    ours.send(INTERRUPT.pack(1) * 2)
+    ours.shutdown(socket.SHUT_WR)
+    with pytest.raises(Ended):
+        module._listen(theirs, [])
+    idle: Any = SimpleNamespace(running=None)
+    again, other = socket.socketpair()
+    with again, other:
+        again.send(INTERRUPT.pack(1))
+        again.shutdown(socket.SHUT_WR)
+        with pytest.raises(Ended):
+            module._listen(other, [idle])
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (Closed("gone"), 0, ""),
+        (MemoryError(), OUT_OF_MEMORY, ""),
+        (OSError("no library"), 1, "OSError: no library"),
+        (SystemExit(5), 1, "SystemExit"),
+    ],
+)
+def test_the_status_says_why_a_worker_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+    statuses: list[int],
+    error: BaseException,
+    status: int,
+    told: str,
+) -> None:
+    def fail(*given: Any) -> None:
+        raise error
+
+    channel: Any = None
+    monkeypatch.setattr(module, "_answer_all", fail)
+    with pytest.raises(Ended):
+        module._serve(channel, {}, [])
+    assert statuses == [status]
+    assert told in capsys.readouterr().err
+
+
+def test_commands_are_answered_until_the_host_is_gone(
+    pair: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarms: list[float] = []
+    fakes = {**vars(signal), "setitimer": lambda which, seconds: alarms.append(seconds)}
+    monkeypatch.setattr(module, "signal", SimpleNamespace(**fakes))
+    host, worker = (Channel(each, 2**20) for each in pair)
+    command = {"do": "leave", "realm": 1, "bridges": None, "leave": [], "number": 1}
+    host.send({**command, "within": 2.0})
+    host.send({**command, "within": None})
+    pair[0].shutdown(socket.SHUT_WR)
+    box: list[Any] = []
+    config = {"engine": "interpstack_testing.fake:FakeEngine", "options": {}, "keep": True}
+    with pytest.raises(Closed):
+        module._answer_all(worker, config, box)
+    assert [host.receive()[0] for _ in range(3)] == [
+        {"ready": os.getpid()},
+        {"done": None},
+        {"done": None},
+    ]
+    assert alarms == [7.0, 0, 0, 0]
+    assert len(box) == 1
+
+
+def test_an_engine_that_is_not_there_ends_the_worker(pair: Any) -> None:
+    worker = Channel(pair[1], 2**20)
+    config = {"engine": "interpstack_testing.fake:NoSuchEngine", "options": {}, "keep": True}
+    with pytest.raises(AttributeError, match="NoSuchEngine"):
+        module._answer_all(worker, config, [])

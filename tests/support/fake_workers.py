@@ -1,0 +1,108 @@
+"""Workers of the process engine without a process: their service answers in this one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from interpstack import Engine, Image
+from interpstack_process.processes.workers import Answer, WorkerDied, _checked
+from interpstack_process.service import Service
+
+
+class LoopbackWorker:
+    """A worker that a test lets die, or answer with something else.
+
+    Attributes:
+        asked: The commands it got, by name.
+        forge: Called with each answer's message; may change it.
+        deaths: Reasons of which each next command dies; `unread` for one that was never read.
+    """
+
+    ready = True
+
+    def __init__(self, engine: Engine, *, keep: bool = True) -> None:
+        self.realms: set[int] = set()
+        self.paused: dict[int, Image] = {}
+        self.busy = self.ended = False
+        self.reason = ""
+        self.asked: list[str] = []
+        self.commands: list[dict[str, Any]] = []
+        self.forge: Callable[[dict[str, Any]], None] = lambda message: None
+        self.deaths: list[tuple[str, bool]] = []
+        self._leaving: list[int] = []
+        self._service = Service(engine, self._tell, keep=keep)
+        self._number = 0
+        self._hear: Callable[[str], None] = lambda part: None
+
+    def _tell(self, message: dict[str, Any], attached: bytes) -> None:
+        if "printed" in message:
+            self._hear(message["printed"])
+        elif message["saved"] in self.realms:
+            self.paused[message["saved"]] = Image(*message["image"], attached)
+
+    def ask(
+        self,
+        command: Mapping[str, Any],
+        attached: bytes = b"",
+        *,
+        seconds: float | None,
+        interrupted: Callable[[], bool] = lambda: False,
+        hear: Callable[[str], None] = lambda part: None,
+    ) -> Answer | None:
+        if self.ended:
+            raise WorkerDied(self.reason, unread=True)
+        self.asked.append(command["do"])
+        self.commands.append({**command, "seconds": seconds})
+        if interrupted():
+            return None
+        if self.deaths:
+            reason, unread = self.deaths.pop(0)
+            self.end(reason)
+            raise WorkerDied(self.reason, unread=unread)
+        self._number += 1
+        self._hear = hear
+        leave, self._leaving = self._leaving, []
+        told = json.loads(json.dumps({**command, "number": self._number, "leave": leave}))
+        message, data = self._service.answer(told, attached)
+        message = json.loads(json.dumps(message))
+        self.forge(message)
+        return _checked(message, data)
+
+    def leave(self, realm: int) -> None:
+        self._leaving.append(realm)
+        self.realms.discard(realm)
+        self.paused.pop(realm, None)
+
+    def end(self, reason: str | None) -> None:
+        self.ended, self.reason = True, f"the worker process {reason}"
+
+
+class LoopbackPool:
+    """Starts the next worker when the last one has ended."""
+
+    threads = None
+
+    def __init__(self, engine: Callable[[], Engine], *, keep: bool = True) -> None:
+        self._make = lambda: LoopbackWorker(engine(), keep=keep)
+        self.started: list[LoopbackWorker] = []
+        self.dies_at_once: list[tuple[str, bool]] = []
+        self.idle: LoopbackWorker | None = None
+
+    @property
+    def worker(self) -> LoopbackWorker:
+        return self.started[-1]
+
+    def place(self, realm: int) -> LoopbackWorker:
+        if not self.started or self.worker.ended:
+            self.started.append(self._make())
+            self.worker.deaths = self.dies_at_once[:1]
+            del self.dies_at_once[:1]
+        self.worker.realms.add(realm)
+        return self.worker
+
+    def place_idle(self, realm: int, busy: Any) -> LoopbackWorker | None:
+        if self.idle is not None:
+            self.idle.realms.add(realm)
+        return self.idle
