@@ -91,8 +91,9 @@ class NodeRealm(Realm):
         return read_names(self._ask("say", text, seconds=MEMBER_SECONDS))
 
     def load(self, values: Mapping[str, Any]) -> None:
-        self._saved.outdate()
         self._ask("say", json.dumps(["load", dict(values)]), seconds=_KERNEL_SECONDS)
+        # At once: the kernel may be ended before anybody asks for the values.
+        self._saved.save(self._ask("say", '["values"]', seconds=EXPORT_SECONDS))
 
     def close(self) -> None:
         with self._lock:

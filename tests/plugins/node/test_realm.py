@@ -80,6 +80,13 @@ async def test_what_rests_wakes_with_its_values(session: Session) -> None:
     assert (await session.eval("n + 1")).text == "42"
 
 
+async def test_values_that_were_loaded_stay_without_the_kernel(session: Session) -> None:
+    await session.load({"n": 41})
+    assert await session.values() == {"n": 41}
+    _realm(session).rest()
+    assert (await session.eval("n + 1")).text == "42"
+
+
 def test_a_closed_realm_starts_nothing() -> None:
     engine = NodeEngine(prestarted=0)
     with InterpreterStack(engine) as stack, stack.session() as session:
