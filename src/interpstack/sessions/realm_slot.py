@@ -157,13 +157,14 @@ class RealmSlot:
     async def put_back(self, state: SessionState) -> None:
         """Hold a state again; where it has an image, its realm is opened when it is needed."""
         await self.drop()
-        if state == SessionState():
-            self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
         if state.image is not None:
             self.image = squeezed(state.image)
-        elif state.values is not None:
-            realm = await self.ready()
-            await off_loop(partial(realm.load, state.values))
+        elif state.values is None:
+            self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
+        else:
+            await off_loop(partial((await self.ready()).load, state.values))
+            if notice := notice_of_values(state.values, only_losses=True):
+                self.notify(notice)
 
     async def hibernate(self) -> bool:
         """Turn the realm into its image; False if there is none."""

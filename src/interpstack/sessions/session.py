@@ -255,8 +255,8 @@ class Session(SyncToo):
             self.host = None
 
     def _told(self, outcome: Outcome) -> Outcome:
-        notices, self._notices = (*self._notices, *outcome.notices), []
-        return attrs.evolve(outcome, notices=notices)
+        told, self._notices = dict.fromkeys([*self._notices, *outcome.notices]), []
+        return attrs.evolve(outcome, notices=tuple(told))
 
     def eval_sync(self, cell: str | Cell) -> Outcome:
         """`eval` for synchronous callers; see there."""

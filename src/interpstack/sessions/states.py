@@ -137,13 +137,12 @@ def _without_date(node: dict[str, Any]) -> Any:
     return None if node.get("$") == "date" and isinstance(node.get("v"), (int, float)) else node
 
 
-def notice_of_values(values: Mapping[str, Any]) -> str:
-    """The notices about a state that was restored from its portable values."""
+def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:
+    """The notice about a state restored from values; with `only_losses`, empty without any."""
     lost = [k for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"]
     notice = "Variables of earlier cells were restored from their values."
-    if lost:
-        notice += f" Not restored: {', '.join(sorted(lost)[:50])}."
-    return notice
+    named = f" Not restored: {', '.join(sorted(lost)[:50])}." if lost else ""
+    return "" if only_losses and not lost else notice + named
 
 
 def squeezed(image: Image) -> Image:

@@ -190,6 +190,8 @@ async def test_a_state_is_put_back_after_a_cell_that_ends_early(world: _World) -
     await world.slot.put_back(SessionState(values={"a": 3}))
     assert await _values(world) == {"a": 3}
     assert world.notices == []
+    await world.slot.put_back(SessionState(values={"a": 3, "f": {"$": "lost", "v": "a function"}}))
+    assert world.notices.pop().endswith("Not restored: f.")
     await world.slot.put_back(SessionState())
     assert world.notices == ["Variables of earlier cells are lost: the engine cannot restore them."]
 

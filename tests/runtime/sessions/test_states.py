@@ -71,3 +71,5 @@ def test_what_was_not_restored_is_named() -> None:
     assert notice_of_values({"n": 1}).endswith("restored from their values.")
     lost = {"g": {"$": "lost", "v": "type: function"}, "f": {"$": "lost", "v": "?"}, "n": 1}
     assert notice_of_values(lost).endswith("Not restored: f, g.")
+    assert notice_of_values(lost, only_losses=True) == notice_of_values(lost)
+    assert notice_of_values({"n": 1}, only_losses=True) == ""
