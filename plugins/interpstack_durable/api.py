@@ -6,11 +6,11 @@ from interpstack_durable.background.cells import BackgroundCells, CellAnswer
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import Look, Shown, StillRunning
 from interpstack_durable.background.memory_store import MemoryStore
-from interpstack_durable.cell_journal import JournalStore, ReplayDivergence
+from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.entries import answered_by, noted_in
 from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.forms import UnreadableJournal, form_of
-from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
+from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
 from interpstack_durable.steps import JournalSteps, journal_of

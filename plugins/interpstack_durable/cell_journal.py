@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, Protocol
 
-from interpstack import Cell, InterpstackError, Request, Step
+from interpstack import Cell, Request, Step
 from interpstack_durable.entries import (
-    Asked,
     Entry,
-    asked_entry,
+    compare,
     digest,
     header,
     kept_entry,
@@ -19,17 +18,15 @@ from interpstack_durable.entries import (
     step_entry,
 )
 from interpstack_durable.forms import UnreadableJournal, read_recorded
-from interpstack_durable.journal import Journal, Suspension, UndeliveredAnswers
+from interpstack_durable.journal import (
+    Journal,
+    ReplayDivergence,
+    Suspension,
+    UndeliveredAnswers,
+)
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
-__all__ = ["CellJournal", "JournalStore", "ReplayDivergence"]
-
-
-class ReplayDivergence(InterpstackError, RuntimeError):
-    """Raised when a cell that runs again makes another call than its recorded run made.
-
-    Nothing new was done. The message tells both, and the place.
-    """
+__all__ = ["CellJournal", "JournalStore"]
 
 
 #: Exceptions from reading entries of another form. `ProtocolError` is a `ValueError`.
@@ -131,7 +128,7 @@ class CellJournal(Journal):
         if self._place == len(self._steps):
             return None
         entry = self._steps[self._place]
-        self._compare(entry["asked"], asked)
+        compare(self._place + 1, entry["asked"], asked)
         self._place += 1
         return read_step(entry)
 
@@ -151,7 +148,7 @@ class CellJournal(Journal):
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
         if pausing is not None:  # later entries have the same
-            self._compare(pausing["asked"], asked)
+            compare(self._place + 1, pausing["asked"], asked)
         return read_undelivered(self._kept)
 
     async def pause(
@@ -202,21 +199,6 @@ class CellJournal(Journal):
                 "the journal records a run of different code; run that code, or begin a new eval"
             )
         return float(entry["began"])
-
-    def _compare(self, recorded: Sequence[Asked], asked: Sequence[Request]) -> None:
-        now = [asked_entry(request) for request in asked]
-        for index in range(max(len(recorded), len(now))):
-            before = recorded[index] if index < len(recorded) else None
-            after = now[index] if index < len(now) else None
-            if before is None or after is None or list(before[:3]) != list(after[:3]):
-                raise ReplayDivergence(
-                    f"at step {self._place + 1} the code asks for {_told(after)}, but the "
-                    f"recorded run asked for {_told(before)}; nothing was done"
-                )
-
-
-def _told(asked: Asked | None) -> str:
-    return "nothing more" if asked is None else f"{asked[1]}({asked[3]})"
 
 
 def _check(entry: Entry) -> None:

@@ -22,7 +22,7 @@ import attrs
 
 from interpstack import Cell, Request, Settlement, Step, __version__
 from interpstack_durable.forms import VERSION
-from interpstack_durable.journal import UndeliveredAnswers
+from interpstack_durable.journal import ReplayDivergence, UndeliveredAnswers
 from interpstack_protocol import from_json, to_json
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Entry",
     "answered_by",
     "asked_entry",
+    "compare",
     "digest",
     "header",
     "kept_entry",
@@ -126,6 +127,32 @@ def asked_entry(request: Request) -> list[Any]:
     """A request without its input, which may be large or secret."""
     text = _to_json(request.wire)
     return [request.id, request.bridge, digest(text), text[:_PREVIEW_CHARS]]
+
+
+def compare(step: int, recorded: Sequence[Asked], asked: Sequence[Request]) -> None:
+    """Compare the requests of a cell with the recorded ones.
+
+    Args:
+        step: The number of the step, from 1.
+        recorded: Requests of the recorded run since the step before.
+        asked: Requests of the current run since the step before.
+
+    Raises:
+        ReplayDivergence: A request differs, or is missing.
+    """
+    now = [asked_entry(request) for request in asked]
+    for index in range(max(len(recorded), len(now))):
+        before = recorded[index] if index < len(recorded) else None
+        after = now[index] if index < len(now) else None
+        if before is None or after is None or list(before[:3]) != list(after[:3]):
+            raise ReplayDivergence(
+                f"at step {step} the code asks for {_told(after)}, but the "
+                f"recorded run asked for {_told(before)}; nothing was done"
+            )
+
+
+def _told(asked: Asked | None) -> str:
+    return "nothing more" if asked is None else f"{asked[1]}({asked[3]})"
 
 
 def read_step(entry: Entry) -> Step:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 
 import attrs
 
@@ -91,17 +90,15 @@ class HeldRequests:
         self.held.pop(request_id, None)
         self.untold.pop(request_id, None)
 
-    def go_on(self, unanswered: tuple[Request, ...], made: Mapping[str, int]) -> None:
-        """Continue an unfinished run.
-
-        Args:
-            unanswered: Requests that the guest waits for; held, as if it had just made them.
-            made: Requests made before these, by bridge.
-        """
-        self.run.requests.counts.restore(made)
-        for request in unanswered:
+    def go_on(self, suspension: Suspension) -> None:
+        """Continue an unfinished run; its open requests are held, as if it had just made them."""
+        self.run.clock.go_on(cpu_seconds=suspension.cpu_seconds)
+        self.run.requests.counts.restore(suspension.made)
+        for request in suspension.open:
             self.run.requests.counts.let_in(request)
             self.held[request.id] = request
+        for text, omitted in suspension.console:
+            self.run.context.write_console(text, omitted)
 
     @property
     def made(self) -> dict[str, int]:

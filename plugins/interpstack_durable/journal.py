@@ -9,13 +9,34 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from interpstack import Image, Request, Step
+from interpstack import Completion, Image, InterpstackError, Request, Step
 
-__all__ = ["Journal", "Suspension", "UndeliveredAnswers"]
+__all__ = ["Journal", "ReplayDivergence", "Suspension", "UndeliveredAnswers"]
+
+#: Characters of a guest's error that are shown.
+_ERROR_CHARS: Final = 300
+
+
+class ReplayDivergence(InterpstackError, RuntimeError):
+    """Raised when a cell that runs again makes another call than its recorded run made.
+
+    Nothing new was done. The message tells both, and the place.
+    """
+
+    def after(self, ended: Completion | None) -> ReplayDivergence:
+        """The exception with the guest's own error, if the code failed before the recorded call.
+
+        Args:
+            ended: The end of the cell's own code; `None` while it runs.
+        """
+        if ended is None or ended.error is None:
+            return self
+        own = f"{ended.error.name}: {ended.error.message[:_ERROR_CHARS]}"
+        return ReplayDivergence(f"{self}; the code ended with {own}")
 
 
 @attrs.frozen

@@ -14,6 +14,7 @@ from interpstack import (
     Capability,
     CellContext,
     CellRun,
+    Completion,
     Image,
     Progress,
     Request,
@@ -22,10 +23,11 @@ from interpstack import (
     StepSource,
     to_end,
 )
+from interpstack_durable.background.asides import aside_note, check_aside
 from interpstack_durable.background.looks import CellAge, Look, StillRunning, shown_request
 from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
-from interpstack_durable.journal import Journal, Suspension
+from interpstack_durable.journal import Journal, ReplayDivergence, Suspension
 from interpstack_durable.pauses import compute, quiesce
 
 __all__ = ["JournalSteps", "journal_of"]
@@ -71,6 +73,8 @@ class JournalSteps(StepSource):
     _told: int = attrs.field(default=0, init=False)
     #: How many of the answers that the guest has not got are in the journal.
     _kept: int = attrs.field(default=0, init=False)
+    #: The end of the cell's own code.
+    _ended: Completion | None = attrs.field(default=None, init=False)
     _held: HeldRequests = attrs.field(init=False)
     _age: CellAge = attrs.field(init=False)
 
@@ -102,10 +106,7 @@ class JournalSteps(StepSource):
         """Continue an unfinished run."""
         self.journal.skip(suspension.steps)
         self._told, self._asked = suspension.steps, list(suspension.asked)
-        self.run.clock.go_on(cpu_seconds=suspension.cpu_seconds)
-        self._held.go_on(suspension.open, suspension.made)
-        for text, omitted in suspension.console:
-            self.run.context.write_console(text, omitted)
+        self._held.go_on(suspension)
 
     @property
     def records(self) -> bool:
@@ -124,12 +125,13 @@ class JournalSteps(StepSource):
     # -- requests of the guest -------------------------------------------------------------
 
     async def take(self, progress: Progress) -> None:
+        self._ended = progress.completion or self._ended
         if self._replaying:
             self._emitted += progress.calls
         else:
             for call in progress.calls:
                 await self.run.deliver(call)
-        requests = [self._of_cell(request) for request in progress.requests]
+        requests = [_of_cell(request, self._shift) for request in progress.requests]
         self._asked += requests
         for request in requests:
             (self._held.hold if self._replaying else self._held.start)(request)
@@ -160,14 +162,13 @@ class JournalSteps(StepSource):
         """The offset of request ids to the engine's: 0, except for journals of an older form."""
         return self.journal.first_request - 1
 
-    def _of_cell(self, request: Request) -> Request:
-        shift = self._shift
-        return attrs.evolve(request, id=request.id + shift) if shift else request
-
     # -- answers to the guest --------------------------------------------------------------
 
     async def next(self) -> Step | None:
-        step = await self._replayed() or await self._computed()
+        try:
+            step = await self._replayed() or await self._computed()
+        except ReplayDivergence as error:
+            raise error.after(self._ended) from None
         return None if step is None else _of_engine(step, self._shift)
 
     async def _replayed(self) -> Step | None:
@@ -189,6 +190,7 @@ class JournalSteps(StepSource):
 
     async def _go_beyond(self) -> None:
         """Begin after the end of the replay."""
+        check_aside(self.journal, self._told, self._asked)
         if self._held.held:  # else nothing new is done
             await self.journal.resume()
         undelivered = self.journal.undelivered(self._asked)
@@ -255,7 +257,8 @@ class JournalSteps(StepSource):
         waits_for = [shown_request(request) for request in self.outstanding]
         self._leave_running()
         await self._suspend()
-        await self.journal.note(self._age.note(self.run, counts=True))
+        age = self._age.note(self.run, counts=True)
+        await self.journal.note({**age, **aside_note(self._told, self._asked)})
         return StillRunning(waits_for)
 
     def _leave_running(self) -> Sequence[Request]:
@@ -292,6 +295,11 @@ class JournalSteps(StepSource):
             calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
             await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
         raise error
+
+
+def _of_cell(request: Request, shift: int) -> Request:
+    """A request of the engine with its id in the cell."""
+    return attrs.evolve(request, id=request.id + shift) if shift else request
 
 
 def _of_engine(step: Step, shift: int) -> Step:

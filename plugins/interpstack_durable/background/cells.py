@@ -6,17 +6,17 @@ import asyncio
 import secrets
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError, Outcome, Session, to_end
+from interpstack import ConfigurationError, Outcome, Session
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import Look, Shown, StillRunning, check_seconds
+from interpstack_durable.background.looks import StillRunning, check_seconds
 from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.background.running_cell import RunningCell
 from interpstack_durable.cell_journal import JournalStore
-from interpstack_durable.flights import CallsInFlight, Flights
 
 __all__ = ["BackgroundCells", "CellAnswer", "close_cells"]
 
@@ -43,72 +43,6 @@ class CellAnswer:
     gone: str = ""
 
 
-@attrs.define(eq=False)
-class _Cell:
-    """A cell that has not ended.
-
-    Attributes:
-        id: The id of the cell.
-        code: The source.
-        store: The store of its journal.
-        flights: Calls that outlast a look.
-        heard: Parts of the console output of the current look.
-        shown: Console output that was returned.
-        calls: The calls in flight between two looks.
-        landing: Records the answers of these calls.
-        look: The current look.
-        run: The run of the current look.
-    """
-
-    id: str
-    code: str
-    store: JournalStore
-    flights: Flights = attrs.field(factory=Flights)
-    heard: list[str] = attrs.field(factory=list)
-    shown: Shown = attrs.field(factory=Shown)
-    calls: CallsInFlight | None = None
-    landing: asyncio.Task[None] | None = None
-    look: Look | None = None
-    run: asyncio.Task[Outcome] | None = None
-
-    def begin(self, seconds: float, run: Callable[[], Coroutine[Any, Any, Outcome]]) -> None:
-        """Begin a look."""
-        self.look = Look(seconds)
-        self.run = asyncio.ensure_future(run())
-
-    async def ended(self) -> Outcome | StillRunning:
-        """Wait for the end of the current look, also if the caller is cancelled."""
-        if self.run is None or self.look is None:
-            raise RuntimeError(f"nobody looks at cell {self.id}")
-        try:
-            await asyncio.wait({self.run})
-        except asyncio.CancelledError:
-            self.look.cut()
-            await to_end(_done(self.run))
-            raise
-        finally:
-            if self.run.done() and not self.run.cancelled():
-                self._note(self.run)
-        try:
-            return self.run.result()
-        except StillRunning as still:
-            return still
-
-    def _note(self, run: asyncio.Task[Outcome]) -> None:
-        """Let the calls in flight continue after a look."""
-        self.calls = None if self.look is None else self.look.calls
-        if self.calls is not None and run.exception() is not None:
-            self.landing = asyncio.ensure_future(self.calls.land())
-        self.look = None
-
-    async def stop_landing(self) -> None:
-        """Stop recording; the calls in flight continue."""
-        landing, self.landing = self.landing, None
-        if landing is not None:
-            landing.cancel()
-            await asyncio.wait({landing})
-
-
 def _check_session(session: Any) -> None:
     if not isinstance(session, Session):
         raise ConfigurationError(
@@ -125,10 +59,6 @@ def _check_session(session: Any) -> None:
 def _check_id(value: Any) -> None:
     if not isinstance(value, str):
         raise ConfigurationError(f"id must be a string, as CellAnswer.id is; got {value!r:.60}")
-
-
-async def _done(task: asyncio.Task[Any]) -> None:
-    await asyncio.wait({task})
 
 
 #: Cells of sessions that are open; they end with their session.
@@ -164,7 +94,7 @@ class BackgroundCells:
         self._session = session
         _open.setdefault(session, weakref.WeakSet()).add(self)
         self._make_store = make_store or (lambda cell: MemoryStore(secrets.token_hex(8)))
-        self._cell: _Cell | None = None
+        self._cell: RunningCell | None = None
         self._count = 0
         self._ended: OrderedDict[str, str] = OrderedDict()
         #: The part of the session's offer by which the plugin `durable` finds the current cell.
@@ -183,7 +113,7 @@ class BackgroundCells:
             raise self._taken(cell)
         return cell.store
 
-    def _taken(self, cell: _Cell) -> ConfigurationError:
+    def _taken(self, cell: RunningCell) -> ConfigurationError:
         return ConfigurationError(
             f"cell {cell.id} of session {self._session.key!r} is still at work and holds "
             "its variables; wait for it, or terminate it"
@@ -230,7 +160,7 @@ class BackgroundCells:
         self._check_bound()
         if self._cell is not None:
             raise self._taken(self._cell)
-        self._cell = _Cell(id, code, self._make_store(id))
+        self._cell = RunningCell(id, code, self._make_store(id))
 
     def _check_bound(self) -> None:
         if self._session.offer.part(Journals) is not self.journals:
@@ -263,7 +193,7 @@ class BackgroundCells:
         cell.begin(seconds, lambda: self._run(cell, host))
         return self._answer(cell, await cell.ended())
 
-    async def _run(self, cell: _Cell, host: Any) -> Outcome:
+    async def _run(self, cell: RunningCell, host: Any) -> Outcome:
         await cell.stop_landing()
         cell.heard.clear()
         return await self._session.eval(cell.code, host=host, on_console=cell.heard.append)
@@ -287,9 +217,7 @@ class BackgroundCells:
             if self._cell is not cell:
                 return self._gone(id)
         self._end(cell, "it was terminated")
-        await cell.stop_landing()
-        if cell.calls is not None:
-            await to_end(cell.calls.stop())
+        await cell.stop_calls()
         return self._gone(id)
 
     async def aclose(self) -> None:
@@ -297,14 +225,14 @@ class BackgroundCells:
         if self._cell is not None:
             await self.terminate(self._cell.id)
 
-    def _answer(self, cell: _Cell, ended: Outcome | StillRunning) -> CellAnswer:
+    def _answer(self, cell: RunningCell, ended: Outcome | StillRunning) -> CellAnswer:
         if isinstance(ended, StillRunning):
             console = cell.shown.new("".join(cell.heard))
             return CellAnswer(id=cell.id, console=console, waits_for=ended.waits_for)
         self._end(cell, "it has ended, and its outcome was returned")
         return CellAnswer(id=cell.id, outcome=ended, console=cell.shown.new(ended.console))
 
-    def _end(self, cell: _Cell, why: str) -> None:
+    def _end(self, cell: RunningCell, why: str) -> None:
         if self._cell is cell:
             self._cell = None
         self._ended[cell.id] = why

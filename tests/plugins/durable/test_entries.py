@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack_durable.api import ReplayDivergence
 from interpstack_durable.entries import (
     asked_entry,
+    compare,
     digest,
     header,
     kept_entry,
@@ -54,3 +59,27 @@ def test_the_first_entry_tells_form_release_and_code() -> None:
     first = header(Cell(source="1 + 1"), 5.0)
     assert (first["began"], first["cell"]) == (5.0, digest("1 + 1"))
     assert set(first) == {"version", "release", "cell", "began"}
+
+
+ASKED = [Request(1, "kit.f", {"n": 1}), Request(2, "timer", 10)]
+RECORDED = [asked_entry(request) for request in ASKED]
+
+
+def test_the_same_requests_pass() -> None:
+    compare(1, RECORDED, ASKED)
+    compare(1, [], [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ([], 'nothing more, but the recorded run asked for kit.f({"n":1}); nothing was done'),
+        ([Request(1, "kit.f", {"n": 2})], 'kit.f({"n":2}), but the recorded run asked for kit.f('),
+        ([*ASKED, Request(3, "kit.g", 1)], "kit.g(1), but the recorded run asked for nothing more"),
+    ],
+    ids=["fewer", "another", "more"],
+)
+def test_other_requests_diverge(asked: Any, told: str) -> None:
+    with pytest.raises(ReplayDivergence) as caught:
+        compare(7, RECORDED, asked)
+    assert str(caught.value).startswith(f"at step 7 the code asks for {told}")

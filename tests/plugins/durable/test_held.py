@@ -22,6 +22,7 @@ from interpstack import (
 from interpstack.cells.guards import Guards
 from interpstack.cells.requests import Requests
 from interpstack_durable.held import HeldRequests
+from interpstack_durable.journal import Suspension
 
 
 class _Guard(CellGuard):
@@ -47,6 +48,9 @@ class _Realm:
 
 class _Clock:
     cpu_seconds = 1.5
+
+    def go_on(self, cpu_seconds: float) -> None:
+        self.cpu_seconds += cpu_seconds
 
     def wall_left(self) -> float | None:
         return 20.0
@@ -165,7 +169,10 @@ async def test_a_request_that_the_guest_cancelled_is_neither_made_nor_kept() -> 
 
 async def test_an_unfinished_run_goes_on_with_the_requests_that_were_let_in() -> None:
     world = _World(Limits(requests=2))
-    world.held.go_on((_pay(3),), {"a.pay": 2})
+    image = Image("fake", "1", b"")
+    before = {"steps": 1, "asked": (), "console": (("hello", 0),), "cpu_seconds": 2.0}
+    world.held.go_on(Suspension(image=image, open=(_pay(3),), made={"a.pay": 2}, **before))
+    assert (world.run.context.console, world.run.clock.cpu_seconds) == ((("hello", 0),), 3.5)
     assert world.guard.noted == [("resumed", {"a.pay": 2})]
     world.held.hold(_pay(4))
     world.held.release()

@@ -12,7 +12,7 @@ import pytest
 
 import interpstack_durable
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack, Limits
-from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore
+from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore, ReplayDivergence
 
 SLOW = {
     "javascript": "console.log('begun'); const a = await kit.slow({n: 1}); console.log('half');"
@@ -377,3 +377,52 @@ async def test_a_hundred_cells_at_once(kit: Kit) -> None:
         said = await asyncio.gather(*(one(n, stack) for n in range(100)))
     assert said == [str(n) for n in range(100)]
     assert sorted(kit.begun) == list(range(100))
+
+
+NOT_RESTORED = "Variables of earlier cells were restored from their values. Not restored: double."
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_functions_that_a_look_costs_are_named(kit: Kit, engine: str) -> None:
+    """Also by a cell that does not use them; plain values stay over any number of looks."""
+    async with kit.cells(engine) as cells:
+        await cells.eval("var one = 1; var double = n => 2 * n", yield_after=30)
+        first = await cells.eval("one + await kit.slow({n: 1})", yield_after=0)
+        for _ in range(2):
+            assert (await cells.wait(first.id, 0)).outcome is None
+        kit.let(1)
+        ended = (await cells.wait(first.id, 30)).outcome
+        assert ended is not None
+        assert (ended.text, ended.notices) == ("2", (NOT_RESTORED,))
+
+
+async def test_nothing_is_named_where_nothing_is_lost(kit: Kit, engine: str) -> None:
+    one = {"javascript": "var one = 1", "python": "one = 1"}
+    code = {"javascript": "one + await kit.slow({n: 1})", "python": "one + await kit.slow(n=1)"}
+    async with kit.cells(engine) as cells:
+        await cells.eval(of(one, engine), yield_after=30)
+        first = await cells.eval(of(code, engine), yield_after=0)
+        kit.let(1)
+        ended = (await cells.wait(first.id, 30)).outcome
+        assert ended is not None
+        assert (ended.text, ended.notices) == ("2", ())
+
+
+@pytest.mark.parametrize("before", ["", "await kit.slow({n: 3}); "], ids=["first", "later"])
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_a_cell_that_calls_a_lost_function_diverges(
+    kit: Kit, engine: str, before: str
+) -> None:
+    kit.let(3)
+    async with kit.cells(engine) as cells:
+        await cells.eval("var double = n => 2 * n", yield_after=30)
+        first = await cells.eval(f"double(1); {before}await kit.slow({{n: 1}})", yield_after=0.1)
+        for _ in range(2):
+            with pytest.raises(ReplayDivergence) as caught:
+                await cells.wait(first.id, 30)
+            assert "but the recorded run asked for kit.slow(" in str(caught.value)
+            assert "; the code ended with Error: Value for 'double' was not" in str(caught.value)
+        assert kit.begun[-1] == 1
+        assert kit.cancelled == []
+        await cells.terminate(first.id)
+        assert kit.cancelled == [1]

@@ -1,0 +1,38 @@
+"""Notes on the unanswered requests of cells that are put aside."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from interpstack import Cell, Request
+from interpstack_durable.api import MemoryStore, ReplayDivergence
+from interpstack_durable.background.asides import aside_note, check_aside
+from interpstack_durable.cell_journal import CellJournal
+
+ASKED = [Request(1, "kit.f", {"n": 1}), Request(2, "timer", 10)]
+
+
+async def _noted(steps: int) -> CellJournal:
+    journal = CellJournal(MemoryStore("cell"), Cell(source="1"))
+    await journal.begin(time.time())
+    await journal.note(aside_note(steps, ASKED))
+    return journal
+
+
+async def test_a_cell_that_was_put_aside_asks_for_the_same() -> None:
+    journal = await _noted(steps=2)
+    check_aside(journal, 2, ASKED)
+    with pytest.raises(ReplayDivergence, match="at step 3 the code asks for nothing more"):
+        check_aside(journal, 2, [])
+
+
+async def test_a_cell_that_went_on_since_it_was_put_aside_is_not_compared() -> None:
+    check_aside(await _noted(steps=2), 3, [])
+
+
+async def test_a_cell_that_was_never_put_aside_is_not_compared() -> None:
+    journal = CellJournal(MemoryStore("cell"), Cell(source="1"))
+    await journal.begin(time.time())
+    check_aside(journal, 0, ASKED)
