@@ -61,9 +61,7 @@ class BackgroundEvals(Evals):
         if running.outer is not None or running.inside is not None:  # other code waits for it
             return await Evals.run(self, code, running, fresh=fresh)
         store = _store(running)
-        state, done = await self._state(running)
-        if self.mode.scope != "call":  # earlier evals of the message may be put aside
-            await self.queue.wait(running.calls, done)
+        state = await self._in_order(running)  # earlier evals of the message may be put aside
         checkpoint = store.writes.checkpoint.config["configurable"]
         cell = CellRecord(
             id=self.background.new_id(store),
@@ -212,9 +210,7 @@ class BackgroundEvals(Evals):
         return f'Call {names.wait_name}(id="{cell}") or {names.terminate_name}(id="{cell}") first'
 
     def _gone(self, cell: str, state: Mapping[str, Any], running: EvalCall) -> ToolMessage:
-        turn = turn_of(state) if self.mode.scope == "turn" else None
-        text = _escaped(f"cell {cell:.60}: {gone(state, cell, turn)}")
-        return self._told(f'<error type="CellGone">{text}</error>', {}, running, "error")
+        return self._answer_gone(cell, {}, state, running)
 
     def _over(
         self, cell: CellRecord, why: str, state: Mapping[str, Any], running: EvalCall
@@ -223,8 +219,14 @@ class BackgroundEvals(Evals):
         self._forget(cell, state, running)
         update = {CELLS: {cell.id: ended_record(why)}}
         after, _ = with_writes(state, [*update.items()])
+        return self._answer_gone(cell.id, update, after, running)
+
+    def _answer_gone(
+        self, cell: str, update: Mapping[str, Any], state: Mapping[str, Any], running: EvalCall
+    ) -> ToolMessage:
+        """The answer for a cell that cannot be continued, as a state tells."""
         turn = turn_of(state) if self.mode.scope == "turn" else None
-        text = _escaped(f"cell {cell.id}: {gone(after, cell.id, turn)}")
+        text = _escaped(f"cell {cell:.60}: {gone(state, cell, turn)}")
         return self._told(f'<error type="CellGone">{text}</error>', update, running, "error")
 
     def _held(self, cell: str, running: EvalCall) -> ToolMessage:

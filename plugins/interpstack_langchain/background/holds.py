@@ -6,15 +6,15 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 import attrs
 
-from interpstack_durable.api import CallsInFlight, Look, StillRunning
+from interpstack_durable.api import CallsInFlight, Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background.fates import CellOver
+from interpstack_langchain.background.lock_tasks import LockTask
 
 __all__ = ["Hold", "Holds"]
 
@@ -57,33 +57,25 @@ class Hold:
     look: Look
     admit: Callable[[], Awaitable[None]] = _admitted
     calls: CallsInFlight | None = None
-    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _entered: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _earlier: CallsInFlight | None = attrs.field(default=None, init=False)
+    _holding: LockTask | None = attrs.field(default=None, init=False)
     _released: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
-    _done: Future[None] = attrs.field(factory=Future, init=False)
 
     async def __aenter__(self) -> Self:
-        await self.holds.take_over(self.key)
-        self._task = asyncio.ensure_future(self._hold())
-        self._task.add_done_callback(lambda task: self._done.set_result(None))
-        entering = asyncio.ensure_future(self._entered.wait())
+        self._earlier = await self.holds.take_over(self.key)
+        self._holding = LockTask(self._hold)
+        task = self._holding.task
         try:
             # At least some time: a look of no seconds is to find a lock that is free.
-            await asyncio.wait(
-                {self._task, entering},
-                timeout=max(1.0, self.look.left),
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            entered = await self._holding.entered(max(1.0, self.look.left))
         except asyncio.CancelledError:
-            self._task.cancel()
+            task.cancel()
             raise
-        finally:
-            entering.cancel()
-        if self._entered.is_set():
-            return await self._admitted(self._task)
-        if self._task.done():
-            self._task.result()
-        self._task.cancel()
+        if entered:
+            return await self._admitted(task)
+        if task.done():
+            task.result()
+        task.cancel()
         raise StillRunning((_ELSEWHERE,))
 
     async def _admitted(self, task: asyncio.Task[None]) -> Self:
@@ -109,12 +101,15 @@ class Hold:
             self.holds.add(self)
             self._released.set()
             return
+        if self._earlier is not None and isinstance(error, ReplayDivergence):
+            await self._earlier.stop()  # nobody will take their answers
         self._released.set()
-        await asyncio.wait({self._task} if self._task else set())
+        if self._holding is not None:
+            await asyncio.wait({self._holding.task})
 
-    async def _hold(self) -> None:
+    async def _hold(self, entered: Callable[[], None]) -> None:
         async with self.alone():
-            self._entered.set()
+            entered()
             await self._watch()
             if self.calls is not None:
                 await self._land(self.calls)
@@ -160,12 +155,8 @@ class Hold:
 
     async def leave(self) -> None:
         """Give the lock back; the calls in flight continue."""
-        task = self._task
-        if task is not None:
-            loop = task.get_loop()
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(task.cancel)
-                await asyncio.wait({asyncio.wrap_future(self._done)}, timeout=_EXISTS_SECONDS)
+        if self._holding is not None:
+            await self._holding.stop(_EXISTS_SECONDS)
 
     async def stop(self) -> None:
         """Cancel the calls in flight, and give the lock back."""
@@ -203,12 +194,18 @@ class Holds:
             if self._held.get(hold.key) is hold:
                 del self._held[hold.key]
 
-    async def take_over(self, key: str) -> None:
-        """Give the lock of an earlier look at a cell back, for the next look."""
+    async def take_over(self, key: str) -> CallsInFlight | None:
+        """Give the lock of an earlier look at a cell back, for the next look.
+
+        Returns:
+            The calls that the earlier look left running, if it did.
+        """
         hold = self._held.get(key)
-        if hold is not None:
-            self.forget(hold)
-            await hold.leave()
+        if hold is None:
+            return None
+        self.forget(hold)
+        await hold.leave()
+        return hold.calls
 
     async def stop(self, key: str) -> None:
         """End the calls in flight of a cell, and the look at it."""

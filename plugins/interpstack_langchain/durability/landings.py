@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
 from typing import Final
 
 import attrs
 
 from interpstack_durable.api import CallsInFlight
+from interpstack_langchain.background.lock_tasks import LockTask
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 
 __all__ = ["Landing"]
@@ -40,23 +38,17 @@ class Landing:
     key: str
     calls: CallsInFlight
     ended: Callable[[Landing], None]
-    _task: asyncio.Task[None] | None = attrs.field(default=None, init=False)
-    _done: Future[None] = attrs.field(factory=Future, init=False)
+    _holding: LockTask | None = attrs.field(default=None, init=False)
 
     async def begin(self) -> None:
         """Begin in the run of the eval; returns once the lock is held for the calls, too."""
-        holding = asyncio.Event()
-        self._task = asyncio.ensure_future(self._run(holding))
-        self._task.add_done_callback(self._end)
-        waiting = asyncio.ensure_future(holding.wait())
-        try:
-            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
+        self._holding = LockTask(self._run)
+        self._holding.task.add_done_callback(lambda task: self.ended(self))
+        await self._holding.entered()
 
-    async def _run(self, holding: asyncio.Event) -> None:
+    async def _run(self, entered: Callable[[], None]) -> None:
         async with self.locks.held(self.key):
-            holding.set()
+            entered()
             try:
                 await self.calls.land()
             except Exception as error:  # noqa: BLE001 - a checkpointer may raise anything
@@ -69,19 +61,10 @@ class Landing:
                 )
                 await self.calls.over()
 
-    def _end(self, task: asyncio.Task[None]) -> None:
-        self._done.set_result(None)
-        self.ended(self)
-
     async def stop(self) -> None:
         """Stop recording, for the next run in this process; the calls continue.
 
         A record that is being written is finished first.
         """
-        if self._task is None:
-            return
-        loop = self._task.get_loop()
-        with suppress(RuntimeError):  # a closed loop: nothing of it continues
-            loop.call_soon_threadsafe(self._task.cancel)
-            if loop.is_running():
-                await asyncio.wait({asyncio.wrap_future(self._done)}, timeout=_STOP_SECONDS)
+        if self._holding is not None:
+            await self._holding.stop(_STOP_SECONDS)

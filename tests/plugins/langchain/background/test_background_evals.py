@@ -332,3 +332,16 @@ async def test_other_engines(chat: Any, bank: Bank, engine: str) -> None:
     assert "1" in said
     assert "<error" not in said
     assert (bank.begun, bank.ended) == ([1], [1])
+
+
+async def test_a_cell_that_calls_a_lost_function_ends(chat: Any, bank: Bank) -> None:
+    agent = chat(engine="v8")
+    await agent.run("var f = () => 1; var n = 2")
+    (first,) = await agent.run("f(); await tools.slow({n: 1})")
+    (said,) = await agent.run(wait(first))
+    assert '<error type="ReplayDivergence">' in said
+    assert "asked for tools.slow(" in said
+    assert "the code ended with Error: Value for 'f' was not restored" in said
+    assert (bank.begun, bank.cancelled) == ([1], [1])
+    (after,) = await agent.run("n")
+    assert after.endswith("<result>2</result>")

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack_durable.api import Look, StillRunning
+from interpstack_durable.api import Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background import holds
 from interpstack_langchain.background.holds import Hold, Holds
 
@@ -102,6 +102,16 @@ async def test_the_next_look_takes_the_lock_over_and_the_calls_continue() -> Non
     async with place.hold():
         assert place.lock.locked()
     assert not calls.stopped
+    assert not place.lock.locked()
+
+
+async def test_calls_of_a_cell_that_diverges_are_stopped() -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    with pytest.raises(ReplayDivergence):
+        async with place.hold():
+            raise ReplayDivergence("the code asks for nothing more")
+    assert calls.stopped
     assert not place.lock.locked()
 
 
