@@ -38,19 +38,6 @@ UNTESTED = {
         "timeline",
         "tool_twins",
     },
-    "interpstack_quickjs": {
-        "base",
-        "execution",
-        "faults",
-        "live_guest",
-        "machine",
-        "printed",
-        "realm",
-        "runtime",
-        "states",
-        "ticks",
-    },
-    "interpstack_v8": {"engine", "owner"},
 }
 #: Folders of tests of packages that are no libraries.
 _NAMED = {"interpstack": "runtime", "interpstack_core": "core"}

@@ -7,13 +7,9 @@ A failure here means: look at `interpstack_quickjs/guest.py` and `webassembly/ma
 
 from __future__ import annotations
 
-import struct
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import wasmtime
@@ -25,8 +21,7 @@ from interpstack_quickjs.guest import (
     STATUS_OK,
     Guest,
 )
-from interpstack_quickjs.heap.printed import find_printed, read_printed
-from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
+from interpstack_quickjs.webassembly.machine import OutOfTime
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 
 #: Exported functions that are called, with the number of i32 parameters and results.
@@ -48,23 +43,6 @@ _EXPORTS = {
     "qjs_last_ptr": (0, 1),
     "qjs_result_free": (0, 0),
     "run_gc": (0, 0),
-}
-
-#: Everything that must be there for an instance to start.
-_IMPORTS = {
-    ("env", "host_call"),
-    ("env", "host_interrupt"),
-    ("env", "host_module_load"),
-    ("env", "host_module_normalize"),
-    ("wasi_snapshot_preview1", "clock_time_get"),
-    ("wasi_snapshot_preview1", "environ_get"),
-    ("wasi_snapshot_preview1", "environ_sizes_get"),
-    ("wasi_snapshot_preview1", "fd_close"),
-    ("wasi_snapshot_preview1", "fd_fdstat_get"),
-    ("wasi_snapshot_preview1", "fd_seek"),
-    ("wasi_snapshot_preview1", "fd_write"),
-    ("wasi_snapshot_preview1", "proc_exit"),
-    ("wasi_snapshot_preview1", "random_get"),
 }
 
 
@@ -101,11 +79,6 @@ def test_exported_memory_and_stack_pointer(guest: Guest) -> None:
     heap = guest.heap()
     assert 0 < heap.stack_pointer <= len(heap.memory)
     assert len(heap.memory) % 65536 == 0
-
-
-def test_imported_functions() -> None:
-    found = {(item.module, item.name) for item in guest_runtime().compiled.module.imports}
-    assert found == _IMPORTS
 
 
 @pytest.mark.parametrize("name", ["_guest.wasm", "_transform.wasm"])
@@ -181,12 +154,6 @@ def test_other_values_are_no_strings(guest: Guest) -> None:
         assert guest.string(guest.evaluate(source)[1]) is None
 
 
-def test_memory_outside_is_refused(guest: Guest) -> None:
-    for address, length in ((-1, 1), (0, -1), (guest.memory_bytes, 1), (2**31, 2**31)):
-        with pytest.raises(EngineFailure, match="memory it does not have"):
-            guest.read(address, length)
-
-
 # -- heaps ---------------------------------------------------------------------------------
 
 
@@ -223,49 +190,6 @@ def test_a_heap_larger_than_the_limit_is_refused(guest: Guest) -> None:
     with pytest.raises(EngineFailure, match="more than the memory limit"):
         small.load(guest.heap())
     small.close()
-
-
-_PRINTED = """
-    globalThis.printed = Object.setPrototypeOf([], null);
-    for (let i = 0; i < 34; i++) printed[i] = 1592590336 + i;
-"""
-
-
-def test_texts_are_found_in_memory(guest: Guest) -> None:
-    """Output of a guest that was stopped in the middle is read from where it lies."""
-    guest.evaluate(_PRINTED)
-    address = find_printed(guest.heap())
-    guest.evaluate(
-        "printed[0] = 3; printed[1] = 4; printed[2] = ''; printed[3] = printed[2] + ('\\n' + 'ab');"
-        "printed[3] += '\\n' + 'c'.repeat(480); printed[4] = 'é€\\ud800'; printed[5] = 'end'"
-    )
-    text, omitted = read_printed(guest, address)
-    assert (text, omitted) == ("ab\n" + "c" * 480 + "é€\ud800end", 7)
-
-
-def test_damaged_texts_are_left_out(guest: Guest) -> None:
-    guest.evaluate(_PRINTED)
-    address = find_printed(guest.heap())
-    guest.evaluate(
-        "printed[2] = '\\n' + 'x'; printed[3] = 'y'.repeat(501); printed[4] = {};"
-        "printed[5] = 'far away'; printed[6] = 'too long'; printed[7] = 'a part'; printed[8] = 'end'"
-    )
-    texts = [struct.unpack("<I", guest.read(address + 8 * i, 4))[0] for i in range(9)]
-    for at, word in (
-        (address + 8 * 5, 2**32 - 9),
-        (texts[6] + 4, 2**31 - 1),
-        (texts[7] + 8, 1 << 28),
-    ):
-        guest.write(word.to_bytes(4, "little"), at)
-    assert read_printed(guest, address)[0] == "xend"
-
-
-def test_a_place_that_is_not_there_or_not_the_only_one_is_refused(guest: Guest) -> None:
-    with pytest.raises(EngineFailure, match="no place"):
-        find_printed(guest.heap())
-    guest.evaluate(_PRINTED + _PRINTED.replace("printed", "again"))
-    with pytest.raises(EngineFailure, match="no place"):
-        find_printed(guest.heap())
 
 
 # -- limits --------------------------------------------------------------------------------
@@ -308,48 +232,6 @@ def test_continuations_are_interrupted(guest: Guest) -> None:
     assert guest.interrupted
 
 
-def test_builtins_that_do_not_poll_are_stopped(
-    guest: Guest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interpstack_quickjs.webassembly.machine._GRACE_SECONDS", 0.1)
-    guest.set_time(0.05)
-    with pytest.raises(Trapped) as caught:
-        guest.evaluate("Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)")
-    assert caught.value.by_clock
-    assert not caught.value.by_recursion
-
-
-_ENDLESS = "Array.prototype.indexOf.call({length: 2 ** 53 - 1}, 1)"  # asks nobody
-
-
-def test_what_asks_nobody_is_stopped_by_the_time_it_computes(guest: Guest) -> None:
-    guest.set_time(0.3)
-    begun = time.thread_time()
-    with guest.runtime.ticker, pytest.raises(Trapped) as caught:
-        guest.evaluate(_ENDLESS)
-    assert caught.value.by_clock
-    assert time.thread_time() - begun < 1.5  # of this thread alone, however busy the machine is
-
-
-def test_what_asks_nobody_is_interrupted(guest: Guest) -> None:
-    guest.set_time(60)
-    begun = time.thread_time()
-    timer = threading.Timer(0.1, guest.interrupt)
-    timer.start()
-    with guest.runtime.ticker, pytest.raises(Trapped) as caught:
-        guest.evaluate(_ENDLESS)
-    timer.join()
-    assert caught.value.by_clock
-    assert time.thread_time() - begun < 20
-
-
-def test_recursion_traps(guest: Guest) -> None:
-    with pytest.raises(Trapped) as caught:
-        guest.evaluate("function r() { return r() + 1; }; r()")
-    assert caught.value.by_recursion
-    assert not caught.value.by_clock
-
-
 def test_the_memory_limit_is_an_error_in_the_guest(guest: Guest) -> None:
     status, handle = guest.evaluate("const a = []; for (;;) a.push(new Uint8Array(1e5))")
     assert status == STATUS_JS_ERROR
@@ -365,45 +247,6 @@ def test_room_is_told(guest: Guest) -> None:
         " try { for (;;) a.push(new Uint8Array(n)); } catch {}"
     )
     assert not guest.has_room()
-
-
-def test_interrupting_from_another_thread(guest: Guest) -> None:
-    import threading
-
-    guest.set_time(30)
-    timer = threading.Timer(0.05, guest.interrupt)
-    timer.start()
-    status, _ = guest.evaluate("for (;;);")
-    timer.join()
-    assert (status, guest.interrupted) == (STATUS_JS_ERROR, True)
-
-
-def test_there_is_no_system_interface(guest: Guest) -> None:
-    assert _text(guest, "typeof std + typeof os + typeof print") == "undefinedundefinedundefined"
-    assert _text(guest, "Date.now()") == "0"
-
-
-def test_two_threads_do_not_mix_up_their_guests() -> None:
-    import threading
-
-    results: dict[int, Any] = {}
-
-    def run(number: int) -> None:
-        made = Guest(None)
-        with made.runtime.ticker:
-            made.set_time(5)
-            results[number] = _text(
-                made,
-                f"(() => {{ let n = 0; for (let i = 0; i < 2e5; i++) n += {number}; return n; }})()",
-            )
-        made.close()
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in (1, 2, 3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == {n: str(n * 200_000) for n in (1, 2, 3)}
 
 
 def test_normalize_throws_nothing_where_memory_ends(guest: Guest) -> None:
