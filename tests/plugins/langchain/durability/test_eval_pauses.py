@@ -1,0 +1,265 @@
+"""Pauses of one eval: one interrupt for all questions, and answers that reach their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from graph_tasks import Notes, task_config
+from langchain_core.tools import tool
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
+
+from interpstack import Request
+from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
+from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer
+from interpstack_langchain.rules.decisions import Editable
+
+APPROVE = {"type": "approve"}
+
+
+@tool
+def pay(to: str) -> str:
+    """Pay somebody."""
+    return to
+
+
+class Checkpoint:
+    """The checkpoints of subagents, of which some have taken answers."""
+
+    def __init__(self, answered: Sequence[str]) -> None:
+        self.answered = answered
+
+    def within(self, inner: Any) -> str:
+        return str(inner.name)
+
+    def has_answers(self, found: str) -> bool:
+        return found in self.answered
+
+
+class Writes:
+    """The checkpoint of a step: counts plain answers that were taken."""
+
+    def __init__(self, answered: Sequence[str] = ()) -> None:
+        self.taken = 0
+        self.checkpoint = Checkpoint(answered)
+
+    async def take_plain_answer(self) -> None:
+        self.taken += 1
+
+    async def stored(self, config: Any) -> Any:
+        return config
+
+
+def question(to: str) -> dict[str, Any]:
+    action = {"name": "pay", "args": {"to": to}}
+    review = {"action_name": "pay", "allowed_decisions": ["approve", "reject"]}
+    return {"digest": to, "payload": {"action_requests": [action], "review_configs": [review]}}
+
+
+def request(number: int) -> Request:
+    return Request(id=number, bridge="tools.pay", wire=[{}])
+
+
+def approval(number: int, to: str) -> tuple[Request, BaseException]:
+    return request(number), ApprovalNeeded(question(to))
+
+
+def asking(number: int, name: str) -> tuple[Request, BaseException]:
+    return request(number), GraphInterrupt((Interrupt(f"{name}?", id=name),))
+
+
+def pauses(writes: Writes | None = None, known: int = 1, **options: Any) -> EvalPauses:
+    editable = Editable(own=[], agent=[pay], eval_name="eval")
+    made = EvalPauses(
+        task_config(**options),
+        writes or Writes(),  # type: ignore[arg-type]
+        editable,
+        lambda running: [{"name": one.bridge, "input": "{}"} for one in running],
+    )
+    made.answered([{"notes": {"pauses": n + 1}} for n in range(known)])
+    return made
+
+
+async def paused(*asked: tuple[Request, BaseException]) -> tuple[Notes, Sequence[Interrupt]]:
+    """The notes of an eval that was paused, and its questions."""
+    notes = Notes()
+    error = await pauses().pause(notes, asked, ())  # type: ignore[arg-type]
+    assert isinstance(error, GraphInterrupt)
+    return notes, error.args[0]
+
+
+async def resume(notes: Notes, **options: Any) -> Sequence[Interrupt]:
+    """Resume a paused eval; the questions that are still open."""
+    try:
+        await pauses(**options).resume(notes)  # type: ignore[arg-type]
+    except GraphInterrupt as open_:
+        found: Sequence[Interrupt] = open_.args[0]
+        return found
+    return ()
+
+
+def named(interrupt: Interrupt) -> list[str]:
+    return [one["args"]["to"] for one in interrupt.value["action_requests"]]
+
+
+# -- pauses --------------------------------------------------------------------------------
+
+
+async def test_approvals_are_one_question_and_each_other_question_is_its_own() -> None:
+    notes, (first, *others) = await paused(approval(1, "Ann"), asking(2, "when"), approval(3, "Bo"))
+    assert named(first) == ["Ann", "Bo"]
+    assert [one.id for one in others] == ["when"]
+    pause = notes.noted("pause 1")
+    assert (list(pause["questions"]), pause["owners"]) == (["1", "3"], {"when": 2})
+
+
+async def test_the_same_pause_has_the_same_ids_in_every_run() -> None:
+    (_, (one,)), (_, (other,)) = await paused(approval(1, "Ann")), await paused(approval(1, "Ann"))
+    assert one.id == other.id
+    notes, _ = await paused(approval(1, "Ann"))
+    later = await pauses().pause(notes, [approval(1, "Ann")], ())  # type: ignore[arg-type]
+    assert later.args[0][0].id != one.id
+    assert notes.noted("pauses") == 2
+
+
+async def test_calls_that_still_run_are_shown_to_the_person_who_decides() -> None:
+    notes = Notes()
+    error = await pauses().pause(notes, [approval(1, "Ann")], [request(7)])  # type: ignore[arg-type]
+    running = [{"name": "tools.pay", "input": "{}"}]
+    assert error.args[0][0].value["still_running"] == running
+    assert notes.noted("pause 1")["running"] == running
+
+
+async def test_another_exception_leaves_the_eval_alone_and_notes_nothing() -> None:
+    notes, lost = Notes(), RuntimeError("the graph is over")
+    asked = [approval(1, "Ann"), (request(2), lost)]
+    assert await pauses().pause(notes, asked, ()) is lost  # type: ignore[arg-type]
+    assert notes.values == {}
+
+
+async def test_an_answer_that_a_call_refused_opens_its_question_again() -> None:
+    notes, _ = await paused(asking(2, "ignored"))
+    made = pauses()
+    inner = made.scope_of(notes, 2)  # type: ignore[arg-type]
+    own = inner.id
+    notes.values["pause 1"]["others"] = [Interrupt("when?", id=own)]
+    inner.answers.append("never")
+    inner.answers.append("on Monday")
+    inner.answers.pop(0)
+    error = await made.pause(notes, [(request(2), UnfitAnswer("no date"))], ())  # type: ignore[arg-type]
+    assert isinstance(error, UnfitAnswer)
+    assert [one.id for one in error.waiting] == [own]
+    assert inner.answers == []
+
+
+async def test_a_call_has_one_scope_with_its_earlier_answers() -> None:
+    notes = Notes({"answers 2": ["Monday"]})
+    made = pauses()
+    found = made.scope_of(notes, 2)  # type: ignore[arg-type]
+    assert found.answers == ["Monday"]
+    assert made.scope_of(notes, 2) is found  # type: ignore[arg-type]
+    assert made.scope_of(notes, 3).id != found.id  # type: ignore[arg-type]
+
+
+# -- answers -------------------------------------------------------------------------------
+
+
+async def test_an_eval_that_was_never_paused_takes_no_answer() -> None:
+    writes, notes = Writes(), Notes()
+    assert await resume(notes, writes=writes, plain="for somebody else") == ()
+    assert (writes.taken, notes.values) == (0, {})
+
+
+async def test_a_plain_answer_decides_on_the_only_question() -> None:
+    notes, _ = await paused(approval(1, "Ann"), approval(3, "Bo"))
+    writes = Writes()
+    answer = {"decisions": [APPROVE, {"type": "reject", "message": "no"}]}
+    assert await resume(notes, writes=writes, plain=answer) == ()
+    assert notes.noted("resumed 1") is True
+    assert [notes.noted(f"decision {n}")["type"] for n in (1, 3)] == ["approve", "reject"]
+    assert writes.taken == 1
+
+
+async def test_a_plain_answer_is_not_taken_for_a_later_question() -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    writes = Writes()
+    still = await resume(notes, writes=writes, plain={"decisions": [APPROVE]}, known=0)
+    assert [one.id for one in still] == [asked.id]
+    assert notes.noted("decision 1") is None
+    assert writes.taken == 1, "it must not be taken by anything else either"
+
+
+async def test_with_several_questions_answers_need_their_ids() -> None:
+    notes, (first, second) = await paused(approval(1, "Ann"), asking(2, "when"))
+    still = await resume(notes, plain={"decisions": [APPROVE]})
+    assert [one.id for one in still] == [first.id, second.id]
+    answers = {first.id: {"decisions": [APPROVE]}, "when": "Monday"}
+    assert await resume(notes, answers=answers) == ()
+    assert notes.noted("decision 1")["type"] == "approve"
+    assert notes.noted("given")["when"] == "Monday"
+
+
+async def test_a_call_whose_question_is_not_answered_asks_again_itself() -> None:
+    notes, _ = await paused(asking(1, "when"), asking(2, "where"))
+    assert await resume(notes, answers={"where": "here"}) == ()
+    assert notes.noted("resumed 1") is True
+    assert notes.noted("given") == {"where": "here"}
+
+
+async def test_an_answer_is_kept_until_the_approvals_beside_it_are_decided() -> None:
+    notes, (asked, _) = await paused(approval(1, "Ann"), asking(2, "when"))
+    still = await resume(notes, answers={"when": "Monday"})
+    assert [one.id for one in still] == [asked.id]
+    assert notes.noted("resumed 1") is None
+    assert await resume(notes, plain={"decisions": [APPROVE]}) == ()
+    assert notes.noted("given")["when"] == "Monday"
+
+
+async def test_a_wrong_answer_keeps_its_question_open() -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    before = dict(notes.values)
+    with pytest.raises(UnfitAnswer, match="pay can be decided with approve, reject") as raised:
+        await pauses(plain={"decisions": [{"type": "edit"}]}).resume(notes)  # type: ignore[arg-type]
+    assert [one.id for one in raised.value.waiting] == [asked.id]
+    assert notes.values == before
+
+
+async def test_one_wrong_decision_of_several_is_asked_for_again_alone() -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"), approval(3, "Bo"))
+    (again,) = await resume(notes, plain={"decisions": [APPROVE, {"type": "edit"}]})
+    assert named(again) == ["Bo"]
+    assert again.id != asked.id
+    assert "pay can be decided with" in again.value["refused"][0]
+    assert (notes.noted("decision 1")["type"], notes.noted("decision 3")) == ("approve", None)
+    assert await resume(notes, plain={"decisions": [APPROVE]}, known=2) == ()
+    assert notes.noted("decision 3")["type"] == "approve"
+
+
+async def test_a_pause_that_asks_nothing_is_answered_by_being_resumed() -> None:
+    notes, waiting = await paused((request(1), GraphInterrupt(())))
+    assert waiting == ()
+    assert await resume(notes) == ()
+    assert notes.noted("resumed 1") is True
+
+
+@pytest.mark.parametrize(("answered", "left"), [(["call:2"], {"where": "2"}), ([], None)])
+async def test_answers_that_a_subagent_took_before_a_crash_are_forgotten(
+    answered: list[str], left: Mapping[str, Any] | None
+) -> None:
+    notes, _ = await paused(asking(2, "when"), asking(3, "where"))
+    given = {"when": "1", "where": "2"}
+    assert await resume(notes, answers=given) == ()
+    again = pauses(Writes(answered))
+    await again.resume(notes)  # type: ignore[arg-type]
+    assert again.scope_of(notes, 9).configurable["__pregel_resume_map"] == (left or given)  # type: ignore[arg-type]
+
+
+def test_calls_left_running_are_those_of_the_last_pause_if_it_is_open() -> None:
+    running = [{"name": "tools.pay", "input": "{}"}]
+    first = {"notes": {"pauses": 1, "pause 1": {"running": running}}}
+    assert running_after([first]) == running
+    assert running_after([first, {"notes": {"resumed 1": True}}]) == ()
+    assert running_after([first, {"notes": {"pauses": 2, "pause 2": {}}}]) == ()
+    assert running_after([]) == ()
