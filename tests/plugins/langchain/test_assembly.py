@@ -1,0 +1,118 @@
+"""The interpreter that the arguments of a middleware describe, without a graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.tools import tool
+
+from interpstack import ConfigurationError, InterpreterStack
+from interpstack_langchain import PRESET, CodeInterpreterMiddleware
+from interpstack_langchain.assembly import assembled
+from interpstack_langchain.background.background_surface import BackgroundSurface
+from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.interpreter import Interpreter
+
+DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(CodeInterpreterMiddleware).parameters.items()
+}
+
+
+@tool
+def own() -> str:
+    """A tool that only code has."""
+    return ""
+
+
+@pytest.fixture
+def make() -> Iterator[Any]:
+    stacks: list[InterpreterStack] = []
+
+    def made(surface: Surface | None = None, **given: Any) -> Interpreter:
+        arguments = {**DEFAULTS, **given}
+        found = assembled(arguments, surface or Surface(arguments["tool_name"]))
+        stacks.append(found.stack)
+        return found
+
+    yield made
+    for stack in stacks:
+        stack.close()
+
+
+def test_arguments_reach_the_parts_that_they_are_about(make: Any) -> None:
+    found = make(
+        tool_name="js",
+        mode="turn",
+        pause_grace=1.5,
+        lock_timeout=2.5,
+        ptc=["search", own],
+        snapshot_signing_key="a key of 16 bytes",
+    )
+    assert (found.options.tool_name, found.queue._names) == ("js", ("js",))
+    assert (found.mode.scope, found.owned) == ("turn", True)
+    shared = found.stores.shared
+    assert (shared.pause_grace, shared.signing_key) == (1.5, b"a key of 16 bytes")
+    assert (found.stores.lock_timeout, found.stores.own_tools) == (2.5, [own])
+    assert [made.name for made in found.tools()] == ["js"]
+    assert (found.spending, found.background) == (None, None)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(None, 64 * 2**20), (2**20, 2**20)])
+def test_a_state_may_be_as_large_as_the_memory_unless_another_limit_is_set(
+    make: Any, limit: int | None, expected: int
+) -> None:
+    assert make(max_snapshot_bytes=limit).mode.max_bytes == expected
+
+
+def test_sessions_on_a_ready_stack_are_this_middleware_s_own(make: Any) -> None:
+    with InterpreterStack("quickjs", [*PRESET.plugins]) as stack:
+        first, second = make(stack=stack), make(stack=stack)
+        assert (first.stack, first.owned) == (stack, False)
+        assert first.sessions is not second.sessions
+        keys = {one.sessions.keys for one in (first, second, make())}
+    assert len(keys) == 3
+    assert "" in keys, "nobody else has sessions on a stack of its own"
+
+
+def test_code_may_call_every_tool_where_the_surface_says_so(make: Any) -> None:
+    class Every(Surface):
+        calls_every_tool = True
+
+    every = [
+        make(Every("eval")).options.every_tool,
+        make(tools_only=True).options.every_tool,
+        make(Every("eval"), ptc=["search"]).options.every_tool,
+        make().options.every_tool,
+    ]
+    assert every == [True, True, False, False]
+
+
+def test_evals_that_may_be_put_aside_have_two_more_tools(make: Any) -> None:
+    found = make(background=True)
+    assert isinstance(found.surface, BackgroundSurface)
+    assert len(found.tools()) == 3
+    assert found.queue._names == found.surface.names
+
+
+WRONG = [
+    ({"background": True, "tool_name": "wait"}, "background has the tool 'wait', the name of the"),
+    ({"background": True, "durable": False}, "background=True needs durable=True and a plugin"),
+    (
+        {"interrupt_on": {"pay": True}, "ptc": ["pay"], "durable": False},
+        "interrupt_on needs durable=True and a plugin that records evals",
+    ),
+    ({"interrupt_on": {"pay": True}, "ptc": ["play"]}, "pay"),
+    ({"mode": "week"}, "week"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG)
+def test_arguments_that_do_not_fit_each_other_are_refused(
+    make: Any, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make(**given)
