@@ -14,31 +14,6 @@ from pathlib import Path
 import pytest
 from parsed import nodes_of
 
-#: Modules that only tests of several modules go through, by package, whatever folder they are in.
-#: This list may only shrink.
-UNTESTED = {
-    "interpstack_langchain": {
-        "assembly",
-        "backend_skills",
-        "checkpoint_stores",
-        "checkpointers",
-        "eval_call",
-        "eval_pauses",
-        "eval_queue",
-        "eval_stores",
-        "eval_tool",
-        "interpreter",
-        "native_calls",
-        "plugin",
-        "read_only",
-        "recorded_evals",
-        "replayer",
-        "shown",
-        "subagents",
-        "timeline",
-        "tool_twins",
-    },
-}
 #: Folders of tests of packages that are no libraries.
 _NAMED = {"interpstack": "runtime", "interpstack_core": "core"}
 _KIT = ("src/interpstack_testing/conformance/", "src/interpstack_testing/guests/")
@@ -85,20 +60,12 @@ def needs_tests(root: Path, module: str) -> bool:
 
 
 def test_each_module_has_its_tests(root: Path) -> None:
-    without = [
-        module
+    missing = [
+        place(module)
         for module in modules(root)
         if needs_tests(root, module) and not (root / place(module)).exists()
     ]
-    missing = [place(module) for module in without if not _listed(module)]
     assert missing == [], "write these, or move them along with their modules"
-    names = {(module.split("/")[1], Path(module).stem) for module in without}
-    listed = {(package, name) for package, names in UNTESTED.items() for name in names}
-    assert sorted(listed - names) == [], "these have tests, or are gone: take them off the list"
-
-
-def _listed(module: str) -> bool:
-    return Path(module).stem in UNTESTED.get(module.split("/")[1], ())
 
 
 def test_each_file_of_tests_has_its_module(root: Path) -> None:

@@ -101,13 +101,14 @@ async def test_a_first_run_that_waited_for_another_one_reads_its_entries(step: S
     assert await late.load() == [{"n": 0}]
 
 
-async def test_the_first_entry_says_what_code_was_offered(step: Step) -> None:
+async def test_the_first_entry_describes_the_eval_for_a_replay(step: Step) -> None:
     run = step.run(resuming=False)
-    run.offer({"tools.pay": True, "old": False}, "javascript")
+    about = {"offered": ["tools.pay"], "language": "javascript"}
+    run.describe({"offered": []})
+    run.describe(about)
     run.begin_without_state()
     await run.append(0, {"n": 0})
     await run.append(1, {"n": 1})
-    about = {"offered": ["tools.pay", "old"], "unlisted": ["old"], "language": "javascript"}
     assert await step.run().load() == [{"n": 0, **about, "stateless": True}, {"n": 1}]
 
 
