@@ -34,6 +34,7 @@ from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
+from interpstack_node.kernels.stops import Stop
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
 from interpstack_node.modules.questions import HostImports, ModuleQuestions
 from interpstack_node.printed import PrintedLines
@@ -108,7 +109,8 @@ class NodeExecution(KernelExecution):
         self._kernel: KernelProcess | None = None
         self._source: str | None = None
         self._begun = self._gone = self._completed = False
-        self._interrupted = self._polling = False
+        self._interrupted = False
+        self._stop: Stop | None = None
         self._spent = 0.0  # on preparation
         self._has_modules = False
         self._imports = HostImports(realm.files)
@@ -237,9 +239,8 @@ class NodeExecution(KernelExecution):
 
     def _stop_guest(self) -> None:
         self._interrupted = True
-        kernel = self._kernel
-        if kernel is not None and self._polling:
-            kernel.stop()
+        if self._stop is not None:
+            self._stop.send()
 
     def _talk(self, now: float, cpu_seconds: float | None) -> Talk[Answer]:
         kernel = self._kernel
@@ -248,17 +249,10 @@ class NodeExecution(KernelExecution):
         command = self._resume(now * 1000) if self._begun else self._begin(now * 1000)
         if not self._begun and cpu_seconds is not None:
             cpu_seconds = max(0.0, cpu_seconds - self._spent)
-        self._begun = self._polling = True
+        self._begun = True
         self._realm.entered()
-        try:
-            answer = yield from kernel.talk(
-                command,
-                cpu_seconds,
-                self._callbacks,
-            )
-        finally:
-            self._polling = False
-        return answer
+        self._stop = Stop(kernel.stops)
+        return (yield from kernel.talk(command, cpu_seconds, self._callbacks, self._stop))
 
     def _begin(self, now_ms: float) -> list[Any]:
         words, about = self._begin_arguments(now_ms, live=self._output.is_heard)

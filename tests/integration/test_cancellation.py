@@ -70,10 +70,7 @@ async def _leave(session: Any, source: str, how: str, seconds: float) -> None:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.engines("all")
-async def test_no_cancellation_is_lost(on_engine: OnEngine, request: pytest.FixtureRequest) -> None:
-    if on_engine.name == "node":
-        why = "Node delivers a SIGINT late at times, and it stops the next cell"
-        request.applymarker(pytest.mark.xfail(reason=why, strict=False))
+async def test_no_cancellation_is_lost(on_engine: OnEngine) -> None:
     chance = random.Random(7)
     limits = Limits(requests=None, wall_seconds=60, cpu_seconds=30)
     with InterpreterStack(on_engine.name, bridges=_bridges(), limits=limits) as stack:

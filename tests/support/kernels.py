@@ -27,7 +27,7 @@ def receive():
     head = connection.recv(5, socket.MSG_WAITALL)
     if len(head) < 5:
         os._exit(0)
-    connection.recv(struct.unpack("<BI", head)[1], socket.MSG_WAITALL)
+    return connection.recv(struct.unpack("<BI", head)[1], socket.MSG_WAITALL)
 
 def send(kind, text=b""):
     connection.sendall(struct.pack("<BI", ord(kind), len(text)) + text)
@@ -44,9 +44,9 @@ def write_fake(folder: Path, body: str) -> str:
     return str(path)
 
 
-def end(*, stopped: bool = False) -> str:
+def end(*, stopped: bool = False, seen: int = 0) -> str:
     """The statement of a fake kernel that ends an answer."""
-    told = json.dumps({"stopped": stopped, "heap": 1, "external": 1})
+    told = json.dumps({"stopped": stopped, "seen": seen, "heap": 1, "external": 1})
     return f"send('Z', {told.encode()!r})"
 
 

@@ -3,39 +3,75 @@
 // endian) and UTF-8 text.
 ((require, process, Buffer, FD, PROGRAMS) => {
   const { closeSync, fstatSync, readSync, writeSync } = require("node:fs"), { Script } = require("node:vm");
-  const read = (size) => {
-    const bytes = Buffer.allocUnsafe(size);
-    for (let at = 0; at < size;) {
+  // A stop of the guest may end any function here, between two calls at the earliest: what has arrived,
+  // what is left to send and the number of answers to come are noted at once, and the next call goes on.
+  let kind = "", arriving = Buffer.allocUnsafe(5), arrived = 0;
+  let leaving = Buffer.allocUnsafe(0), left = 0, questions = 0;
+  const fill = () => {
+    while (arrived < arriving.length) {
       try {
-        const count = readSync(FD, bytes, at, size - at, null);
+        const count = readSync(FD, arriving, arrived, arriving.length - arrived, null);
         if (count === 0) process.reallyExit(0); // the host is gone
-        at += count;
+        arrived += count;
       } catch (error) {
         if (error.code !== "EINTR") process.reallyExit(0); // nothing came for as long as may be
       }
     }
-    return bytes;
   };
-  const receive = () => {
-    const head = read(5);
-    return [String.fromCharCode(head[0]), read(head.readUInt32LE(1)).toString("utf8")];
+  const next = () => {
+    if (kind === "") {
+      fill();
+      const named = String.fromCharCode(arriving[0]), body = Buffer.allocUnsafe(arriving.readUInt32LE(1));
+      kind = named, arriving = body, arrived = 0;
+    }
+    fill();
+    const text = arriving.toString("utf8"), head = Buffer.allocUnsafe(5);
+    kind = "", arriving = head, arrived = 0;
+    return text;
   };
-  const send = (kind, text) => {
-    const body = Buffer.from(text, "utf8"), frame = Buffer.allocUnsafe(5 + body.length);
-    frame[0] = kind.charCodeAt(0);
-    frame.writeUInt32LE(body.length, 1);
-    body.copy(frame, 5);
-    for (let at = 0; at < frame.length;) {
+  const flush = () => {
+    while (left < leaving.length) {
       try {
-        at += writeSync(FD, frame, at);
+        left += writeSync(FD, leaving, left);
       } catch (error) {
         if (error.code !== "EINTR" && error.code !== "EAGAIN") process.reallyExit(0);
       }
     }
   };
+  const put = (kind, text, asks) => {
+    const body = Buffer.from(text, "utf8"), frame = Buffer.allocUnsafe(5 + body.length);
+    frame[0] = kind.charCodeAt(0);
+    frame.writeUInt32LE(body.length, 1);
+    body.copy(frame, 5);
+    flush();
+    leaving = frame, left = 0, questions += asks;
+    flush();
+  };
+  const answer = () => {
+    const text = next();
+    questions--;
+    return text;
+  };
+  const passOver = () => { while (questions > 0) answer(); }; // answers for a guest that was stopped
+  const connection = {
+    __proto__: null,
+    send: (kind, text) => { put(kind, text, 0); },
+    receive: () => {
+      passOver();
+      return next();
+    },
+    ask: (kind, question) => {
+      passOver();
+      put(kind, JSON.stringify(question), 1);
+      return JSON.parse(answer());
+    },
+  };
   const texts = Buffer.allocUnsafeSlow(fstatSync(PROGRAMS).size);
   for (let at = 0; at < texts.length;) at += readSync(PROGRAMS, texts, at, texts.length - at, at);
   closeSync(PROGRAMS);
-  const [main, setup] = JSON.parse(texts.toString("utf8"));
-  new Script(main, { filename: "interpstack:main" }).runInThisContext()(require, process, Buffer, receive, send, setup);
+  const [main, stops, setup] = JSON.parse(texts.toString("utf8"));
+  const load = (name, source) => new Script(source, { filename: `interpstack:${name}` }).runInThisContext();
+  const { startSigintWatchdog, stopSigintWatchdog } = require("internal/test/binding").internalBinding("contextify");
+  const stopping = load("stops", stops)(require, startSigintWatchdog, stopSigintWatchdog);
+  load("main", main)(require, process, Buffer, connection, stopping, setup);
 })

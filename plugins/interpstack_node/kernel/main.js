@@ -4,13 +4,13 @@
 // A context of `vm` with a queue of jobs of its own holds the guest. Every entry runs inside a script
 // that SIGINT ends, and no job of the guest runs outside an entry. Nothing of this realm is handed to
 // the guest, and should a guest get hold of it nevertheless, code cannot be made from text here.
-(require, process, Buffer, receive, send, about) => {
+(require, process, Buffer, connection, stops, about) => {
   "use strict";
+  const { receive, send, ask } = connection;
   const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
   const { Script, compileFunction } = vm;
-  const { isProxy } = require("node:util").types;
   const { setImmediate, setTimeout } = globalThis;
   setFlagsFromString("--expose-gc"); // for contexts that are made now, and no guest's is
   const gc = vm.runInNewContext("gc");
@@ -21,12 +21,7 @@
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
   const UNPARSED = "(async () => {"; // before a cell with `await` that does not parse, as `wrap` makes it
-  const CALL = "$interpstack"; // a global of this realm, for the script that SIGINT ends
-  // One that comes when no guest computes must end nothing; a cell that waits for Node ends.
-  process.on("SIGINT", () => {
-    state.interrupted = true;
-    wake();
-  });
+  const { state, enter, isOurs, isStopped } = stops;
   // Callbacks of guests that Node calls run outside of entries; their errors are the cell's.
   process.on("uncaughtException", (error) => { enter(() => kernel.reject(error)); });
   let emptied = false, wake = () => {};
@@ -44,41 +39,17 @@
   for (const name of ["process", "require", "module", "exports", "global", "__filename", "__dirname", "fetch",
     "WebSocket", "EventSource", "Buffer", "navigator"]) delete globalThis[name];
 
-  const entry = new Script(`${CALL}()`, { filename: "interpstack:entry" });
-  const pause = new Script("for (const end = Date.now() + 3; Date.now() < end;);", { filename: "interpstack:pause" });
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
   let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
-  // Whether the guest was stopped and whether it imports something; shared with modules.js.
-  const state = { interrupted: false, imported: false, loading: 0 };
 
-  // Whether an error is one of this realm. A look at a guest's, even for its class, may run code of
-  // the guest, which nothing stops here.
-  function isOurs(error) {
-    for (let at = error; typeof at === "object" && at !== null && !isProxy(at); at = Object.getPrototypeOf(at))
-      if (at === Error.prototype) return true;
-    return false;
-  }
-  const isInterruption = (error) => isOurs(error) && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
-
-  // Run something that may enter the guest; whether it came to its end.
-  function enter(action) {
-    if (state.interrupted) return false;
-    globalThis[CALL] = action;
-    try {
-      entry.runInThisContext({ breakOnSigint: true });
-      return true;
-    } catch (error) {
-      if (!isInterruption(error)) throw error;
-      state.interrupted = true;
-      return false;
-    }
-  }
   const runJobs = () => { checkpoint.runInContext(context); };
 
-  const ask = (kind, question) => {
-    send(kind, JSON.stringify(question));
-    return JSON.parse(receive()[1]);
-  };
+  // What Node itself is made of can be required, too: boot.js needs a part of it.
+  function moduleOfNode(name) {
+    const address = `node:${name}`;
+    if (address.startsWith("node:internal")) throw new Error("not a module for guests");
+    return require(address);
+  }
   function refuse() {
     state.imported = true;
     throw guest.refusal();
@@ -123,7 +94,7 @@
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
-      builtin: (name) => require(`node:${name}`), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
+      builtin: moduleOfNode, files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
       __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,
@@ -133,7 +104,7 @@
       }),
     }, builtin, cwd);
     kernel.findModulesBy(packages);
-    modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state, isOurs, isInterruption });
+    modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state, isOurs });
   }
   // A guest's array may have properties of its own by these names.
   const part = (name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name).get);
@@ -156,24 +127,14 @@
   // The text of what a cell has queued ends like this unless the cell has ended.
   const GOES_ON = '"completion":null}';
   function drain() {
-    const text = kernel.dispatch('["drain"]');
+    let text;
+    if (!enter(() => { text = kernel.dispatch('["drain"]'); })) return;
     if (!text.endsWith(GOES_ON)) completed = true;
     send("D", text);
   }
   const commands = {
     __proto__: null,
-    // Node keeps a SIGINT that comes as a script ends, for the next script that lasts long enough.
-    settle() {
-      for (let quiet = 0; quiet < 3;) {
-        try {
-          pause.runInThisContext({ breakOnSigint: true });
-          quiet++;
-        } catch (error) {
-          if (!isInterruption(error)) throw error;
-          quiet = 0;
-        }
-      }
-    },
+    settle([sent]) { stops.settle(sent); },
     begin([text, source, awaits]) {
       completed = false;
       modules.forgetLocal();
@@ -196,7 +157,7 @@
   // A promise of `import()` settles some turns of the event loop after its module is loaded, and code
   // that goes on may import again, also what is refused at once.
   async function waitForImports() {
-    for (let i = 0, more = state.imported || state.loading > 0 ? 2 : 0; more > 0 && !state.interrupted && i < TURNS; i++) {
+    for (let i = 0, more = state.imported || state.loading > 0 ? 2 : 0; more > 0 && !isStopped() && i < TURNS; i++) {
       const began = state.imported;
       state.imported = false;
       await turn();
@@ -210,7 +171,7 @@
   // Node says when its event loop has run out of work.
   async function waitForNode() {
     emptied = false;
-    while (!state.interrupted && !emptied && kernel.needsNothing()) {
+    while (!isStopped() && !emptied && kernel.needsNothing()) {
       await new Promise((resolve) => {
         wake = resolve;
         setTimeout(resolve, 1).unref();
@@ -221,14 +182,13 @@
   async function carryOut(kind, given) {
     state.interrupted = false;
     commands[kind](given);
-    if (kind === "settle") for (let i = 0; i < 5; i++) await turn(); // and one that a listener is still to be told
     if (kind === "say" || kind === "end" || kind === "settle") return;
     enter(runJobs);
     do {
       await waitForImports();
       await waitForNode();
-    } while (state.imported && !state.interrupted && kernel.needsNothing());
-    enter(drain);
+    } while (state.imported && !isStopped() && kernel.needsNothing());
+    drain();
   }
   function exportValues() {
     send("E", ""); // another time limit holds from here on
@@ -238,8 +198,7 @@
     if (setup !== null) setUp(setup);
     send("Z", ""); // the host takes descriptors away before it sends a command
     for (;;) {
-      const [, text] = receive();
-      const [kind, ...given] = JSON.parse(text);
+      const [kind, ...given] = JSON.parse(receive());
       await carryOut(kind, given);
       const stopped = state.interrupted; // what is counted is the guest's own, without the export
       let { used_heap_size: heap, external_memory: external } = getHeapStatistics();
@@ -251,7 +210,7 @@
         state.interrupted = false;
         exportValues();
       }
-      send("Z", JSON.stringify({ stopped, heap, external }));
+      send("Z", JSON.stringify({ stopped, seen: stops.seen(), heap, external }));
       await turn(); // what Node notes about rejected promises goes away
     }
   }

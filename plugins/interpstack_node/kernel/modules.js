@@ -4,7 +4,7 @@
 // finds and reads all files; a kernel opens none for an import.
 (kernel) => {
   "use strict";
-  const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs, isInterruption } = kernel;
+  const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs } = kernel;
   const modules = new Map(), places = new Map(); // by name; how each was found
   const known = new Map(); // by name, for modules of packages: [source, {specifier: [name, kind]}]
   let busy = Promise.resolve(); // graphs are linked one after the other
@@ -62,13 +62,19 @@
   // for its names to be known.
   function made(name, make) {
     let names, values;
-    if (!enter(() => { [names, values] = packages.exported(make); })) throw guest.error("Error", "interrupted");
+    if (!enter(() => { [names, values] = packages.exported(make); })) throw interrupted();
     if (names === undefined) throw values;
     return new SyntheticModule(names, function () {
       for (let i = 0; i < names.length; i++) this.setExport(names[i], values[i]);
     }, { identifier: name, context });
   }
 
+  const interrupted = () => guest.error("Error", "interrupted");
+  function evaluated(module) {
+    let done;
+    if (!enter(() => { done = module.evaluate(); })) throw interrupted();
+    return done;
+  }
   async function link(module) {
     const before = busy;
     let done;
@@ -91,17 +97,16 @@
       try {
         module = find(base, specifier);
         await link(module);
-        if (module.status === "linked") await module.evaluate({ breakOnSigint: true });
+        if (module.status === "linked") await evaluated(module);
         else if (module.status === "evaluating") await until(() => module.status !== "evaluating");
       } catch (error) {
         forgetFailed();
-        if (isInterruption(error)) state.interrupted = true;
         throw told(error);
       }
       if (module.status === "errored") throw module.error;
       return module.namespace;
     } finally {
-      state.loading--;
+      if (state.loading > 0) state.loading--;
     }
   }
   // A later import tries again.
@@ -117,6 +122,7 @@
     load,
     // A cell begins: files may have changed since the last one.
     forgetLocal() {
+      state.loading = 0; // a load that was stopped has not told its end
       for (const [name, { local }] of places) {
         if (!local) continue;
         places.delete(name);

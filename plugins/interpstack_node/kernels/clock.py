@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from interpstack_node.kernels.stops import Stop
+
 __all__ = ["EXPORT_SECONDS", "CommandClock", "Computing"]
 
 #: Seconds that the export of values may compute after a cell.
 EXPORT_SECONDS: Final = 0.5
 #: Seconds between two looks at how long the guest has computed.
 _LOOK_SECONDS: Final = 0.25
-#: Seconds between two signals to a guest that is to stop. One that comes while Node still handles
-#: the one before ends the process.
-_REPEAT_SECONDS: Final = 0.3
 #: Seconds that an interrupted guest has to stop, while a caller waits to go on.
 _LEAVE_SECONDS: Final = 0.5
 
@@ -30,9 +29,6 @@ class Computing(Protocol):
     def grace_seconds(self) -> float:
         """Seconds that its guest has to stop once its time is up."""
 
-    def stop(self) -> None:
-        """Have the guest stopped, if it computes."""
-
     def ended(self, reason: str, *, slow: bool = False) -> Exception:
         """End the process, and return the exception that says how it did."""
 
@@ -42,21 +38,26 @@ class CommandClock:
 
     Args:
         kernel: The kernel that carries it out.
+        stop: Stops the guest.
         seconds: Computing time it may take; `None` for no limit.
         is_interrupted: Becomes true when the guest is to be stopped anyway.
     """
 
     def __init__(
-        self, kernel: Computing, seconds: float | None, is_interrupted: Callable[[], bool]
+        self,
+        kernel: Computing,
+        stop: Stop,
+        seconds: float | None,
+        is_interrupted: Callable[[], bool],
     ) -> None:
         self._kernel = kernel
+        self._stop = stop
         self._limit = seconds
         self._is_interrupted = is_interrupted
         self.begun = kernel.cpu_seconds
         self._cell_seconds: float | None = None
         self._late_since: float | None = None
         self._asked_at: float | None = None
-        self._signalled_at: float | None = None
 
     @property
     def cell_seconds(self) -> float:
@@ -80,23 +81,22 @@ class CommandClock:
             left = 0.0
         if left > 0:
             return min(max(left, 0.002), _LOOK_SECONDS)
-        self._stop(now)
-        return _REPEAT_SECONDS
+        self._stop_guest(now)
+        return _LOOK_SECONDS
 
-    def _stop(self, now: float) -> None:
+    def _stop_guest(self, now: float) -> None:
         self._late_since = self._late_since or now
         since, grace = self._late_since, self._kernel.grace_seconds
         if self._asked_at is not None:  # whoever asked waits to go on
             since, grace = self._asked_at, min(grace, _LEAVE_SECONDS)
         if now - since > grace:
             raise self._kernel.ended(f"did not stop within {grace:g} s", slow=True)
-        if self._signalled_at is None or now - self._signalled_at >= _REPEAT_SECONDS:
-            self._signalled_at = now
-            self._kernel.stop()
+        self._stop.send()
 
     def export(self) -> None:
         """Begin with the export of values, which has a limit of its own; once in a command."""
         if self._cell_seconds is None:
             self._cell_seconds = self.cell_seconds
             self._limit = self._cell_seconds + EXPORT_SECONDS
-            self._late_since = self._signalled_at = None
+            self._late_since = None
+            self._stop.renew()

@@ -11,6 +11,7 @@ import attrs
 
 from interpstack_node.kernels.clock import CommandClock, Computing
 from interpstack_node.kernels.frames import Frame, Frames, Malformed, packed
+from interpstack_node.kernels.stops import Stop
 from interpstack_node.kernels.waiting import Talk, Wait
 
 __all__ = ["Answer", "Callbacks", "Conversation", "Peer"]
@@ -83,6 +84,7 @@ class Answer:
         stopped: Whether the guest was stopped.
         cpu_seconds: Its computing time.
         memory_bytes: Bytes in use afterwards, garbage included, in the heap or in array buffers.
+        signals_seen: Signals that the kernel has seen since its start.
     """
 
     drained: Sequence[str]
@@ -90,6 +92,7 @@ class Answer:
     stopped: bool
     cpu_seconds: float
     memory_bytes: int
+    signals_seen: int
 
 
 class Conversation:
@@ -97,17 +100,19 @@ class Conversation:
 
     Args:
         kernel: The kernel.
+        stop: Stops the guest.
         seconds: Computing time of the command; `None` for no limit.
         callbacks: The host's part.
     """
 
     def __init__(
-        self, kernel: Peer, seconds: float | None, callbacks: Callbacks | None = None
+        self, kernel: Peer, stop: Stop, seconds: float | None, callbacks: Callbacks | None = None
     ) -> None:
+        self._stop = stop
         self._kernel = kernel
         self._seconds = seconds
         self._callbacks = callbacks or Callbacks()
-        self._clock = CommandClock(kernel, seconds, self._callbacks.is_interrupted)
+        self._clock = CommandClock(kernel, stop, seconds, self._callbacks.is_interrupted)
         self._drained: list[str] = []
         self._values: str | None = None
 
@@ -135,9 +140,10 @@ class Conversation:
         """
         try:
             self._kernel.frames.begin()
-            yield from self._send("c", json.dumps(command, separators=(",", ":")))
-            last = yield from self._take_all()
-            stopped, memory_bytes = _end_of_answer(last.text)
+            with self._stop:
+                yield from self._send("c", json.dumps(command, separators=(",", ":")))
+                last = yield from self._take_all()
+            stopped, memory_bytes, signals_seen = _end_of_answer(last.text)
         except Malformed as error:
             raise self._kernel.ended(f"was ended because it sent {error}") from error
         except GeneratorExit:  # what it would still answer must not answer the next command
@@ -152,6 +158,7 @@ class Conversation:
             stopped=stopped,
             cpu_seconds=spent,
             memory_bytes=memory_bytes,
+            signals_seen=signals_seen,
         )
 
     def _take_all(self) -> Talk[Frame]:
@@ -222,8 +229,8 @@ class Conversation:
         yield Wait(self._kernel.connection, sends=False, seconds=0.0)
 
 
-def _end_of_answer(text: str) -> tuple[bool, int]:
-    """Whether the guest was stopped, and the bytes that are in use.
+def _end_of_answer(text: str) -> tuple[bool, int, int]:
+    """Whether the guest was stopped, the bytes that are in use, and the signals that were seen.
 
     Raises:
         Malformed: The text has another form.
@@ -231,12 +238,12 @@ def _end_of_answer(text: str) -> tuple[bool, int]:
     try:
         told = json.loads(text)
         heap, external = int(told["heap"]), int(told["external"])
-        stopped = told["stopped"]
+        stopped, seen = told["stopped"], told["seen"]
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise Malformed("an end of an answer of another form") from error
-    if type(stopped) is not bool:
+    if type(stopped) is not bool or type(seen) is not int:
         raise Malformed("an end of an answer of another form")
-    return stopped, max(heap, external)
+    return stopped, max(heap, external), seen
 
 
 def _words(text: str, count: int) -> list[str]:

@@ -147,6 +147,7 @@ def _flags(config: KernelConfig, scratch: str | None) -> list[str]:
         "--disallow-code-generation-from-strings",  # in the kernel's own realm; the guest's may
         "--frozen-intrinsics",  # of that realm, too: some of its errors reach the guest
         "--experimental-vm-modules",
+        "--expose-internals",  # for Node's watchdog of SIGINT; no module of them is for guests
         "--no-addons",
         "--no-warnings",
         "--unhandled-rejections=none",

@@ -22,6 +22,7 @@ from interpstack_node.kernels.launch import (
     launch,
     told_end,
 )
+from interpstack_node.kernels.stops import Stop, Stops
 from interpstack_node.kernels.waiting import Talk, converse_blocking
 
 __all__ = ["KernelDied", "KernelProcess"]
@@ -75,7 +76,8 @@ class KernelProcess:
         self.frames = Frames(config.most_bytes)
         self._clock = cpu_clock(self.pid)
         self._death: KernelDied | None = None
-        self._signalled = False
+        self.stops = Stops(lambda: self.signal(signal.SIGINT))
+        self._signals_seen = 0
         self._started = False
         self._end = weakref.finalize(self, self._launched.end, self.connection, os.getpid())
 
@@ -120,7 +122,7 @@ class KernelProcess:
         """
         ends = time.monotonic() + _START_SECONDS
         late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
-        converse_blocking(Conversation(self, None, late).greet())
+        converse_blocking(Conversation(self, Stop(self.stops), None, late).greet())
         self._started = True
         seal(self.pid, self.config.memory_bytes, self.config.descriptors)
 
@@ -129,7 +131,11 @@ class KernelProcess:
         return converse_blocking(self.talk(command, seconds))
 
     def talk(
-        self, command: Sequence[Any], seconds: float | None, callbacks: Callbacks | None = None
+        self,
+        command: Sequence[Any],
+        seconds: float | None,
+        callbacks: Callbacks | None = None,
+        stop: Stop | None = None,
     ) -> Talk[Answer]:
         """The conversation about one command; see `Conversation.run`.
 
@@ -137,26 +143,29 @@ class KernelProcess:
             command: Its name and arguments, plain JSON values.
             seconds: Computing time it may take; `None` for no limit.
             callbacks: The host's part.
+            stop: Stops the guest; one of `stops`.
         """
-        if self._signalled:
-            # A signal that comes as the guest stops by itself would stop a later command.
-            self._signalled = False
-            allow_cpu(self.pid, self.cpu_seconds, None)
-            yield from Conversation(self, None).run(["settle"])
+        yield from self._settle()
         allow_cpu(self.pid, self.cpu_seconds, seconds)
-        return (yield from Conversation(self, seconds, callbacks).run(command))
+        conversation = Conversation(self, stop or Stop(self.stops), seconds, callbacks)
+        answer = yield from conversation.run(command)
+        self._signals_seen = answer.signals_seen
+        return answer
+
+    def _settle(self) -> Talk[None]:
+        """Have the kernel wait for unseen signals, which are for an earlier command."""
+        sent = self.stops.sent
+        if self._signals_seen == sent:
+            return
+        allow_cpu(self.pid, self.cpu_seconds, None)
+        yield from Conversation(self, Stop(self.stops), None).run(["settle", sent])
+        self._signals_seen = sent
 
     # -- ending ----------------------------------------------------------------------------
 
     def signal(self, number: int) -> None:
         """Send a signal, if the process has not ended."""
         self._launched.signal(number)
-
-    def stop(self) -> None:
-        """Have the guest stopped, if it computes."""
-        self._signalled = True
-        self.signal(signal.SIGINT)
-        self._signalled = True  # another thread may have begun a command in between
 
     def close(self) -> None:
         """End the process. Closing twice is allowed."""

@@ -36,7 +36,9 @@ class Programs:
     """
 
     def __init__(self, setup: Mapping[str, Any] | None = None) -> None:
-        self.text = json.dumps([program("main.js"), setup], separators=(",", ":"))
+        self.text = json.dumps(
+            [program("main.js"), program("stops.js"), setup], separators=(",", ":")
+        )
         self._descriptor: int | None = None
         self._lock = threading.Lock()
 

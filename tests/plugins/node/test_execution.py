@@ -22,7 +22,7 @@ DRAINED: dict[str, Any] = {
 }
 #: Says yes to the set-up, and then what each test has it say.
 BODY = """
-end = lambda **more: send("Z", b'{"stopped":false,"heap":1,"external":1}')
+end = lambda **more: send("Z", b'{"stopped":false,"seen":0,"heap":1,"external":1}')
 send("Z")
 receive(); end()
 receive()

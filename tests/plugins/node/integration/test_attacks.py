@@ -184,18 +184,18 @@ _OBJECTS = {
 
 #: Code of a kernel whose program the guest has taken over; it runs in place of a cell's beginning.
 _TRANSPORT = {
-    "an end": 'send(\'Z\', \'{"stopped":false,"heap":1,"external":1}\'); for (;;);',
+    "an end": 'send(\'Z\', \'{"stopped":false,"seen":0,"heap":1,"external":1}\'); for (;;);',
     "a result": "send('D', '{}'); send('V', '{}'); send('Z', 'x');",
     "a line in pieces": "for (let i = 0; i < 1e5; i++) send('P', 'x');",
     "values": 'send(\'V\', \'{"n": {"$": "nonsense"}}\');',
     "a question for a file": (
-        "send('N', '[\"source\", \"\", \"file://OUTSIDE/secret.mjs\"]'); send('P', receive()[1]);"
+        "send('N', '[\"source\", \"\", \"file://OUTSIDE/secret.mjs\"]'); send('P', receive());"
     ),
     "a question by a stranger": (
         'send(\'N\', \'["require", "file://OUTSIDE/secret.js", "./secret.js"]\'); '
-        "send('P', receive()[1]);"
+        "send('P', receive());"
     ),
-    "a question of another kind": "send('N', '[\"write\", \"\", \"x\"]'); send('P', receive()[1]);",
+    "a question of another kind": "send('N', '[\"write\", \"\", \"x\"]'); send('P', receive());",
     "a question of another form": "send('N', '[1]'); receive();",
     "a question of no end": "send('N', '[\"has\", \"\", \"' + 'x'.repeat(1e6) + '\"]'); receive();",
     "kinds of the host": "send('m', 'x'); send('c', '[]'); send('r', '[]');",

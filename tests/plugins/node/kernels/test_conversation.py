@@ -18,8 +18,11 @@ from interpstack_node.kernels.waiting import converse_blocking
         ("send('Z', b'{}')", "an end of an answer of another form"),
         ("send('Z', b'[1]')", "an end of an answer of another form"),
         ("send('Z', b'['*100000)", "an end of an answer of another form"),
-        ('send(\'Z\', b\'{"stopped":1,"heap":1,"external":1}\')', "of another form"),
-        ('send(\'Z\', b\'{"stopped":true,"heap":1e999,"external":1}\')', "of another form"),
+        ('send(\'Z\', b\'{"stopped":1,"seen":0,"heap":1,"external":1}\')', "of another form"),
+        (
+            'send(\'Z\', b\'{"stopped":true,"seen":0,"heap":1e999,"external":1}\')',
+            "of another form",
+        ),
         ("send('R', b'{}')", "a question of another form"),
         ("send('R', b'[1,2]')", "a question of another form"),
         ("send('R', b'[\"a\"')", "a question that is no JSON"),

@@ -31,8 +31,9 @@ def test_kernels_can_only_read_them() -> None:
     assert descriptor == programs.descriptor()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.write(descriptor, b"x")
-    main, setup = json.loads(os.pread(descriptor, 2**20, 0))
+    main, stops, setup = json.loads(os.pread(descriptor, 2**20, 0))
     assert main.startswith("//")
+    assert stops.startswith("//")
     assert setup == {"name": "guest"}
     del programs
     gc.collect()
