@@ -83,7 +83,7 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise ValueError(
-            "the data are not in Base64, without spaces and with padding; pass bytes, or a text "
+            "the data are not Base64 without spaces and with padding; pass bytes, or a text "
             "in the field text"
         ) from None
 
@@ -125,7 +125,7 @@ def _of_file(value: Mapping[str, Any], mime_type: str | None, name: str | None) 
     value = to_block(value) or value
     own = next((value[f] for f in _TYPE_FIELDS if value.get(f) is not None), None)
     if own is not None and mime_type is not None and own != mime_type:
-        raise ValueError("the media type is named twice, and differently")
+        raise ValueError("two different media types are given")
     own = mime_type if own is None else own
     name = next((value[f] for f in _NAME_FIELDS if value.get(f) is not None), name)
     if isinstance(value.get("text"), str):
@@ -145,7 +145,7 @@ def _bytes_of(value: Mapping[str, Any]) -> bytes:
         return _decoded(data)
     if any(field in value for field in ("url", "image_url", "file_id")):
         raise ValueError("display takes data, not an address; fetch the file, and show its bytes")
-    raise ValueError("a file has its bytes, or their Base64, in the field data")
+    raise ValueError("put the bytes of a file, or their Base64, in the field data")
 
 
 # -- other values --------------------------------------------------------------------------

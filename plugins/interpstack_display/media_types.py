@@ -127,7 +127,8 @@ def checked_type(data: bytes, mime_type: str) -> str:
             return found.types[0]
         if not named:
             raise ValueError(
-                "the bytes do not tell their media type; pass it, as mimeType or mime_type"
+                "the media type cannot be determined from the bytes; "
+                "pass it, as mimeType or mime_type"
             )
         return named
     if found is not None and named in found.types:
@@ -144,11 +145,11 @@ def _refuse_other(named: str, found: _Format | None) -> None:
         raise ValueError(f"the bytes are {found.types[0]}, not {named}")
     known = sorted({name for one in _FORMATS for name in one.types})
     if named in known:
-        raise ValueError(f"the bytes are not {named}: they do not begin as such a file does")
+        raise ValueError(f"the bytes are not {named}: such files begin differently")
     if named.startswith(_CHECKED) and named != _SVG:
         accepted = ", ".join([*(one for one in known if one.startswith(_CHECKED)), _SVG])
         raise ValueError(
-            f"{named} cannot be checked; the accepted types of images, sound and films are "
+            f"{named} cannot be checked; the accepted types of images, audio and video are "
             f"{accepted}; show other files as {_UNKNOWN}"
         )
 
@@ -157,7 +158,7 @@ def _check_text(data: bytes, named: str) -> None:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{named} takes a text in UTF-8; the bytes are none") from None
+        raise ValueError(f"{named} takes text in UTF-8; the bytes are not UTF-8") from None
     if named == _SVG and b"<svg" not in data[:_SVG_HEAD].lower():
         raise ValueError(f"the text is not {named}: it has no <svg> element")
 
@@ -171,5 +172,5 @@ def _spelled(mime_type: str) -> str:
         raise ValueError(f"{mime_type[:100]!r} is not a media type; write one as 'image/png'")
     charset = re.search(r"charset\s*=\s*\"?([\w.-]+)", parameters, re.IGNORECASE)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
-        raise ValueError(f"texts are in UTF-8; got charset {charset[1][:40]!r}")
+        raise ValueError(f"text must be in UTF-8; got charset {charset[1][:40]!r}")
     return _ALIASES.get(name, name)

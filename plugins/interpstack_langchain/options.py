@@ -36,7 +36,7 @@ def _number(kind: type, *, least: int, optional: bool = False, none: str = "for 
             raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]}"))
 
     def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
-        what = "a number above 0" if kind is float else "a positive integer, a whole number"
+        what = "a number above 0" if kind is float else "a whole number"
         what += "" if kind is float else f" of at least {least}"
         also = f"{', ' if most else ' '}or None {none}" if optional else ""
         return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"

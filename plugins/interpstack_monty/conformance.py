@@ -72,7 +72,7 @@ class MontyConformance(EngineConformance):
         "test_value_of_the_guest_reaches_the_host[surrogate]": "Monty's strings are UTF-8",
     }
     varying: ClassVar[Mapping[str, str]] = {
-        "test_guests_keep_their_memory_elsewhere": "a state between cells lies in the host",
+        "test_guests_keep_their_memory_elsewhere": "the state between cells is kept in the host",
     }
 
     def make_engine(self) -> Engine:

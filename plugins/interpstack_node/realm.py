@@ -267,7 +267,7 @@ class NodeRealm(Realm):
             self.give_up()
             raise EngineFailure(f"{death}; variables have their last saved values") from death
         if answer.stopped:
-            raise EngineFailure("the guest was stopped while it told about its variables")
+            raise EngineFailure("the guest was stopped while its variables were read")
         return "".join(answer.drained)
 
 

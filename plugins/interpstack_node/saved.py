@@ -50,7 +50,7 @@ class SavedValues:
         """
         values = self._parsed()
         if values is None:
-            raise EngineFailure("the kernel tells variables in another form than kernels do")
+            raise EngineFailure("the kernel reported variables in an unexpected form")
         return values
 
     def readable(self) -> Mapping[str, Any]:
@@ -88,5 +88,5 @@ def read_names(text: str) -> list[str]:
     """
     names = read_answer(text)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise EngineFailure("the kernel tells names in another form than kernels do")
+        raise EngineFailure("the kernel reported names in an unexpected form")
     return names

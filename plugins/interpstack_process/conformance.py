@@ -33,7 +33,7 @@ class V8Conformance(EngineConformance):
     guest = JAVASCRIPT
     varying: ClassVar[Mapping[str, str]] = {
         "test_hostile_guest[memory/one big fill]": (
-            "V8 may go through the array for longer than its worker has, so that is ended"
+            "V8 may need longer for the array than its worker may live, so the worker is killed"
         ),
     }
 

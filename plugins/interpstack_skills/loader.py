@@ -99,7 +99,7 @@ def _entry(name: str, files: Mapping[str, str], language: GuestLanguage) -> str:
     if path not in files or not path.endswith(language.module_endings):
         raise _unavailable(
             f"skill {name!r}: its SKILL.md names the module {wanted[:_SHOWN_CHARS]!r}, which is "
-            "no code file of the skill"
+            "not one of its code files"
         )
     return path
 

@@ -209,7 +209,7 @@ class PluginManager:
         for language in self.hook.interpstack_register_language():
             if not isinstance(language, GuestLanguage):
                 raise ConfigurationError(
-                    f"{language!r} is registered as a language but is no GuestLanguage; "
+                    f"{language!r} is registered as a language but is not a GuestLanguage; "
                     f"languages come from the plugins {self._language_plugins()}"
                 )
             for item in (language, *language.dialects):

@@ -87,7 +87,7 @@ def test_a_dialect_is_a_language_of_its_own() -> None:
         ),
         (
             ["klingon"],
-            "'klingon' is registered as a language but is no GuestLanguage; languages come from "
+            "'klingon' is registered as a language but is not a GuestLanguage; languages come from "
             "the plugins 'one'",
         ),
     ],

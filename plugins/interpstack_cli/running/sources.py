@@ -49,7 +49,7 @@ def read_file(
     told = language or language_of_file(path, stack)
     if not isinstance(told, str):
         raise ConfigurationError(
-            f"{name}: the extension does not tell the language; use one of "
+            f"{name}: the extension names no known language; use one of "
             f"{', '.join(told)}, or pass --language"
         )
     return Cell(source=_text(data, name), name=path.name, language=told)

@@ -268,7 +268,7 @@ class CheckpointStore:
         found = recorded_entries(self.key, await self.writes.wait_until_stored())
         if len(found) > len(self._entries):  # this run was the first one, as far as it knew
             raise RuntimeError(
-                "another process went on with this thread at the same time, and has begun this "
+                "another process continued this thread at the same time, and has begun this "
                 "eval; no call was made here. Look at the state of the thread"
             )
         await self._pauses.resume(journal)

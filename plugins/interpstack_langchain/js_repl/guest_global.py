@@ -115,7 +115,7 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         read = _read_json(value)
         value = read if isinstance(read, dict) else as_single_field(value, tool)
         if isinstance(value, str):
-            raise _refused(namespace, tool, "a string that is no JSON object")
+            raise _refused(namespace, tool, "a string that is not a JSON object")
     if not isinstance(value, dict):
         raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")
     return {key: item for key, item in value.items() if item is not UNDEFINED}

@@ -63,8 +63,8 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
 @click.option(
     "--engine",
     metavar="NAME",
-    help="Engine to run the code in. [default: the one its state is of; else node for a js_repl, "
-    "quickjs for others]",
+    help="Engine to run the code in. [default: the engine of its stored state; else node for "
+    "js_repl, quickjs for others]",
 )
 @click.option(
     "--tool-name",

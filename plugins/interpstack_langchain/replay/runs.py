@@ -52,8 +52,7 @@ def remarks(found: RecordedEval, timeline: Timeline, run: Run, *, differs: bool)
     """Notices about a run, in addition to the notices about its variables."""
     if timeline.began is None and not found.not_begun:
         yield (
-            "No call is recorded, and so no clock: the code is told the time at which its "
-            "step began."
+            "No call is recorded, and so no clock: the code gets the time at which its step began."
         )
     if run.status == "ended" and found.answer is None:
         yield "No answer is recorded: the agent had not come to the end of this step."

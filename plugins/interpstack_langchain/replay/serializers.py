@@ -114,7 +114,7 @@ def _named(named: str) -> SerializerProtocol:
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
         raise ConfigurationError(
-            f"--serializer {named}: it cannot be had: {cause}; it takes MODULE:ATTR "
+            f"--serializer {named}: it cannot be loaded: {cause}; it takes MODULE:ATTR "
             "of a module in the current directory, or of an installed one"
         ) from error
     if not _reads(made):

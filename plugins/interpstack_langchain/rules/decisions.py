@@ -61,7 +61,9 @@ class Editable:
             if name == shown:  # the agent has lost it; the call says so
                 return ""
             known = ", ".join(sorted(tools))
-            return f"{shown} cannot be edited to {name!r}, which is no tool; the agent has: {known}"
+            return (
+                f"{shown} cannot be edited to {name!r}, which is not a tool; the agent has: {known}"
+            )
         why = misfit(tool, read(args))
         return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""
 

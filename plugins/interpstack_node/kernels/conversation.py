@@ -240,9 +240,9 @@ def _end_of_answer(text: str) -> tuple[bool, int, int]:
         heap, external = int(told["heap"]), int(told["external"])
         stopped, seen = told["stopped"], told["seen"]
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise Malformed("an end of an answer of another form") from error
+        raise Malformed("a malformed end of an answer") from error
     if type(stopped) is not bool or type(seen) is not int:
-        raise Malformed("an end of an answer of another form")
+        raise Malformed("a malformed end of an answer")
     return stopped, max(heap, external), seen
 
 
@@ -255,7 +255,7 @@ def _words(text: str, count: int) -> list[str]:
     try:
         words = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Malformed("a question that is no JSON") from error
+        raise Malformed("a question that is not JSON") from error
     if not isinstance(words, list) or [type(word) for word in words] != [str] * count:
-        raise Malformed("a question of another form")
+        raise Malformed("a malformed question")
     return words

@@ -45,7 +45,7 @@ class Frame:
         try:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Malformed(f"text that is no UTF-8 ({error.reason})") from error
+            raise Malformed(f"text that is not UTF-8 ({error.reason})") from error
 
 
 def packed(kind: str, text: str) -> bytes:

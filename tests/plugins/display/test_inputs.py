@@ -96,18 +96,18 @@ def test_content_of_several_blocks_becomes_several_attachments(png: SimpleNamesp
         ({"a": [[[]] * 60_000]}, "more than 50000 items and fields"),
         ([{"type": "text", "text": "a"}] * 30_000, "more than 50000 items and fields"),
         (b"", "takes bytes, at least one"),
-        (b"123", "do not tell their media type"),
-        ("data:image/png;base64,@@", "the data are not in Base64"),
-        ("data:image/png;base64,eA", "the data are not in Base64"),
-        ("data:image/png;base64,e A==", "the data are not in Base64"),
-        ("data:image/png;base64,é", "the data are not in Base64"),
+        (b"123", "cannot be determined from the bytes"),
+        ("data:image/png;base64,@@", "the data are not Base64"),
+        ("data:image/png;base64,eA", "the data are not Base64"),
+        ("data:image/png;base64,e A==", "the data are not Base64"),
+        ("data:image/png;base64,é", "the data are not Base64"),
         ("data:image/png;base64,eA==", "the bytes are not image/png"),
         ("data:text/plain,100%", "a % that is not followed"),
         ({"type": "image", "url": "https://example.com/a.png"}, "takes data, not an address"),
-        ({"type": "image"}, "has its bytes, or their Base64, in the field data"),
+        ({"type": "image"}, "put the bytes of a file, or their Base64, in the field data"),
         ({"type": "image", "data": 5, "mimeType": "image/png"}, "in the field data"),
         ({"type": "image", "data": "eA==", "mimeType": "text/plain"}, "cannot hold text/plain"),
-        ({"type": "image", "data": "a,b", "mimeType": "text/csv"}, "not in Base64"),
+        ({"type": "image", "data": "a,b", "mimeType": "text/csv"}, "are not Base64"),
         ({"data": b"x", "mimeType": 5}, "is a text, as 'image/png'"),
         ({"data": b"x", "mimeType": "text/plain", "name": "../x"}, "without a path"),
         ({"data": b"x", "mimeType": "text/plain", "name": 5}, "name takes a text"),
@@ -122,7 +122,7 @@ def test_refused_values(value: Any, message: str) -> None:
     ("value", "mime_type", "message"),
     [
         ("data:text/plain,x", "text/html", "the data URL is of the type 'text/plain'"),
-        ({"data": b"x", "mimeType": "text/plain"}, "text/html", "named twice, and differently"),
+        ({"data": b"x", "mimeType": "text/plain"}, "text/html", "two different media types"),
         ({"a": 1}, "text/html", "is shown as application/json; for 'text/html', pass a text"),
         ([{"a": 1}], "text/csv", "is shown as text/markdown or application/json"),
     ],
@@ -135,5 +135,5 @@ def test_refused_types(value: Any, mime_type: str, message: str) -> None:
 def test_attachments_are_made_one_by_one() -> None:
     items = read_attachments([{"type": "text", "text": "a"}, {"type": "image", "data": b"?"}])
     assert next(items).text == "a"
-    with pytest.raises(ValueError, match="do not tell"):
+    with pytest.raises(ValueError, match="cannot be determined"):
         next(items)

@@ -121,7 +121,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
         (["empty.js"], b"", "empty.js is empty"),
         (["latin.js"], b"", "latin.js is not UTF-8 text (byte 2)"),
         (["huge.js"], b"", "Error: huge.js is larger than the 1048576 bytes"),
-        (["a.txt"], b"", "a.txt: the extension does not tell the language; use one of .js, .mjs"),
+        (["a.txt"], b"", "a.txt: the extension names no known language; use one of .js, .mjs"),
         (["-"], b"", "standard input is empty"),
         (["-"], b"\xff", "standard input is not UTF-8 text (byte 1)"),
         (["-e", "1", "--engine", "v9"], b"", "unknown engine 'v9'; known: "),

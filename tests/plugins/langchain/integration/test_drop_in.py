@@ -131,7 +131,7 @@ def test_no_mode_is_the_default() -> None:
 )
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
 def test_counts_are_positive_integers(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"{name} takes a positive integer"):
+    with pytest.raises(ValueError, match=f"{name} takes a whole number"):
         CodeInterpreterMiddleware(**{name: value})
 
 

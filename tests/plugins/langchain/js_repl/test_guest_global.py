@@ -108,7 +108,7 @@ async def test_a_call_and_its_answer(chat: Any, code: str, result: str) -> None:
         ("await codex.tool('look', null)", 'codex.tool("look", …) takes an object'),
         ("await codex.tool('look', [1])", "got a list"),
         ("await codex.tool('look', 3)", "got a int"),
-        ("await codex.tool('read-file', 'a')", "got a string that is no JSON object"),
+        ("await codex.tool('read-file', 'a')", "got a string that is not a JSON object"),
         ("await codex.tool('look', () => 1)", "expects arguments that can be sent"),
         ("await codex.tool('look', {place: () => 1})", ""),  # it settles, which is what matters
         ("await codex.tool('look', Symbol())", "expects arguments that can be sent"),
@@ -212,11 +212,11 @@ def test_text_is_json_or_the_only_field() -> None:
     assert tool_input("codex", _host("a"), "[1]") == {"a": "[1]"}
     with pytest.raises(GuestException, match="The fields are: none"):
         tool_input("codex", _host(), "text")
-    with pytest.raises(GuestException, match="no JSON object"):
+    with pytest.raises(GuestException, match="not a JSON object"):
         tool_input("codex", _host("a", "b"), "{" * 100_000)
 
 
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a":' * 700 + "1" + "}" * 700])
 def test_text_crosses_under_the_rules_for_values(text: str) -> None:
-    with pytest.raises(GuestException, match="no JSON object"):
+    with pytest.raises(GuestException, match="not a JSON object"):
         tool_input("codex", _host("a", "b"), text)

@@ -579,9 +579,9 @@ async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
     agent = await encrypted()
     await _told_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
     for name, told in (
-        ("replay_serializers:gone", "it cannot be had: AttributeError"),
-        ("no_such_module:make", "it cannot be had: ModuleNotFoundError"),
-        ("replay_serializers:number", "it cannot be had: TypeError"),
+        ("replay_serializers:gone", "it cannot be loaded: AttributeError"),
+        ("no_such_module:make", "it cannot be loaded: ModuleNotFoundError"),
+        ("replay_serializers:number", "it cannot be loaded: TypeError"),
         ("replay_serializers:Reversed", "a Reversed is not a serializer"),
         ("replay_serializers", "takes MODULE:ATTR"),
     ):

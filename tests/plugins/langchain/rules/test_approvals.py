@@ -252,7 +252,10 @@ WRONG = [
     ({"decisions": [edited("pay", [1])]}, "edited_action"),
     ({"decisions": [edited(7, {})]}, "edited_action"),
     ({"decisions": [edited("eval", {"code": "1"})]}, "pay cannot be edited to eval, the tool that"),
-    ({"decisions": [edited("pya", {})]}, "'pya', which is no tool; the agent has: ask, mail, pay"),
+    (
+        {"decisions": [edited("pya", {})]},
+        "'pya', which is not a tool; the agent has: ask, mail, pay",
+    ),
     (
         {"decisions": [edited("pay", {"to": "Bob", "euros": "many"})]},
         "call of pay: euros: Input should be a valid integer",

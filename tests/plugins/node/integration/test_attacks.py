@@ -196,7 +196,7 @@ _TRANSPORT = {
         "send('P', receive());"
     ),
     "a question of another kind": "send('N', '[\"write\", \"\", \"x\"]'); send('P', receive());",
-    "a question of another form": "send('N', '[1]'); receive();",
+    "a malformed question": "send('N', '[1]'); receive();",
     "a question of no end": "send('N', '[\"has\", \"\", \"' + 'x'.repeat(1e6) + '\"]'); receive();",
     "kinds of the host": "send('m', 'x'); send('c', '[]'); send('r', '[]');",
     "no answer": "receive();",

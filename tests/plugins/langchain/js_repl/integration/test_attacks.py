@@ -226,14 +226,14 @@ ARGUMENTS = {
     "a large number": attack("await codex.tool('keep', {data: 2n ** 1000000n})", answer="<error"),
     "deep JSON": attack(
         "await codex.tool('keep', '{\"data\":'.repeat(900) + 1 + '}'.repeat(900)); 1",
-        answer="a string that is no JSON object",
+        answer="a string that is not a JSON object",
     ),
     "JSON with a long number": attack(
         "await codex.tool('keep', '{\"data\": ' + '9'.repeat(5000) + '}')",
-        answer="a string that is no JSON object",
+        answer="a string that is not a JSON object",
     ),
     "JSON with no number": attack(
-        "await codex.tool('keep', '{\"data\": NaN}')", answer="a string that is no JSON object"
+        "await codex.tool('keep', '{\"data\": NaN}')", answer="a string that is not a JSON object"
     ),
     "JSON with a prototype": attack(
         'await codex.tool(\'look\', \'{"__proto__": {"place": "forged"}}\')',
