@@ -29,7 +29,7 @@ from interpstack import (
     Settlement,
     hookimpl,
 )
-from interpstack_durable.api import Journal, journal_of
+from interpstack_durable.api import Journal, MemoryStore, journal_of
 
 __all__ = ["Conducted", "Conductor", "Crash", "Interrupted", "Store", "watched"]
 
@@ -43,7 +43,7 @@ class Crash(Exception):
 
 
 @attrs.define(eq=False)
-class Store:
+class Store(MemoryStore):
     """A journal store that can lose the process before or after it has kept an entry.
 
     Attributes:
@@ -52,40 +52,22 @@ class Store:
         lost: The process is lost: nothing more is done in it.
     """
 
-    crashes: Mapping[int, bool] = attrs.field(factory=dict)
-    suspends: bool = False
-    pause_grace: float = 60.0
-    lost: bool = False
     key: str = "cell"
-    entries: list[Any] = attrs.field(factory=list)
-    records: list[Any] = attrs.field(factory=list)
-    text: str | None = None
+    pause_grace: float = 60.0
+    suspends: bool = False
+    crashes: Mapping[int, bool] = attrs.field(factory=dict)
+    lost: bool = False
     appends: int = 0
-
-    async def load(self) -> Sequence[Any]:
-        return list(self.entries)
 
     async def append(self, index: int, entry: Any) -> None:
         self.appends += 1
         kept = self.crashes.get(self.appends)
         if kept is not False:
-            assert index == len(self.entries)
-            self.entries.append(entry)
+            assert index == len(self._entries)
+            await super().append(index, entry)
         if kept is not None:
             self.lost = True
             raise Crash
-
-    async def append_spent(self, record: Any) -> None:
-        self.records.append(record)
-
-    def spent(self) -> list[Any]:
-        return self.records
-
-    async def keep_suspended(self, text: str) -> None:
-        self.text = text
-
-    async def suspended(self) -> str | None:
-        return self.text
 
     async def resume(self, journal: Journal) -> None:
         asked = journal.noted("asked")

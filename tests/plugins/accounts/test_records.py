@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
+from journal_stores import Ordered
 
 from interpstack import (
     Bridge,
@@ -23,35 +24,17 @@ from interpstack_durable.api import Journals
 
 
 @attrs.define(eq=False)
-class Memory:
-    """A journal's store."""
+class Memory(Ordered):
+    """A journal's store, which may be slow or fail with records of amounts."""
 
-    key: str
-    suspends: bool = False
-    pause_grace: float = 5.0
-    entries: list[Any] = attrs.field(factory=list)
-    records: list[Any] = attrs.field(factory=list)
     fails: bool = False
     slow: float = 0.0
-
-    async def load(self) -> list[Any]:
-        return list(self.entries)
-
-    async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(entry)
 
     async def append_spent(self, record: Any) -> None:
         await asyncio.sleep(self.slow)
         if self.fails:
             raise ConnectionError("the store is gone")
-        self.records.append(record)
-
-    def spent(self) -> list[Any]:
-        return self.records
-
-    async def resume(self, journal: Any) -> None:
-        """Nothing waits."""
+        await super().append_spent(record)
 
 
 @attrs.define(eq=False)

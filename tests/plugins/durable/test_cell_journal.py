@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
+from journal_stores import Ordered
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
@@ -18,25 +19,12 @@ ASKED = [Request(1, "kit.f", {"n": 1})]
 STEP = Step(101.0, (Settlement(1, "5"),))
 
 
-@attrs.define
-class Store:
-    key: str = "cell"
-    suspends: bool = False
-    pause_grace: float = 5.0
-    entries: list[Any] = attrs.field(factory=list)
+@attrs.define(eq=False)
+class Store(Ordered):
     resumed: int = 0
 
-    async def load(self) -> list[Any]:
-        return list(self.entries)
-
     async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(dict(entry))
-
-    async def append_spent(self, record: Any) -> None: ...
-
-    def spent(self) -> list[Any]:
-        return []
+        await super().append(index, dict(entry))
 
     async def resume(self, journal: Any) -> None:
         self.resumed += 1
@@ -126,7 +114,9 @@ async def test_a_damaged_journal_is_refused_before_anything_is_done(
     await first.keep(ASKED, STEP)
     chance = random.Random(seed)
     at = chance.randrange(len(store.entries))
-    store.entries[at] = _damaged(store.entries[at], chance)
+    entries = store.entries
+    entries[at] = _damaged(entries[at], chance)
+    store.entries = entries
     journal = CellJournal(store, CELL)
     try:
         await journal.begin(100.0)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
+import journal_stores
 import pytest
 from clocks import LeapingClock
+from journal_stores import Waits
 
 from interpstack import (
     Bridge,
@@ -25,54 +27,14 @@ from interpstack_durable.api import Journals
 from interpstack_durable.pauses import quiesce
 
 
-class Waits(Exception):
-    """A call waits for somebody."""
-
-
 @attrs.define(eq=False)
-class Memory:
-    """A journal's store.
-
-    Attributes:
-        running: What the last pause did not wait for.
-        decided: Whether calls of `gated` may be made.
-    """
+class Memory(journal_stores.Memory):
+    """A journal's store, whose pauses wait for a moment."""
 
     pause_grace: float = 0.05
-    suspends: bool = False
-    key: str = "cell"
-    entries: list[Any] = attrs.field(factory=list)
-    records: list[Any] = attrs.field(factory=list)
-    text: str | None = None
-    running: list[str] = attrs.field(factory=list)
-    decided: bool = False
-
-    async def load(self) -> list[Any]:
-        return list(self.entries)
-
-    async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(entry)
-
-    async def append_spent(self, record: Any) -> None:
-        self.records.append(record)
-
-    def spent(self) -> list[Any]:
-        return self.records
-
-    async def keep_suspended(self, text: str) -> None:
-        self.text = text
-
-    async def suspended(self) -> str | None:
-        return self.text
 
     async def resume(self, journal: Any) -> None:
         """Whether a call may be made is asked when it is made."""
-
-    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
-        self.running = [request.bridge for request in running]
-        await journal.note({"paused": True})
-        return Waits()
 
 
 BOTH = "(await Promise.all([kit.slow({n: 1}), kit.gated({n: 2})])).join()"

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
+from journal_stores import Died, Memory, Waits
 
 from interpstack import (
     Bridge,
@@ -25,64 +26,6 @@ from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
 from interpstack_testing import FakeEngine
-
-
-class Waits(Exception):
-    """A call waits for somebody."""
-
-
-class Died(Exception):
-    """The process died, as far as the test is concerned."""
-
-
-@attrs.define(eq=False)
-class Memory:
-    """A journal's store.
-
-    Attributes:
-        dies_after: The number of the entry after which the process dies.
-        decided: Whether calls of `gated` may be made.
-    """
-
-    suspends: bool = False
-    pause_grace: float = 60.0
-    key: str = "cell"
-    running: Sequence[str] = ()
-    entries: list[Any] = attrs.field(factory=list)
-    records: list[Any] = attrs.field(factory=list)
-    text: str | None = None
-    dies_after: int | None = None
-    decided: bool = False
-
-    async def load(self) -> Sequence[Any]:
-        return list(self.entries)
-
-    async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(entry)
-        if len(self.entries) == self.dies_after:
-            raise Died
-
-    async def append_spent(self, record: Any) -> None:
-        self.records.append(record)
-
-    def spent(self) -> list[Any]:
-        return self.records
-
-    async def keep_suspended(self, text: str) -> None:
-        self.text = text
-
-    async def suspended(self) -> str | None:
-        return self.text
-
-    async def resume(self, journal: Any) -> None:
-        if journal.noted("paused") and not self.decided:
-            raise Waits
-
-    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
-        self.running = [request.bridge for request in running]
-        await journal.note({"paused": True})
-        return Waits()
 
 
 @attrs.define(eq=False)

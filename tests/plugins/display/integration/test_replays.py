@@ -2,68 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import attrs
 import pytest
 from engines import OnEngine
+from journal_stores import Died, Memory, Waits
 
 from interpstack import Bridge, HostOffer, InterpreterStack, Limits, Outcome
 from interpstack_display.api import Display, DisplayLimits, attachments_of
 from interpstack_durable.api import Journals
-
-
-class Waits(Exception):
-    """A call waits for somebody."""
-
-
-class Died(Exception):
-    """The process died, as far as the test is concerned."""
-
-
-@attrs.define(eq=False)
-class Memory:
-    """A journal's store, which dies once it has a number of entries."""
-
-    suspends: bool = False
-    pause_grace: float = 60.0
-    key: str = "cell"
-    running: Sequence[str] = ()
-    entries: list[Any] = attrs.field(factory=list)
-    text: str | None = None
-    dies_after: int | None = None
-    decided: bool = False
-
-    async def load(self) -> Sequence[Any]:
-        return list(self.entries)
-
-    async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(entry)
-        if len(self.entries) == self.dies_after:
-            raise Died
-
-    async def append_spent(self, record: Any) -> None:
-        raise AssertionError("no account is used")
-
-    def spent(self) -> list[Any]:
-        return []
-
-    async def keep_suspended(self, text: str) -> None:
-        self.text = text
-
-    async def suspended(self) -> str | None:
-        return self.text
-
-    async def resume(self, journal: Any) -> None:
-        if journal.noted("paused") and not self.decided:
-            raise Waits
-
-    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
-        await journal.note({"paused": True})
-        return Waits()
-
 
 #: By language: shows three texts, one of which is too many in some tests, around two calls.
 SOURCES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import pytest
+from journal_stores import Ordered
 
 from interpstack import Bridge, HostOffer, InterpreterStack
 from interpstack_durable.api import Journals
@@ -27,29 +27,15 @@ for i in range(4):
 
 
 @attrs.define(eq=False)
-class SlowStore:
+class SlowStore(Ordered):
     """A journal's store that takes some turns of the loop for everything."""
 
-    suspends: bool = False
     pause_grace: float = 60.0
-    key: str = "cell"
-    entries: dict[int, Any] = attrs.field(factory=dict)
-    records: list[Any] = attrs.field(factory=list)
-
-    async def load(self) -> Sequence[Any]:
-        return [self.entries[index] for index in range(len(self.entries))]
 
     async def append(self, index: int, entry: Any) -> None:
         for _ in range(3):
             await asyncio.sleep(0)
-        assert index == len(self.entries), "an entry is missing"
-        self.entries[index] = entry
-
-    async def append_spent(self, record: Any) -> None:
-        self.records.append(record)
-
-    def spent(self) -> list[Any]:
-        return self.records
+        await super().append(index, entry)
 
     async def resume(self, journal: Any) -> None:
         await asyncio.sleep(0)

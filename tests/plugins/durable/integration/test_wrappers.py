@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
+from journal_stores import Ordered
 
 from interpstack import (
     Bridge,
@@ -27,29 +28,6 @@ try:
 except ToolError as error:
     said = str(error)
 said"""
-
-
-@attrs.define(eq=False)
-class Memory:
-    """A store for one cell."""
-
-    key: str = "cell"
-    suspends: bool = False
-    pause_grace: float = 5.0
-    entries: list[Any] = attrs.field(factory=list)
-
-    async def load(self) -> list[Any]:
-        return list(self.entries)
-
-    async def append(self, index: int, entry: Any) -> None:
-        assert index == len(self.entries)
-        self.entries.append(entry)
-
-    def spent(self) -> list[Any]:
-        return []
-
-    async def resume(self, journal: Any) -> None:
-        pass
 
 
 @attrs.define(eq=False)
@@ -92,7 +70,7 @@ class Around:
         return guard
 
 
-async def _run(plugin: Any, store: Memory, calls: list[int], source: str = CATCHES) -> str:
+async def _run(plugin: Any, store: Ordered, calls: list[int], source: str = CATCHES) -> str:
     async def act(n: int) -> int:
         calls.append(n)
         return n + 41
@@ -108,21 +86,21 @@ async def _run(plugin: Any, store: Memory, calls: list[int], source: str = CATCH
 
 
 async def test_a_replayed_request_is_not_wrapped_and_a_guard_sees_it() -> None:
-    around, store, calls = Around(), Memory(), list[int]()
+    around, store, calls = Around(), Ordered(), list[int]()
     assert [await _run(around, store, calls) for _ in range(2)] == ["42", "42"]
     assert (around.seen, calls) == (["made", "admitted", "replayed"], [1])
 
 
 @pytest.mark.parametrize("fails", [OSError("disk full"), GuestException("withheld")])
 async def test_a_call_whose_wrapper_failed_is_recorded_as_made(fails: Exception) -> None:
-    store, calls = Memory(), list[int]()
+    store, calls = Ordered(), list[int]()
     said = await _run(Around(fails=fails), store, calls)
     assert str(fails) in said
     assert (await _run(Around(), store, calls), calls) == (said, [1])
 
 
 async def test_an_answer_in_place_of_a_call_is_counted_as_none_in_each_run() -> None:
-    around, store, calls = Around(answers="7"), Memory(), list[int]()
+    around, store, calls = Around(answers="7"), Ordered(), list[int]()
     assert await _run(around, store, calls) == "7"
     again = Around()
     assert await _run(again, store, calls) == "7"
@@ -130,7 +108,7 @@ async def test_an_answer_in_place_of_a_call_is_counted_as_none_in_each_run() -> 
 
 
 async def test_a_call_that_ended_before_its_wrapper_was_cancelled_is_recorded_as_made() -> None:
-    around, store, calls = Around(holds=asyncio.Event()), Memory(), list[int]()
+    around, store, calls = Around(holds=asyncio.Event()), Ordered(), list[int]()
     running = asyncio.ensure_future(_run(around, store, calls))
     assert around.holds is not None
     await around.holds.wait()
@@ -157,7 +135,7 @@ class Header:
 
 
 async def test_the_journal_records_the_cell_that_ran() -> None:
-    store, calls = Memory(), list[int]()
+    store, calls = Ordered(), list[int]()
     source = "HEADER\nawait act(n=start)"
     assert await _run(Header("start = 1"), store, calls, source) == "42"
     assert await _run(Header("start = 1"), store, calls, source) == "42"
