@@ -6,16 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import attrs
 
 from interpstack_core import (
-    Call,
     Cell,
     EngineFailure,
     GuestError,
-    Limits,
     Progress,
     Settlement,
     run_guest,
@@ -30,69 +28,25 @@ from interpstack_javascript.cells import (
 )
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_javascript.modules import ModuleTable
-from interpstack_javascript.positions import faulty, offset_of
+from interpstack_node.endings import is_overfull, lost, remains, undone
+from interpstack_node.errors import told_error
+from interpstack_node.home import Home
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.stops import Stop
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
-from interpstack_node.modules.questions import HostImports, ModuleQuestions
+from interpstack_node.modules.questions import HostImports
 from interpstack_node.printed import PrintedLines
 
-__all__ = ["UNDONE", "NodeExecution"]
+__all__ = ["NodeExecution"]
 
-#: Said wherever a cell was taken back with its kernel.
-UNDONE: Final = (
-    "variables have their values from before this cell again; functions and classes are lost"
-)
 #: The name of cells in stack traces, as in `kernel/main.js`; the cell's own replaces it.
 _SCRIPT: Final = "guest:cell"
-_NODE_FRAME: Final = re.compile(r"^\s*at (?:.* \()?node:")
 _AWAIT: Final = re.compile(r"await\b")
 #: Seconds for the kernel's part of an end, on a busy machine.
 _WIND_DOWN_SECONDS: Final = 0.5
 #: Characters of a source, or bytes of an answer, that are read on the event loop.
 _SMALL: Final = 16_384
-#: Bytes beyond the memory limit that the kernel itself may take.
-_GARBAGE_BYTES: Final = 16 * 2**20
-
-
-class Home(Protocol):
-    """The realm of a cell, as far as its execution needs it."""
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of a cell."""
-
-    @property
-    def modules(self) -> ModuleTable:
-        """Sources that the guest may import."""
-
-    @property
-    def files(self) -> ModuleQuestions:
-        """Built-in modules, packages and files that the guest may import."""
-
-    @property
-    def is_awake(self) -> bool:
-        """Whether there is a kernel that can be entered without a wait for its start."""
-
-    def attach(self) -> KernelProcess:
-        """The kernel, started and filled if need be."""
-
-    def entered(self) -> None:
-        """Note that the guest may change its variables from now on."""
-
-    def ended(self, values: str | None) -> None:
-        """Note the end of a cell, and the guest's variables."""
-
-    def never_ran(self) -> None:
-        """Note that a cell has ended whose kernel is gone, or that never began."""
-
-    def give_up(self) -> None:
-        """End the kernel; the next cell finds the values that are saved."""
-
-    def take_notices(self) -> tuple[str, ...]:
-        """Notices about variables that were lost between cells."""
 
 
 class NodeExecution(KernelExecution):
@@ -183,20 +137,14 @@ class NodeExecution(KernelExecution):
         try:
             answer = kernel.ask("end", seconds=_WIND_DOWN_SECONDS)
             progress = self._progress(answer)
-            if answer.stopped:
-                why = "it left endless work behind"
-            elif self._is_overfull(answer):
-                why = "it left more in memory than the limit allows"
-            elif self._importing:
-                why = "it left a module half loaded"
-            else:
+            why = remains(answer, self._realm.limits, self._importing)
+            if not why:
                 self._realm.ended(answer.values)
                 return progress
         except (KernelDied, EngineFailure) as error:
             why = str(error)
         self._leave_kernel()
-        failure = GuestError("EngineFailure", f"{UNDONE}: {why}")
-        return attrs.evolve(progress, failure=failure, state="undone")
+        return undone(progress, why)
 
     def listen(self, hear: Callable[[str], None]) -> None:
         self._output.listen(hear)
@@ -280,7 +228,7 @@ class NodeExecution(KernelExecution):
         """The progress in an answer of a kernel that is not trusted."""
         kernel, spent = self._kernel, answer.cpu_seconds + self._spent
         self._spent = 0.0
-        if self._is_overfull(answer):
+        if is_overfull(answer, self._realm.limits):
             return attrs.evolve(self._lost(KernelDied("", memory=True)), cpu_seconds=spent)
         notices = self._realm.take_notices()
         if answer.stopped:
@@ -306,46 +254,16 @@ class NodeExecution(KernelExecution):
         return drained_progress(drained, self._completion(drained["completion"]))
 
     def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        name, message = told["name"], told["message"]
-        if self._mistyped:
-            return GuestError(name, message)  # the stack is that of our own `throw`
-        if place is None or not _is_place(place):
-            return GuestError(name, message, _guest_frames(told["stack"]))
-        source = self._source or ""
-        return faulty(self._cell, source, offset_of(source, *place), name, message)
+        if self._mistyped:  # the stack is that of our own `throw`
+            return GuestError(told["name"], told["message"])
+        return told_error(told, place, self._cell, self._source or "")
 
     def _lost(self, death: KernelDied) -> Progress:
         """The end of a cell whose kernel is gone, with the output that had arrived."""
-        output = self._output.text
-        calls = [Call("console", {"text": output, "omitted": 0})] if output else []
         self._leave_kernel()
-        notices = self._realm.take_notices()
-        if death.memory:
-            limit = (self._realm.limits.memory_bytes or 0) // 2**20
-            error = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
-        else:
-            name = "Timeout" if death.slow else "EngineFailure"
-            error = GuestError(name, f"{death}; {UNDONE}")
-        return Progress(calls=calls, failure=error, state="undone", notices=notices)
-
-    def _is_overfull(self, answer: Answer) -> bool:
-        limit = self._realm.limits.memory_bytes
-        return limit is not None and answer.memory_bytes > limit + _GARBAGE_BYTES
+        progress = lost(death, self._realm.limits, self._output.text)
+        return attrs.evolve(progress, notices=self._realm.take_notices())
 
     def _leave_kernel(self) -> None:
         self._gone = True
         self._realm.give_up()
-
-
-def _guest_frames(stack: str) -> str:
-    """A stack trace without the frames of Node, through which cells are entered."""
-    return "\n".join(line for line in stack.split("\n") if not _NODE_FRAME.search(line))
-
-
-def _is_place(place: Any) -> bool:
-    """Whether this is a line and a column, as a kernel may tell them."""
-    return (
-        isinstance(place, list)
-        and len(place) == 2
-        and all(type(number) is int and 0 < number < 2**31 for number in place)
-    )

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_node.modules.finding import Found, ModuleFinder, Refused
+from interpstack_node.modules.finding import ModuleFinder
+from interpstack_node.modules.package_files import Found
+from interpstack_node.modules.specifiers import Refused
 
 __all__ = ["ModuleGraphs"]
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import Request, Settlement
-from interpstack_node.modules.finding import ModuleFinder, Refused
+from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.graph import ModuleGraphs
+from interpstack_node.modules.specifiers import Refused
 
 __all__ = ["HostImports", "ModuleQuestions"]
 

@@ -10,7 +10,6 @@ from kernels import Fake
 
 from interpstack import BridgeRegistry, Cell, Limits, Progress
 from interpstack_node.engine import NodeEngine
-from interpstack_node.execution import _guest_frames, _is_place
 
 DRAINED: dict[str, Any] = {
     "calls": [],
@@ -92,18 +91,3 @@ def test_two_answers_end_the_cell(monkeypatch: pytest.MonkeyPatch, fake_node: Fa
     progress = _polled(monkeypatch, _saying(fake_node, text, text))
     assert progress.failure is not None
     assert "the kernel answers twice" in progress.failure.message
-
-
-@pytest.mark.parametrize(
-    "place", [None, [], [1], [1, 0], ["1", 1], [1, 2.0], [True, 1], [1, 2**31]]
-)
-def test_a_place_in_another_form_is_none(place: Any) -> None:
-    assert not _is_place(place)
-
-
-def test_frames_of_node_are_left_out() -> None:
-    stack = (
-        "    at f (cell:1:2)\n    at <cell> (cell:2:1)\n"
-        "    at sigintHandlersWrap (node:vm:280:12)\n    at node:internal/main:1:1"
-    )
-    assert _guest_frames(stack) == "    at f (cell:1:2)\n    at <cell> (cell:2:1)"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_node.modules.finding import ModuleFinder, Refused
+from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import Places
+from interpstack_node.modules.specifiers import Refused
 
 
 def _write(path: Path, text: str = "") -> None:
