@@ -259,7 +259,7 @@ class JournalSteps(StepSource):
         await self._suspend()
         age = self._age.note(self.run, counts=True)
         await self.journal.note({**age, **aside_note(self._told, self._asked)})
-        return StillRunning(waits_for)
+        return StillRunning(waits_for, self.run.context.attachments)
 
     def _leave_running(self) -> Sequence[Request]:
         """Leave the calls alone that run; returns them."""

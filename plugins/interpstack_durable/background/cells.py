@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import ConfigurationError, Outcome, Session
+from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import StillRunning, check_seconds
 from interpstack_durable.background.memory_store import MemoryStore
@@ -32,6 +32,8 @@ class CellAnswer:
         id: The id of the cell.
         outcome: The outcome of the cell; `None` while it runs.
         console: Console output since the look before.
+        attachments: Objects that bridges have attached since the look before, such as images;
+            `outcome.attachments` has all of the cell.
         waits_for: The calls and timers that the guest waits for.
         gone: The reason why there is no such cell, in words; empty if there is one.
     """
@@ -39,6 +41,7 @@ class CellAnswer:
     id: str
     outcome: Outcome | None = None
     console: str = ""
+    attachments: tuple[Any, ...] = ()
     waits_for: tuple[str, ...] = ()
     gone: str = ""
 
@@ -79,7 +82,8 @@ class BackgroundCells:
     The offer of the session needs the part `cells.journals`, and the stack the plugin `durable`.
 
     Args:
-        session: The session. Nothing else may run cells in it while one is in the background.
+        session: The session. Nothing else may run cells in it, reset it or restore a state while a
+            cell is in the background.
         make_store: Makes the store for the journal of a cell, by the id of the cell. A cell whose
             store outlives the process continues in another one, after `adopt`.
 
@@ -140,8 +144,13 @@ class BackgroundCells:
         check_seconds(yield_after, "yield_after")
         while (number := str(self._count + 1)) in self._ended:
             self._count += 1
-        self.adopt(number, code)
-        return await self.wait(number, yield_after, host=host)
+        cell = self._adopt(number, code)
+        try:
+            return await self.wait(number, yield_after, host=host)
+        except (ConfigurationError, SessionClosed):
+            if not await cell.store.load():
+                self._end(cell, "it was refused, and never ran")
+            raise
 
     def adopt(self, id: str, code: str) -> None:  # noqa: A002 - the word for it
         """Take over a cell that another process has left, so that `wait` continues it.
@@ -154,6 +163,9 @@ class BackgroundCells:
             ConfigurationError: A cell of the session has not ended; or the code or the id is not
                 text.
         """
+        self._adopt(id, code)
+
+    def _adopt(self, id: str, code: str) -> RunningCell:  # noqa: A002
         _check_id(id)
         if not isinstance(code, str):
             raise ConfigurationError(f"code must be a string; got {code!r:.60}")
@@ -161,6 +173,7 @@ class BackgroundCells:
         if self._cell is not None:
             raise self._taken(self._cell)
         self._cell = RunningCell(id, code, self._make_store(id))
+        return self._cell
 
     def _check_bound(self) -> None:
         if self._session.offer.part(Journals) is not self.journals:
@@ -226,11 +239,13 @@ class BackgroundCells:
             await self.terminate(self._cell.id)
 
     def _answer(self, cell: RunningCell, ended: Outcome | StillRunning) -> CellAnswer:
+        attached = cell.shown.new_attachments(ended.attachments)
+        told = CellAnswer(id=cell.id, attachments=attached)
         if isinstance(ended, StillRunning):
             console = cell.shown.new("".join(cell.heard))
-            return CellAnswer(id=cell.id, console=console, waits_for=ended.waits_for)
+            return attrs.evolve(told, console=console, waits_for=ended.waits_for)
         self._end(cell, "it has ended, and its outcome was returned")
-        return CellAnswer(id=cell.id, outcome=ended, console=cell.shown.new(ended.console))
+        return attrs.evolve(told, outcome=ended, console=cell.shown.new(ended.console))
 
     def _end(self, cell: RunningCell, why: str) -> None:
         if self._cell is cell:

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -22,6 +22,8 @@ from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
 __all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "shown_request"]
+
+_T = TypeVar("_T")
 
 #: The bridge of timers.
 _TIMER: Final = "timer"
@@ -106,11 +108,13 @@ class StillRunning(InterpstackError):
 
     Attributes:
         waits_for: Descriptions of the calls and timers that the guest waits for.
+        attachments: Objects that bridges have attached since the cell began, in order.
     """
 
-    def __init__(self, waits_for: Sequence[str]) -> None:
+    def __init__(self, waits_for: Sequence[str], attachments: Sequence[Any] = ()) -> None:
         super().__init__(f"the cell still waits for {', '.join(waits_for) or 'nothing'}")
         self.waits_for = tuple(waits_for)
+        self.attachments = tuple(attachments)
 
 
 @attrs.define(eq=False)
@@ -160,15 +164,17 @@ class CellAge:
 
 @attrs.define(eq=False)
 class Shown:
-    """The console output of a cell that its reader has seen, as a length and a digest.
+    """The output of a cell that its reader has seen.
 
     Attributes:
-        chars: Characters that were shown.
+        chars: Characters of console output that were shown.
         digest: Identifies them.
+        attached: The number of attachments that were shown.
     """
 
     chars: int = 0
     digest: str = ""
+    attached: int = 0
 
     def new(self, console: str) -> str:
         """The unseen part of console output, which is seen from now on.
@@ -183,6 +189,16 @@ class Shown:
         if new or not self.chars:
             self.chars, self.digest = len(console), _digest(console)
         return new.removeprefix("\n")
+
+    def new_attachments(self, attachments: Sequence[_T]) -> tuple[_T, ...]:
+        """The unseen attachments of a cell, which are seen from now on.
+
+        Args:
+            attachments: All attachments since the cell began; each run of the cell repeats them.
+        """
+        new = tuple(attachments[self.attached :])
+        self.attached = max(self.attached, len(attachments))
+        return new
 
 
 def _digest(text: str) -> str:

@@ -26,7 +26,7 @@ class RunningCell:
         store: The store of its journal.
         flights: Calls that outlast a look.
         heard: Parts of the console output of the current look.
-        shown: Console output that was returned.
+        shown: Console output and attachments that were returned.
         calls: The calls in flight that a look has left.
         landing: Records the answers of these calls.
         look: The current look.

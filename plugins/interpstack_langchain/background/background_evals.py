@@ -12,6 +12,7 @@ import attrs
 from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
+from interpstack_display.api import noted
 from interpstack_durable.api import Look, Shown, StillRunning
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
@@ -23,6 +24,7 @@ from interpstack_langchain.background.cell_records import (
 )
 from interpstack_langchain.background.fates import ENDED, TERMINATED, CellOver, Fate
 from interpstack_langchain.background.holds import Hold
+from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.watched import Watched
@@ -149,7 +151,7 @@ class BackgroundEvals(Evals):
             look,
             store.admit,
         )
-        running.watch(Watched(look, hold, Shown(cell.chars, cell.digest)))
+        running.watch(Watched(look, hold, Shown(cell.chars, cell.digest, cell.attached)))
         if store.continued:
             running.add({CELLS: {cell.id: ended_record(ENDED)}})
         try:
@@ -170,15 +172,17 @@ class BackgroundEvals(Evals):
     ) -> ToolMessage:
         _store(running).put_aside()
         watched = running.watched
-        console = "" if watched is None else watched.new_console()
+        new = Outcome() if watched is None else watched.aside(still)
         shown = Shown() if watched is None else watched.shown
-        record = attrs.evolve(cell, chars=shown.chars, digest=shown.digest)
+        record = attrs.evolve(cell, **attrs.asdict(shown))
         update: dict[str, Any] = {CELLS: {cell.id: record.told()}}
         if self.spending is not None:
             update |= self.spending.told(turn_key(state, running.graph), state)
-        return self._told(self._text(cell.id, console, still.waits_for), update, running)
+        text = self._text(cell.id, new, still.waits_for)
+        content = eval_content(text, new, self.stack.limits.result_chars)
+        return self._told(content, update, running)
 
-    def _text(self, cell: str, console: str, waits_for: Sequence[str]) -> str:
+    def _text(self, cell: str, new: Outcome, waits_for: Sequence[str]) -> str:
         names = self.background
         listed = ", ".join(waits_for[:10]) + (", …" if len(waits_for) > 10 else "")
         told = _escaped(
@@ -186,7 +190,7 @@ class BackgroundEvals(Evals):
             f'{names.wait_name}(id="{cell}", seconds=…) to continue the code, or '
             f'{names.terminate_name}(id="{cell}") to end it.'
         )
-        output = render(Outcome(console=console)).removesuffix("<result></result>")
+        output = render(noted(new)).removesuffix("<result></result>")
         return f'{output}<running id="{cell}">{told}</running>'
 
     def _forget(self, cell: CellRecord, state: Mapping[str, Any], running: EvalCall) -> None:
@@ -242,10 +246,14 @@ class BackgroundEvals(Evals):
         return self._told(text, {CELLS: {cell.id: ended_record(_LOST)}}, running, "error")
 
     def _told(
-        self, text: str, update: Mapping[str, Any], running: EvalCall, status: str = "success"
+        self,
+        content: str | list[str | dict[Any, Any]],
+        update: Mapping[str, Any],
+        running: EvalCall,
+        status: str = "success",
     ) -> ToolMessage:
         message = ToolMessage(
-            content=text,
+            content=content,
             tool_call_id=running.id,
             name=running.request.tool_call["name"],
             status=status,

@@ -29,6 +29,7 @@ class CellRecord:
         turn: The turn that began the cell.
         chars: Characters of console output that the model has seen.
         digest: Identifies them.
+        attached: Images and files that the model has seen; records of a cell without any lack it.
     """
 
     id: str
@@ -40,6 +41,7 @@ class CellRecord:
     turn: str
     chars: int = 0
     digest: str = ""
+    attached: int = 0
 
     @classmethod
     def of(cls, state: Mapping[str, Any], cell: str) -> CellRecord | None:
@@ -48,14 +50,16 @@ class CellRecord:
         if not isinstance(told, Mapping) or "ended" in told:
             return None
         fields = {field.name: field.type for field in attrs.fields(cls)}
-        if {*told} != {*fields} or told["id"] != cell:
+        if {*told, "attached"} != {*fields} or told["id"] != cell:
             return None
-        fits = all(isinstance(told[key], int if key == "chars" else str) for key in fields)
+        numbers = ("chars", "attached")
+        fits = all(isinstance(told[key], int if key in numbers else str) for key in told)
         return cls(**told) if fits else None
 
     def told(self) -> dict[str, Any]:
         """The record as plain data."""
-        return attrs.asdict(self)
+        told = attrs.asdict(self)
+        return told if self.attached else {key: told[key] for key in told if key != "attached"}
 
 
 def ended_record(why: str) -> dict[str, Any]:

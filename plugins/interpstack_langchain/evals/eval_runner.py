@@ -246,8 +246,8 @@ class Evals:
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
         outcome = shown(ended.outcome)
-        if running.watched is not None and running.watched.shown.chars:
-            outcome = attrs.evolve(outcome, console=running.watched.shown.new(outcome.console))
+        if running.watched is not None:
+            outcome = running.watched.unseen(outcome)
         text = self._rendered(outcome, ended.session)
         message = ToolMessage(
             content=eval_content(text, outcome, self.stack.limits.result_chars),

@@ -1,4 +1,4 @@
-"""One look at an eval that may be put aside."""
+"""One look at an eval that may be put aside, and the part of its output that is new."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import attrs
 
-from interpstack_durable.api import Look, Shown
+from interpstack import Outcome
+from interpstack_display.api import Attachment
+from interpstack_durable.api import Look, Shown, StillRunning
 
 __all__ = ["Watched"]
 
@@ -19,7 +21,7 @@ class Watched:
     Attributes:
         look: The seconds after which the eval is put aside.
         hold: The lock on the eval, which may outlast the look.
-        shown: Console output that the model has seen.
+        shown: Console output and attachments that the model has seen.
         heard: Parts of the console output of this look.
     """
 
@@ -28,6 +30,19 @@ class Watched:
     shown: Shown
     heard: list[str] = attrs.field(factory=list)
 
-    def new_console(self) -> str:
-        """The console output that the model has not seen."""
-        return self.shown.new("".join(self.heard))
+    def aside(self, still: StillRunning) -> Outcome:
+        """The output of an eval that was put aside, as far as the model has not seen it."""
+        return self._new(Outcome(console="".join(self.heard), attachments=tuple(still.attachments)))
+
+    def unseen(self, outcome: Outcome) -> Outcome:
+        """The outcome of an eval without the output that the model has seen."""
+        return self._new(outcome) if self.shown.chars or self.shown.attached else outcome
+
+    def _new(self, outcome: Outcome) -> Outcome:
+        images = [item for item in outcome.attachments if isinstance(item, Attachment)]
+        others = [item for item in outcome.attachments if not isinstance(item, Attachment)]
+        return attrs.evolve(
+            outcome,
+            console=self.shown.new(outcome.console),
+            attachments=(*others, *self.shown.new_attachments(images)),
+        )

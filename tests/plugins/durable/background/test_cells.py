@@ -11,7 +11,15 @@ import attrs
 import pytest
 
 import interpstack_durable
-from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack, Limits
+from interpstack import (
+    Bridge,
+    CellContext,
+    ConfigurationError,
+    HostOffer,
+    InterpreterStack,
+    Limits,
+    SessionClosed,
+)
 from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore, ReplayDivergence
 
 SLOW = {
@@ -70,6 +78,9 @@ class Kit:
         self.paid.append(n)
         return f"paid {n}"
 
+    async def show(self, n: int, context: CellContext) -> None:
+        context.attach(n)
+
     def store(self, cell: str) -> MemoryStore:
         return self.stores.setdefault(cell, MemoryStore(f"cell {cell}"))
 
@@ -79,6 +90,7 @@ class Kit:
         bridges = [
             Bridge(name="kit.slow", handler=self.slow),
             Bridge(name="kit.pay", handler=self.pay, passes=(Asks,)),
+            Bridge(name="kit.show", handler=self.show, repeats=True),
         ]
         async with (
             InterpreterStack(
@@ -426,3 +438,48 @@ async def test_a_cell_that_calls_a_lost_function_diverges(
         assert kit.cancelled == []
         await cells.terminate(first.id)
         assert kit.cancelled == [1]
+
+
+SHOW = {
+    "javascript": "await kit.show({n: 1}); await kit.slow({n: 1}); await kit.show({n: 2});"
+    "await kit.show({n: 3}); await kit.slow({n: 2}); await kit.show({n: 4})",
+    "python": "await kit.show(n=1)\nawait kit.slow(n=1)\nawait kit.show(n=2)\n"
+    "await kit.show(n=3)\nawait kit.slow(n=2)\nawait kit.show(n=4)",
+}
+
+
+async def test_attachments_come_with_the_look_that_reached_them(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(of(SHOW, engine), yield_after=0.1)
+        assert (first.outcome, first.attachments) == (None, (1,))
+        assert (await cells.wait(first.id, 0)).attachments == ()
+        kit.let(1)
+        second = await cells.wait(first.id, 0.5)
+        assert (second.outcome, second.attachments) == (None, (2, 3))
+        kit.let(2)
+        third = await cells.wait(first.id, 30)
+        assert third.attachments == (4,)
+        assert third.outcome is not None
+        assert third.outcome.attachments == (1, 2, 3, 4)
+
+
+async def test_a_cell_that_is_refused_is_not_at_work(kit: Kit) -> None:
+    async with kit.cells("quickjs", source_bytes=20) as cells:
+        with pytest.raises(ConfigurationError, match="the code has 30 bytes"):
+            await cells.eval(" " * 30, yield_after=1)
+        assert cells.running is None
+        assert "it was refused, and never ran" in (await cells.wait("1", 0)).gone
+        assert (await cells.eval("1", yield_after=30)).id == "2"
+
+
+async def test_a_closed_session_runs_no_cell(kit: Kit) -> None:
+    bridges = [Bridge(name="kit.slow", handler=kit.slow)]
+    stack = InterpreterStack("quickjs", ["durable"], bridges=bridges)
+    session = stack.session("a")
+    cells = BackgroundCells(session)
+    session.bind(HostOffer(parts=[cells.journals]))
+    await cells.eval("await kit.slow({n: 1})", yield_after=0)
+    await stack.aclose()
+    for _ in range(2):
+        with pytest.raises(SessionClosed):
+            await cells.eval("1", yield_after=1)

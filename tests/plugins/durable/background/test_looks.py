@@ -56,6 +56,13 @@ def test_only_new_output_is_returned(heard: list[str], told: list[str]) -> None:
     assert [shown.new(console) for console in heard] == told
 
 
+def test_attachments_are_new_once() -> None:
+    shown = Shown()
+    looks = ["", "a", "a", "abc", "abc"]
+    assert ["".join(shown.new_attachments(one)) for one in looks] == ["", "a", "", "bc", ""]
+    assert Shown(attached=2).new_attachments("abc") == ("c",)
+
+
 def test_requests_are_shown_with_the_start_of_their_input() -> None:
     assert shown_request(Request(1, "timer", 5)) == "a timer"
     assert shown_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'

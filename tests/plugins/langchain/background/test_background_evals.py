@@ -345,3 +345,32 @@ async def test_a_cell_that_calls_a_lost_function_ends(chat: Any, bank: Bank) -> 
     assert (bank.begun, bank.cancelled) == ([1], [1])
     (after,) = await agent.run("n")
     assert after.endswith("<result>2</result>")
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "v8"])
+async def test_images_come_with_the_look_that_shows_them(
+    chat: Any, bank: Bank, engine: str
+) -> None:
+    gif = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+    code = (
+        f"await display('{gif}'); await tools.slow({{n: 1}}); await display('{gif}');"
+        "await tools.slow({n: 2}); 'both'"
+    )
+    agent = chat(engine=engine)
+
+    async def blocks(said: Any) -> list[list[str]]:
+        messages = (await agent.turn(said))["messages"]
+        last = [m for m in messages if isinstance(m, ToolMessage)][-1]
+        content = last.content if isinstance(last.content, list) else [last.text]
+        return [one["type"] if isinstance(one, dict) else "text" for one in content], last.text
+
+    kinds, first = await blocks(code)
+    assert (kinds, "<notice>Shown 1: image/gif" in first) == (["text", "image"], True)
+    bank.gate(1).set()
+    await until(lambda: bank.ended == [1])
+    kinds, second = await blocks(wait(first, 0.5))
+    assert (kinds, cell_of(second)) == (["text", "image"], cell_of(first))
+    kinds, again = await blocks(wait(first, 0))
+    assert (kinds, "<notice>Shown" in again) == (["text"], False)
+    bank.gate(2).set()
+    assert await blocks(wait(first)) == (["text"], "<result>both</result>")

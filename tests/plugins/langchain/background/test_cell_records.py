@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from interpstack_langchain.background.cell_records import (
@@ -25,6 +26,9 @@ def state(**records: Any) -> dict[str, Any]:
 
 def test_a_record_comes_back_as_it_was() -> None:
     assert CellRecord.of(state(a1=RECORD.told()), "a1") == RECORD
+    images = attrs.evolve(RECORD, attached=2)
+    assert CellRecord.of(state(a1=images.told()), "a1") == images
+    assert "attached" not in RECORD.told()
     assert running_ids(state(a1=RECORD.told(), b2=ended_record("done"))) == ["a1"]
     assert running_ids(state(a1=RECORD.told()), "another turn") == []
 
@@ -38,6 +42,7 @@ def test_a_record_comes_back_as_it_was() -> None:
         {**RECORD.told(), "more": 1},
         {**RECORD.told(), "code": None},
         {**RECORD.told(), "chars": "3"},
+        {**RECORD.told(), "attached": "3"},
         {**RECORD.told(), "id": "b2"},
         ended_record("it has ended"),
     ],

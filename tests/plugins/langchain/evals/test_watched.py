@@ -1,18 +1,36 @@
-"""Console output of an eval that may be put aside."""
+"""Output of an eval that may be put aside, as far as the model has not seen it."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
-from interpstack_durable.api import Look, Shown
+from interpstack import Outcome
+from interpstack_display.api import Attachment
+from interpstack_durable.api import Look, Shown, StillRunning
 from interpstack_langchain.evals.watched import Watched
 
 
+def watched(shown: Shown, *heard: str) -> Watched:
+    return Watched(Look(1), nullcontext(), shown, [*heard])
+
+
 def test_only_new_output_is_shown() -> None:
-    shown = Shown()
-    first = Watched(Look(1), nullcontext(), shown)
-    first.heard += ["a", "\nb"]
-    assert first.new_console() == "a\nb"
-    second = Watched(Look(1), nullcontext(), shown)
-    second.heard += ["a\nb\nc"]
-    assert second.new_console() == "c"
+    shown, still = Shown(), StillRunning(())
+    assert watched(shown, "a", "\nb").aside(still).console == "a\nb"
+    assert watched(shown, "a\nb\nc").aside(still).console == "c"
+    assert watched(shown).unseen(Outcome(text="1", console="a\nb\nc\nd")) == Outcome(
+        text="1", console="d"
+    )
+
+
+def test_each_image_is_shown_once_and_other_objects_stay() -> None:
+    shown, note = Shown(), ValueError("of a listener")
+    one, two = (Attachment(b"GIF89a" + bytes([n]), "image/gif") for n in (1, 2))
+    seen: list[Any] = [
+        watched(shown).aside(StillRunning((), [one])).attachments,
+        watched(shown).aside(StillRunning((), [one])).attachments,
+        watched(shown).unseen(Outcome(attachments=(one, note, two))).attachments,
+    ]
+    assert seen == [(one,), (), (note, two)]
+    assert shown.attached == 2
