@@ -216,3 +216,14 @@ def test_a_frozen_set_does_not_change() -> None:
     assert [item.name for item in frozen] == ["a"]
     with pytest.raises(TypeError):
         frozen.bridges["c"] = _bridge("c")  # type: ignore[index]
+
+
+def test_annotations_are_read_where_input_is_checked_against_them() -> None:
+    def handler(value: Missing, context: Any) -> None:  # type: ignore[name-defined]  # noqa: F821
+        pass
+
+    taken = Bridge(name="a.b", handler=handler, raw=True)
+    assert taken.takes_context
+    assert taken.arguments({"x": 1}) == (({"x": 1},), {})
+    with pytest.raises(BridgeError, match="cannot read its signature: name 'Missing'"):
+        Bridge(name="a.b", handler=handler)

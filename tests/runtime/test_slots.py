@@ -34,6 +34,25 @@ async def test_slots_are_handed_out_in_order() -> None:
     assert (seen, most, slots.busy) == (list(range(9)), 2, False)
 
 
+async def test_only_who_waits_has_a_signal() -> None:
+    slots = Slots(1)
+    async with slots.slot():
+        (holder,) = slots._held
+        assert holder.given is None
+        waiting = asyncio.ensure_future(_hold(slots))
+        await asyncio.sleep(0)
+        (waiter,) = slots._waiting
+        assert waiter.given is not None
+        assert not waiter.given.done()
+    await waiting
+    assert waiter.given.done()
+
+
+async def _hold(slots: Slots) -> None:
+    async with slots.slot():
+        pass
+
+
 async def test_who_is_cancelled_while_waiting_leaves_the_queue() -> None:
     slots, go = Slots(1), asyncio.Event()
 

@@ -252,3 +252,16 @@ async def test_answers_of_failed_evals_say_so(talk: Any, code: str, use_async: b
     result = await chat.turn("1", code)
     told = [m.status for m in result["messages"] if isinstance(m, ToolMessage)]
     assert told == ["success", "error"]
+
+
+async def test_reducers_are_looked_up_for_updates_of_tools_alone(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[TaskWrites] = []
+    reducers = TaskWrites.reducers
+    monkeypatch.setattr(TaskWrites, "reducers", lambda self: looks.append(self) or reducers(self))
+    chat = talk(before=[Outer()], ptc=[mark])
+    await chat.turn("const x = 1")
+    assert not looks
+    await chat.turn("await tools.mark({text: 'a'})")
+    assert len(looks) == 1

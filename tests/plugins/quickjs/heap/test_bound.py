@@ -9,8 +9,9 @@ import pytest
 from interpstack import Bridge, BridgeRegistry, BridgeSet, Cell, Limits, Realm
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.heap import bound
 from interpstack_quickjs.heap.base import base_heaps
-from interpstack_quickjs.heap.bound import BoundHeaps, bound_heaps, digest_of
+from interpstack_quickjs.heap.bound import BoundHeaps, bound_heaps, digest_of, offer_digest
 from interpstack_quickjs.live_guest import LiveGuest
 
 
@@ -132,3 +133,24 @@ def test_values_that_were_read_leave_no_trace(told: list[str]) -> None:
     assert images == images[:1] * 6
     assert texts == texts[:1] * 6
     assert "values" in told
+
+
+def test_the_digest_of_an_offer_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[BridgeSet] = []
+
+    def arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
+        asked.append(bridges)
+        return bind_arguments(bridges, limits)
+
+    monkeypatch.setattr(bound, "bind_arguments", arguments)
+    one, same, other = _offer("bound.eighth"), _offer("bound.eighth"), _offer("bound.ninth")
+    digest = offer_digest(one, Limits())
+    assert digest == digest_of(bind_arguments(one, Limits()))
+    assert [offer_digest(one, Limits()) for _ in range(3)] == [digest] * 3
+    assert len(asked) == 1
+    assert offer_digest(same, Limits()) == digest
+    assert len({digest, offer_digest(one, Limits(timers=7)), offer_digest(other, Limits())}) == 3
+    assert offer_digest(one, Limits()) == digest
+    for number in range(40):
+        offer_digest(_offer(f"bound.other{number}"), Limits())
+    assert len(bound._digests) <= 32

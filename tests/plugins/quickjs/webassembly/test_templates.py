@@ -163,3 +163,14 @@ def test_a_reserve_of_viewed_instances_serves_any_guest(memory: bytes) -> None:
     second.load(base.heap)
     assert second.read(2**20, len(memory) - 2**20) == memory[2**20 :]
     second.close()
+
+
+def test_a_view_is_reset_once_and_then_copied_to(memory: bytes) -> None:
+    guest, heap = Guest(None), base_heaps.get(()).heap
+    for _ in range(3):
+        guest.load(heap)
+        start = heap.stack_pointer
+        assert guest.read(start, len(memory) - start) == memory[start:]
+        guest.write(b"told to nobody", 2**21)
+    assert guest._instance.begin_with(template_of(memory)) is False  # type: ignore[arg-type]
+    guest.close()
