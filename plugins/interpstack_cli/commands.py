@@ -47,6 +47,19 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name; the error for another name has the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # loaded for an error only
+
+            near = get_close_matches(args[0], _commands(), 1)
+            advice = "".join(f" Did you mean {name!r}?" for name in near)
+            raise click.UsageError(error.message + advice, ctx) from None
+
     def make_context(
         self,
         info_name: str | None,

@@ -117,6 +117,9 @@ class Attachment:
         return bundle
 
 
+_BOUND: Final = positive(int, optional=False, of="DisplayLimits")
+
+
 @attrs.frozen(kw_only=True)
 class DisplayLimits:
     """Limits of the attachments of one cell.
@@ -130,9 +133,9 @@ class DisplayLimits:
         ConfigurationError: A value is no whole number above 0.
     """
 
-    count: int = attrs.field(default=16, validator=positive(int, optional=False))
-    item_bytes: int = attrs.field(default=5 * _MIB, validator=positive(int, optional=False))
-    total_bytes: int = attrs.field(default=20 * _MIB, validator=positive(int, optional=False))
+    count: int = attrs.field(default=16, validator=_BOUND)
+    item_bytes: int = attrs.field(default=5 * _MIB, validator=_BOUND)
+    total_bytes: int = attrs.field(default=20 * _MIB, validator=_BOUND)
 
     def __attrs_post_init__(self) -> None:
         if self.item_bytes > self.total_bytes:
@@ -157,6 +160,11 @@ def only_shown(items: Iterable[Any]) -> tuple[Attachment, ...]:
 
 
 def described(item: Attachment) -> str:
-    """An attachment in one line: its type, its size and its name."""
+    """An attachment in one line: its type, its size and its name.
+
+    Raises:
+        ConfigurationError: `item` is not an `Attachment`.
+    """
+    expect(item, Attachment, "described takes an Attachment")
     name = "" if item.name is None else f", {item.name}"
     return f"{item.mime_type}, {len(item.data):,} bytes{name}"

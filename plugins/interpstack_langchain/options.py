@@ -107,7 +107,7 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
         raise WrongType(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
     if len(value) < 16:
         raise ConfigurationError(
-            "snapshot_signing_key takes at least 16 bytes; make one with secrets"
+            "snapshot_signing_key takes at least 16 bytes; make one with secrets.token_bytes(32)"
         )
 
 

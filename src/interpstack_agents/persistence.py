@@ -111,6 +111,8 @@ def persistence_mode(stack: InterpreterStack | PluginManager, name: str) -> type
     Raises:
         ConfigurationError: None of them registers it.
     """
+    if not isinstance(stack, (InterpreterStack, PluginManager)):
+        raise ConfigurationError(f"persistence_mode takes an InterpreterStack; got {stack!r:.60}")
     register = getattr(stack.hook, "interpstack_register_persistence", None)
     modes: dict[str, type[Persistence]] = {}
     for classes in () if register is None else register():

@@ -30,6 +30,8 @@ def test_a_stack_without_modes_says_what_to_add() -> None:
     bare = InterpreterStack(FakeEngine())
     with bare, pytest.raises(ConfigurationError, match="add the plugin 'persistence'"):
         persistence_mode(bare, "thread")
+    with pytest.raises(ConfigurationError, match="persistence_mode takes an InterpreterStack"):
+        persistence_mode(None, "thread")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,15 @@ def test_what_does_not_exist_exits_with_2(run, args):
     assert "No such" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("repll", "'repll'. Did you mean 'repl'?"), ("xyzzy", "'xyzzy'.")]
+)
+def test_an_unknown_command_names_the_nearest(run, name, told):
+    result = run(name)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"No such command {told}\n")
+
+
 def test_an_error_is_one_line_and_a_warning_has_no_path(run, monkeypatch):
     @click.command()
     def command():

@@ -99,3 +99,7 @@ def test_limits_are_positive_and_fit_together(limits: dict[str, Any]) -> None:
 def test_attachments_are_those_of_an_outcome() -> None:
     with pytest.raises(ConfigurationError, match="attachments_of takes an Outcome; got None"):
         attachments_of(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="described takes an Attachment; got None"):
+        described(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="DisplayLimits: count takes a whole number"):
+        DisplayLimits(count=0)
