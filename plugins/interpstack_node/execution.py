@@ -24,7 +24,8 @@ from interpstack_javascript.cells import (
     ThreadClock,
     TypeScriptError,
     load,
-    prepare,
+    may_need_wrapping,
+    prepared,
 )
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
@@ -42,7 +43,8 @@ __all__ = ["NodeExecution"]
 
 #: The name of cells in stack traces, as in `kernel/main.js`; the cell's own replaces it.
 _SCRIPT: Final = "guest:cell"
-_AWAIT: Final = re.compile(r"await\b")
+#: Globals that ignore assignments, and so declarations, as `kernel/main.js` names them, too.
+LOCKED: Final = ("Infinity", "NaN", "undefined", "$mport")
 #: Seconds for the kernel's part of an end, on a busy machine.
 _WIND_DOWN_SECONDS: Final = 0.5
 #: Characters of a source, or bytes of an answer, that are read on the event loop.
@@ -62,6 +64,7 @@ class NodeExecution(KernelExecution):
         self._realm = realm
         self._kernel: KernelProcess | None = None
         self._source: str | None = None
+        self._shifts = ""  # the kernel's tables that lead back to places in the cell
         self._begun = self._gone = self._completed = False
         self._interrupted = False
         self._stop: Stop | None = None
@@ -176,7 +179,8 @@ class NodeExecution(KernelExecution):
             load(self._cell.language)
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             try:
-                self._source = prepare(self._cell.source, self._cell.language, clock)
+                script = prepared(self._cell.source, self._cell.language, clock)
+                self._source, self._shifts = script.source, script.shifts_text()
             except TypeScriptError as error:
                 self._source = self._refusal(error)
             self._spent = clock.spent
@@ -206,7 +210,7 @@ class NodeExecution(KernelExecution):
         words, about = self._begin_arguments(now_ms, live=self._output.is_heard)
         source = self._source or ""
         begin = json.dumps(["begin", words, about])
-        return ["begin", begin, source, _AWAIT.search(source) is not None]
+        return ["begin", begin, source, may_need_wrapping(source, LOCKED), self._shifts]
 
     def _resume(self, now_ms: float) -> list[Any]:
         self._output.resumed()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
 
 import attrs
 
@@ -14,14 +12,6 @@ from interpstack_v8.parsers import wrap_awaiting
 
 __all__ = ["CellClock", "Script", "prepare"]
 
-_AWAIT: Final = re.compile(r"await\b")
-#: What a declaration of a locked global looks like; other text may look like it, too.
-_LOCKED: Final = re.compile(
-    r"(?:\b(?:var|let|const|class|function)\s+|[,{\[:*]\s*|\.\.\.\s*)(?:"
-    + "|".join(map(re.escape, LOCKED))
-    + r")(?![\w$])"
-)
-
 
 @attrs.frozen
 class Script:
@@ -30,10 +20,12 @@ class Script:
     Attributes:
         source: A classic script.
         awaits: Whether the value is a promise of the cell's value, in a box.
+        shifts: The kernel's tables that lead back to places in the cell; empty if none has moved.
     """
 
     source: str
     awaits: bool = False
+    shifts: str = ""
 
 
 class CellClock(cells.ThreadClock):
@@ -64,11 +56,15 @@ def prepare(source: str, language: str | None, clock: CellClock) -> Script:
         TypeScriptError: It is no TypeScript, although `language` says so.
         OutOfTime: The cell's time is up.
     """
-    source = cells.prepare(source, language, clock)
-    if not _AWAIT.search(source) and not _LOCKED.search(source):
-        return Script(source)
+    prepared = cells.prepared(source, language, clock)
+    unwrapped = Script(prepared.source, shifts=prepared.shifts_text())
+    if not cells.may_need_wrapping(prepared.source, LOCKED):
+        return unwrapped
     clock.pause()
-    wrapped = wrap_awaiting(source, clock.left())
+    wrapped = wrap_awaiting(prepared.source, clock.left())
     clock.computed(wrapped.cpu_seconds)
     clock.pause()
-    return Script(source) if wrapped.source is None else Script(wrapped.source, awaits=True)
+    if wrapped.source is None:
+        return unwrapped
+    shifts = prepared.shifts_text(wrapped.shifts)
+    return Script(wrapped.source, awaits=True, shifts=shifts)

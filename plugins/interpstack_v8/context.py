@@ -73,13 +73,13 @@ def setup_scripts(sources: Sequence[GuestSource]) -> Sequence[SetupScript]:
 def _scripts(sources: tuple[GuestSource, ...]) -> Sequence[SetupScript]:
     reported = "(__bootstrap.core.ops.op_destructure_error)"
     guarded = "(__bootstrap.core.ops.op_memory_usage)"
-    given = "$setup.kernel, __bootstrap.core, $setup.limit, $setup.clock, $setup.untraced"
+    given = "$setup.kernel, __bootstrap.core, $setup.limit, $setup.clock, $setup.traces.untraced"
     names = f"{json.dumps(DOOR)}, {json.dumps(SCRIPT)}"
     web = GuestSource("javascript", "interpstack:web", web_source())
     return (
         setup_script("interpstack:setup", f"globalThis.$setup = {_read('setup.js')}"),
         setup_script("interpstack:prepare", "$setup.prepare()"),
-        setup_script("interpstack:errors", f"$setup.untraced = ({_read('errors.js')}){reported}"),
+        setup_script("interpstack:errors", f"$setup.traces = ({_read('errors.js')}){reported}"),
         setup_script("interpstack:parts", f"({_read('parts.js')})()"),
         setup_script(
             "interpstack:arrays", f"({_read('arrays.js')})(__bootstrap.core.ops.op_is_proxy)"

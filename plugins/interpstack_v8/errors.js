@@ -63,11 +63,16 @@
   const of = { __proto__: null };
   for (const key of ownKeys(frame)) of[key] = uncurry(frame[key]);
 
+  // The kernel's, for places in cells whose text was changed.
+  let places = (told) => told;
   function written(error, frames) {
     let text = "";
     try { text = title(error.name, error.message); } catch { /* it keeps them to itself */ }
     if (frames.length === 0) text += faultOf(error);
-    for (let i = 0; i < frames.length; i++) text += "\n    at " + line(frames[i]);
+    for (let i = 0; i < frames.length; i++) {
+      const told = places(line(frames[i]));
+      if (told !== undefined) text += "\n    at " + told;
+    }
     return text;
   }
   // Where a module does not parse: V8 keeps the place with the error, which has no frames. Only errors
@@ -125,13 +130,17 @@
   }
   lock(Own, "prepareStackTrace", freeze(written));
 
-  // An error that no guest has seen, made without a trace, for native code to read.
-  return (make) => {
-    const limit = Native.stackTraceLimit;
-    Native.stackTraceLimit = 0;
-    const error = make();
-    Native.stackTraceLimit = limit;
-    setPrototypeOf(error, native);
-    return error;
+  return {
+    __proto__: null,
+    writtenBy(given) { places = given; },
+    // An error that no guest has seen, made without a trace, for native code to read.
+    untraced(make) {
+      const limit = Native.stackTraceLimit;
+      Native.stackTraceLimit = 0;
+      const error = make();
+      Native.stackTraceLimit = limit;
+      setPrototypeOf(error, native);
+      return error;
+    },
   };
 }

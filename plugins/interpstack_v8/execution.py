@@ -234,7 +234,7 @@ class V8Execution(KernelExecution):
             script = Script(self._refusal(error))
         self._source = script.source
         begin = json.dumps(["begin", words, about])
-        return ["begin", begin, script.source, script.awaits]
+        return ["begin", begin, script.source, script.awaits, script.shifts]
 
     def _progress(self, text: str) -> Progress:
         drained = self._drained(text)

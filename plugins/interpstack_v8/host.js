@@ -5,7 +5,7 @@
 // of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
-  const { dispatch, track, reject } = kernel;
+  const { dispatch, track, reject, makeRoom, scriptName } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
   const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
@@ -22,10 +22,11 @@
   let token = "", record, park, tell, room = 0, late = 0;
 
   // Run a cell. Its value goes to the kernel: as it is, or as the promise the transform made.
-  function run(source, awaits) {
+  function run(source, awaits, shifts) {
     let value;
     try {
-      value = evaluate(source + "\n//# sourceURL=" + SCRIPT);
+      makeRoom(source);
+      value = evaluate(source + "\n//# sourceURL=" + scriptName(shifts));
       if (awaits) track(value);
     } catch (error) {
       reject(error, locate(error, source));
@@ -69,7 +70,7 @@
       return null;
     },
   });
-  const door = (given, kind, text, source, awaits) => {
+  const door = (given, kind, text, source, awaits, shifts) => {
     if (given !== token || token === "") throw new TypeErrorClass(NAME + " is reserved by the interpreter");
     if (kind === "park") {
       park();
@@ -80,7 +81,7 @@
     // Of a cell that somebody listens to, the host takes what it printed with every answer.
     if (kind === "begin" || (kind === "resume" && source === true)) room = RECORDED;
     if (kind !== "look") dispatch(text);
-    if (kind === "begin") run(source, awaits);
+    if (kind === "begin") run(source, awaits, shifts);
     return settled(undefined);
   };
   // deno_core passes all promises that were rejected meanwhile to one call, as arguments, and some

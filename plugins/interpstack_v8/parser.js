@@ -11,7 +11,8 @@
       if (given !== secret) throw new TypeError("not for guests");
       if (kind === "park") return void callHost(ops.park, []);
       const late = Date.now() + 1;
-      const text = wrapAwaiting(source, LOCKED);
+      const { script, shifts } = wrapAwaiting(source, LOCKED);
+      const text = script && `${shifts}\n${script}`;
       const { heapUsed, external } = memoryUsage();
       if (Date.now() < late) return { answer: [text, heapUsed, external] };
       callHost(ops.tell, [text, heapUsed, external]);

@@ -42,10 +42,13 @@ class Wrapped:
         source: A script whose value is a promise of `{value}`, or which throws; `None` for a
             source that can be run as it is.
         cpu_seconds: The CPU time of the preparation.
+        shifts: The kernel's table that leads from columns of the script to those of the source;
+            empty if none has moved.
     """
 
     source: str | None
     cpu_seconds: float
+    shifts: str = ""
 
 
 class _Idle:
@@ -108,7 +111,8 @@ def _wrap(source: str, seconds: float | None) -> Wrapped:
         # The first command of a new isolate can come before its clock is known.
         spent = max(0.0, isolate.cpu_seconds - begun)
         _idle.give(isolate, heap)
-    return Wrapped(answer.text or None, spent)
+    shifts, _, script = answer.text.partition("\n")
+    return Wrapped(script or None, spent, shifts)
 
 
 def _new_isolate() -> Isolate:

@@ -19,7 +19,8 @@
   },
   // The kernel's interface, with output going to the host as well; see the end of `host.js`.
   tap() {
-    const { write } = this.kernel.api;
+    const { api: { write }, writtenPlaces } = this.kernel;
+    this.traces.writtenBy(writtenPlaces);
     this.api = Object.freeze({
       __proto__: null, ...this.kernel.api, write: (line) => { this.record?.(line); write(line); },
     });

@@ -33,6 +33,7 @@ _PARTS: Final = (
     "encoding",  # values of the guest as JSON text
     "decoding",  # JSON text of the host as values
     "rendering",  # values as text for a reader
+    "places",  # places in stacks as the user wrote them
     "errors",  # errors and their stacks as data
     "requests",  # calls of bridges, and timers
     "console",  # output, readable in memory when the guest was stopped
@@ -63,8 +64,9 @@ def awaiting_source() -> str:
     """Source of `awaiting.js`, which gives scripts a top-level `await`.
 
     One function expression, behind a comment, for engines whose scripts know no `await`. Called,
-    it returns a function that takes a script and returns another one, whose value is a promise
-    of `{value}`; or an empty text if the script awaits nothing.
+    it returns a function that takes a script and the names of globals that no cell can declare. It
+    returns `{script, shifts}`: another script, whose value is a promise of `{value}`, or an empty
+    text if the first one awaits nothing; and the kernel's table that leads back to its columns.
     """
     return _read("awaiting.js")
 

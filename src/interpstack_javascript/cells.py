@@ -10,25 +10,35 @@ All of this takes time in proportion to the source, and the cell's clock can end
 
 from __future__ import annotations
 
+import json
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
+import attrs
+
 from interpstack_javascript.errors import TypeScriptError
+from interpstack_javascript.rewriting.edits import Edited
 from interpstack_javascript.rewriting.rewrite import rewrite
 
 __all__ = [
     "ENDLESS",
     "Clock",
     "OutOfTime",
+    "Prepared",
     "ThreadClock",
     "TypeScriptError",
     "escape",
     "load",
+    "may_need_wrapping",
     "prepare",
+    "prepared",
     "strip_types",
 ]
 
+_AWAIT: Final = re.compile(r"await\b")
 #: Nothing to do for cells without one of these words.
 _WORDS: Final = ("let", "const", "class", "import")
 
@@ -86,8 +96,33 @@ class ThreadClock(Clock):
             raise OutOfTime
 
 
+@attrs.frozen
+class Prepared:
+    """A cell as an engine is to run it.
+
+    Attributes:
+        source: A script.
+        shifts: As `Edited.shifts`, leading to places in JavaScript without types.
+    """
+
+    source: str
+    shifts: tuple[int, ...] | None = ()
+
+    def shifts_text(self, first: str = "") -> str:
+        """The argument of the kernel's `scriptName`; `first` is a table of a later change."""
+        tables = [first] if first else []
+        if self.shifts != ():
+            tables.append(json.dumps(self.shifts))
+        return f"[{','.join(tables)}]" if tables else ""
+
+
 def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) -> str:
-    """A cell's source as an engine is to run it.
+    """A cell's source as an engine is to run it; see `prepared`."""
+    return prepared(source, language, clock).source
+
+
+def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -> Prepared:
+    """A cell as an engine is to run it, with the way back to places in its source.
 
     Args:
         source: The source of the cell.
@@ -99,13 +134,14 @@ def prepare(source: str, language: str | None = None, clock: Clock = ENDLESS) ->
     """
     if language == "typescript":
         # Imports first: TypeScript drops imports that the cell itself does not use.
-        source = escape(_rewrite(source, clock, types=True))
+        source = escape(_rewrite(source, clock, types=True).text)
         try:
             source = strip_types(source, seconds=clock.left())
         except TypeScriptError:
             clock.pause()  # it may have been too slow
             raise
-    return escape(_rewrite(source, clock))
+    made = _rewrite(source, clock)
+    return Prepared(escape(made.text), made.shifts)
 
 
 def escape(source: str) -> str:
@@ -114,6 +150,24 @@ def escape(source: str) -> str:
     UTF-8 has no lone surrogates, and a NUL would end the source.
     """
     return source.replace("\0", "\\u0000").encode("utf-8", "backslashreplace").decode()
+
+
+def may_need_wrapping(source: str, locked: tuple[str, ...]) -> bool:
+    """Whether a prepared source may await something, or declare one of the globals in `locked`.
+
+    `awaiting.js` reads such a source, and knows for certain.
+    """
+    return bool(_AWAIT.search(source) or _declaration(locked).search(source))
+
+
+@cache
+def _declaration(names: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of what may be a declaration of one of these names; it finds other text, too."""
+    return re.compile(
+        r"(?:\b(?:var|let|const|class|function)\s+|[,{\[:*]\s*|\.\.\.\s*)(?:"
+        + "|".join(map(re.escape, names))
+        + r")(?![\w$])"
+    )
 
 
 def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None) -> str:
@@ -138,7 +192,7 @@ def load(language: str | None) -> None:
         typescript.load()
 
 
-def _rewrite(source: str, clock: Clock, *, types: bool = False) -> str:
+def _rewrite(source: str, clock: Clock, *, types: bool = False) -> Edited:
     if not any(word in source for word in _WORDS):
-        return source
+        return Edited(source)
     return rewrite(source, clock.pause, types=types)

@@ -11,7 +11,8 @@
   const globals = globalThis, evaluate = eval;
   const PromiseClass = Promise, TypeErrorClass = TypeError, ReferenceErrorClass = ReferenceError;
   const ErrorClass = Error, SyntaxErrorClass = SyntaxError, RangeErrorClass = RangeError;
-  const slice = Function.prototype.call.bind(String.prototype.slice);
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const slice = uncurry(String.prototype.slice), errorToString = uncurry(Error.prototype.toString);
   const RECORDED = 16384; // characters of one cell's console output that the host gets at once
   let kernel, api, room = 0;
 
@@ -47,6 +48,27 @@
     room -= kept.length + 1;
     print(kept);
   }
+  // Stack traces as V8 writes them, with places in cells as the user wrote them. Node looks the writer
+  // up behind the global.
+  const frame = getPrototypeOf(framesOf()[0]), lineOf = uncurry(frame.toString);
+  function framesOf() {
+    const { prepareStackTrace } = ErrorClass;
+    ErrorClass.prepareStackTrace = (error, frames) => frames;
+    const frames = new ErrorClass("").stack;
+    ErrorClass.prepareStackTrace = prepareStackTrace;
+    return frames;
+  }
+  const writeTrace = freeze({ prepareStackTrace(error, frames) {
+    let text = "";
+    try { text = errorToString(error); } catch { /* it keeps its name to itself */ }
+    for (let i = 0; i < frames.length; i++) {
+      const line = kernel.writtenPlaces(lineOf(frames[i]));
+      if (line !== undefined) text += "\n    at " + line;
+    }
+    return text;
+  } }.prepareStackTrace);
+  defineProperty(ErrorClass, "prepareStackTrace",
+    { __proto__: null, get: () => writeTrace, set() {}, enumerable: false, configurable: false });
   function locate(error, source) {
     try {
       return getPrototypeOf(error) === SyntaxErrorClass.prototype ? placeOf(source) : undefined;
@@ -54,10 +76,11 @@
       return undefined; // a proxy that the guest threw
     }
   }
-  function run(source, awaits) {
+  function run(source, awaits, shifts) {
     let value;
     try {
-      value = evaluate(source + "\n//# sourceURL=" + SCRIPT);
+      kernel.makeRoom(source);
+      value = evaluate(source + "\n//# sourceURL=" + kernel.scriptName(shifts));
       if (awaits) kernel.track(value);
     } catch (error) {
       kernel.reject(error, locate(error, source));
@@ -85,10 +108,10 @@
       for (let i = 0; i < names.length; i++) defineProperty(globals, names[i], { __proto__: null, enumerable: false });
       kernel.seal();
     },
-    begin(text, source, awaits) {
+    begin(text, source, awaits, shifts) {
       room = RECORDED;
       kernel.dispatch(text);
-      run(source, awaits);
+      run(source, awaits, shifts);
     },
     say: (text) => kernel.dispatch(text),
     resume(text) {

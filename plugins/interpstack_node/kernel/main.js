@@ -20,6 +20,7 @@
   const TURNS = 50; // of the event loop without another import, for modules that wait for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
+  const LOCKED = ["Infinity", "NaN", "undefined", "$mport"]; // globals that ignore declarations; see `execution.py`
   const UNPARSED = "(async () => {"; // before a cell with `await` that does not parse, as `wrap` makes it
   const { state, enter, isOurs, isStopped } = stops;
   // Callbacks of guests that Node calls run outside of entries; their errors are the cell's.
@@ -82,9 +83,9 @@
   function warmUp() {
     const begin = JSON.stringify(["begin", [1, 2, 3, 4], { now: 0, script: CELL, label: "", live: false, valueName: "" }]);
     for (const source of ["[1 + 1, 'a', { b: null }]", "await null; undefined", "throw new TypeError('x')"]) {
-      const awaited = source.startsWith("await") ? wrap(source) : "";
+      const awaited = source.startsWith("await") ? wrap(source, LOCKED).script : "";
       for (let i = 0; i < 2; i++) {
-        enter(() => guest.begin(begin, awaited || source, awaited !== ""));
+        enter(() => guest.begin(begin, awaited || source, awaited !== "", ""));
         enter(runJobs);
         for (const text of [kernel.dispatch('["drain"]'), kernel.dispatch('["values"]')]) JSON.parse(text);
       }
@@ -132,17 +133,20 @@
     if (!text.endsWith(GOES_ON)) completed = true;
     send("D", text);
   }
+  const unwrapped = { script: "", shifts: "" };
+  // Tables of two changes of a cell, the last one first; see the kernel's `scriptName`.
+  const bothShifts = (last, first) => last === "" ? first : first === "" ? `[${last}]` : `[${last},${first.slice(1)}`;
   const commands = {
     __proto__: null,
     settle([sent]) { stops.settle(sent); },
-    begin([text, source, awaits]) {
+    begin([text, source, awaits, shifts]) {
       completed = false;
       modules.forgetLocal();
       packages.beginCell();
       enter(() => {
-        const wrapped = awaits ? wrap(source) : "";
-        shift = wrapped === `${UNPARSED}${source}\n})()` ? UNPARSED.length : 0;
-        guest.begin(text, wrapped || source, wrapped !== "");
+        const wrapped = awaits ? wrap(source, LOCKED) : unwrapped, { script } = wrapped;
+        shift = script === `${UNPARSED}${source}\n})()` ? UNPARSED.length : 0;
+        guest.begin(text, script || source, script !== "", bothShifts(wrapped.shifts, shifts));
       });
     },
     resume([text]) { enter(() => guest.resume(text)); },

@@ -89,10 +89,14 @@
     keepOpen(Object, "preventExtensions");
     keepOpen(Reflect, "preventExtensions");
     const names = ownKeys(globals);
-    for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") builtin[names[i]] = true;
+    for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") {
+      builtin[names[i]] = true;
+      fixed[names[i]] = isReadOnly(names[i]);
+    }
   };
   return {
     dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal,
+    makeRoom, scriptName, writtenPlaces,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.
     needsNothing: () => active && keys(pending).length === 0,

@@ -25,6 +25,8 @@
       from = end + 1;
       if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
         || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
+      line = writtenPlaces(line);
+      if (line === undefined) continue;
       const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
       if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
       const at = script === "" ? -1 : indexOf(line, script);

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable
 
+from interpstack_javascript.rewriting.edits import Edit, Edited, edited
 from interpstack_javascript.rewriting.scan import Found, scan
 
 __all__ = ["rewrite"]
 
-#: Start and end of the replaced text, and its replacement.
-_Edit: TypeAlias = tuple[int, int, str]
 
-
-def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> str:
+def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> Edited:
     """Source with its imports as calls and, unless it still has types, its declarations as `var`.
 
     Args:
@@ -24,37 +21,28 @@ def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> s
     """
     found = scan(source, pause)
     if found is None:
-        return source
+        return Edited(source)
     edits = _import_edits(source, found, checked=not types)
     if not types:
         edits += _call_edits(found) + _declaration_edits(found)
-    return _apply(source, edits)
+    return edited(source, edits)
 
 
-def _call_edits(found: Found) -> list[_Edit]:
+def _call_edits(found: Found) -> list[Edit]:
     return [(start, start + len("import"), "$mport") for start in found.calls]
 
 
-def _declaration_edits(found: Found) -> list[_Edit]:
+def _declaration_edits(found: Found) -> list[Edit]:
     edits = [(start, end, "var".ljust(end - start)) for start, end in found.keywords]
     for start, end, name in found.classes:
         edits += [(start, start, f"var {name} = "), (end, end, ";")]
     return edits
 
 
-def _import_edits(source: str, found: Found, *, checked: bool) -> list[_Edit]:
-    edits: list[_Edit] = []
+def _import_edits(source: str, found: Found, *, checked: bool) -> list[Edit]:
+    edits: list[Edit] = []
     for each in found.imports:
         # Keep the line breaks inside, so that later lines keep their numbers.
         breaks = "\n" * source.count("\n", each.start, each.end)
         edits.append((each.start, each.end, each.as_call(checked=checked) + breaks))
     return edits
-
-
-def _apply(source: str, edits: Iterable[_Edit]) -> str:
-    """Source with edits, which do not overlap, made in it."""
-    parts, at = [], 0
-    for start, end, text in sorted(edits):
-        parts += [source[at:start], text]
-        at = end
-    return "".join([*parts, source[at:]])

@@ -5,31 +5,39 @@
 import { parse } from "./parser.js";
 
 const VALUE = "$cellValue"; // variable of the function that keeps the value of the cell
+const BREAK = /\r\n|[\n\r\u2028\u2029]/;
+const MOST_SHIFTS = 20000;
 // Nodes with a scope of their own for `await`, `var` and `return`.
 const INNER = new Set(["ArrowFunctionExpression", "ClassBody", "FunctionDeclaration", "FunctionExpression"]);
 
 // A script whose value is a promise of `{value}`; an empty text if the source awaits nothing. A source
 // that declares one of the names in `locked`, globals that would ignore it, becomes one that says so.
-export function wrapAwaiting(source, locked = []) {
+// Its shifts lead from places in the script to those in the source; see `kernel/places.js`.
+export function wrapAwaiting(source, locked) {
   let root;
   try {
     root = parse(source);
   } catch (error) {
-    if (!/\bawait\b/.test(source)) return "";
-    if (error instanceof RangeError) return `throw new RangeError("Maximum call stack size exceeded")`;
-    return `(async () => {${source}\n})()`; // V8 is to report it
+    if (!/\bawait\b/.test(source)) return unshifted("");
+    if (error instanceof RangeError) return unshifted(`throw new RangeError("Maximum call stack size exceeded")`);
+    return unshifted(`(async () => {${source}\n})()`); // V8 is to report it
   }
   const found = lookAt(root, source);
   const taken = locked.find((name) => found.names.has(name) || found.functions.includes(name));
-  if (taken) return `throw new TypeError("${taken} is reserved by the interpreter; use another name")`;
-  if (!found.awaits) return "";
-  if (found.returns) return `throw new SyntaxError("Illegal return statement")`;
-  const names = found.names.size ? `var ${[...found.names].join(", ")}; ` : "";
+  if (taken) return unshifted(`throw new TypeError("${taken} is reserved by the interpreter; use another name")`);
+  if (!found.awaits) return unshifted("");
+  if (found.returns) return unshifted(`throw new SyntaxError("Illegal return statement")`);
+  const declared = new Set([...found.names, ...found.functions]);
+  const names = declared.size ? `var ${[...declared].join(", ")}; ` : "";
   const strict = root.body.some((node) => node.directive === "use strict") ? `"use strict"; ` : "";
   const functions = found.functions.map((name) => `this.${name} = ${name}; `).join("");
-  const before = `${names}(async () => { ${strict}let ${VALUE}; ${functions}`;
-  return `${before}${edited(source, found.edits)}\nreturn {__proto__: null, value: ${VALUE}}; })()`;
+  const edits = [[0, 0, `${names}(async () => { ${strict}let ${VALUE}; ${functions}`], ...inOrder(found.edits)];
+  const script = `${edited(source, edits)}\nreturn {__proto__: null, value: ${VALUE}}; })()`;
+  return { script, shifts: shiftsOf(source, edits) };
 }
+
+const unshifted = (script) => ({ script, shifts: "" });
+const inOrder = (edits) => edits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 
 function lookAt(root, source) {
   const found = { awaits: false, returns: false, names: new Set(), functions: [], edits: [] };
@@ -91,8 +99,15 @@ function assign(node, found, source, inHead) {
   for (const { id, init } of node.declarations) {
     bind(id, found, source);
     if (!init) found.edits.push([id.start, id.end, "0"]);
+    else if (id.type === "ArrayPattern") found.edits.push(...valueAsFault(id, init, source));
   }
   found.edits.push(inHead ? [node.end, node.end, ")"] : closing(node, source));
+}
+
+// V8 finds a value that cannot be iterated at the value of a declaration, and at the sign of an assignment.
+function valueAsFault(id, init, source) {
+  const sign = source.indexOf("=", id.end);
+  return BREAK.test(source.slice(sign, init.start)) ? [] : [[sign, sign + 1, "=", init.start]];
 }
 
 // A bracket and a semicolon at the end of a statement that may have none.
@@ -118,7 +133,6 @@ function bind(pattern, found, source) {
 const nameOf = ({ start, end }, source) => source.slice(start, end);
 
 function edited(source, edits) {
-  edits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const parts = [];
   let at = 0;
   for (const [start, end, text] of edits) {
@@ -126,4 +140,25 @@ function edited(source, edits) {
     at = end;
   }
   return parts.join("") + source.slice(at);
+}
+
+// Where each part begins and ends, now and as written; the fourth of an edit is the place to tell of it
+// instead of its start. No edit holds a line break. Of too many, engines keep none.
+function shiftsOf(source, edits) {
+  if (edits.length > MOST_SHIFTS) return "null";
+  const breaks = new RegExp(BREAK, "g"), shifts = [];
+  let line = 1, begins = 0, following = breaks.exec(source), grown = 0;
+  for (const [start, end, text, told = start] of edits) {
+    while (following && following.index < start) {
+      line++;
+      begins = breaks.lastIndex;
+      following = breaks.exec(source);
+      grown = 0;
+    }
+    const made = start - begins + grown;
+    shifts.push(line, made, made + text.length, told - begins, end - begins);
+    grown += text.length - (end - start);
+  }
+  for (; following; following = breaks.exec(source)) line++;
+  return `[${line},${shifts}]`;
 }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from interpstack import Cell, InterpreterStack, Limits
 from interpstack_javascript import cells
 from interpstack_javascript.cells import Clock, prepare
+from interpstack_javascript.rewriting.edits import Edited
 
 MIB = 2**20
 
@@ -108,11 +109,11 @@ async def test_preparation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> 
     loop = asyncio.get_running_loop()
     rewrite = cells.rewrite
 
-    def endless(source: str, pause: object, *, types: bool = False) -> str:
+    def endless(source: str, pause: object, *, types: bool = False) -> Edited:
         loop.call_soon_threadsafe(begun.set)
         while "endless" in source:
             rewrite("let a;" * 2000, pause, types=types)  # type: ignore[arg-type]
-        return source
+        return Edited(source)
 
     monkeypatch.setattr(cells, "rewrite", endless)
     with InterpreterStack(limits=Limits(cpu_seconds=60)) as stack:

@@ -19,17 +19,17 @@ from interpstack_javascript.rewriting.rewrite import rewrite
     ],
 )
 def test_declarations_and_imports_are_rewritten(source: str, expected: str) -> None:
-    assert rewrite(source, lambda: None) == expected
+    assert rewrite(source, lambda: None).text == expected
 
 
 def test_lines_stay() -> None:
     source = 'import {\n a,\n b\n} from "x"\nlet c = 1'
-    assert rewrite(source, lambda: None).splitlines()[4] == "var c = 1"
+    assert rewrite(source, lambda: None).text.splitlines()[4] == "var c = 1"
 
 
 def test_typescript_keeps_its_declarations_until_types_are_gone() -> None:
     source = 'import {a} from "x"; let b: number = 1'
-    assert rewrite(source, lambda: None, types=True).endswith("let b: number = 1")
+    assert rewrite(source, lambda: None, types=True).text.endswith("let b: number = 1")
 
 
 def test_the_work_can_be_ended() -> None:

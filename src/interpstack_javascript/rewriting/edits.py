@@ -1,0 +1,90 @@
+"""Edits of a source, and the way back from places in the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+__all__ = ["Edit", "Edited", "edited"]
+
+#: Start and end of the replaced text, and its replacement.
+Edit: TypeAlias = tuple[int, int, str]
+#: As engines count lines.
+_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+#: Parts of one source above which its columns are given up: an engine has to keep them.
+_MOST: Final = 20_000
+
+
+@attrs.frozen
+class Edited:
+    """A source after edits.
+
+    Attributes:
+        text: The result.
+        shifts: The kernel's table that leads from columns of the result to those of the source:
+            the number of lines, then five numbers for each part that differs. Empty if no column
+            has moved, `None` for too many parts. `kernel/places.js` describes it.
+    """
+
+    text: str
+    shifts: tuple[int, ...] | None = ()
+
+
+def edited(source: str, edits: Iterable[Edit]) -> Edited:
+    """A source with edits, which do not overlap, made in it.
+
+    An edit has as many line breaks as the text that it replaces, at its end.
+    """
+    ordered = sorted(edits)
+    parts, at = [], 0
+    for start, end, text in ordered:
+        parts += [source[at:start], text]
+        at = end
+    return Edited("".join([*parts, source[at:]]), _shifts(source, ordered))
+
+
+def _shifts(source: str, edits: Sequence[Edit]) -> tuple[int, ...] | None:
+    moving = [edit for edit in edits if len(edit[2]) != edit[1] - edit[0] or "\n" in edit[2]]
+    if not moving:
+        return ()
+    if len(moving) > _MOST:
+        return None
+    shifts, place, at, grown = list[int](), _Place(), 0, 0
+    for start, end, text in moving:
+        if place.advance(source[at:start]):
+            grown = 0
+        line, written, length = place.line, place.column, _units(text.rstrip("\n"))
+        made, at = written + grown, end
+        if place.advance(source[start:end]):
+            shifts += line, made, made + length, written, written
+            shifts += place.line, 0, 0, 0, place.column
+            grown = -place.column
+        else:
+            shifts += line, made, made + length, written, place.column
+            grown += length - (place.column - written)
+    place.advance(source[at:])
+    return (place.line, *shifts)
+
+
+@attrs.define
+class _Place:
+    """A place in a source: its line, from 1, and its column, from 0."""
+
+    line: int = 1
+    column: int = 0
+
+    def advance(self, text: str) -> bool:
+        """Move behind this text; whether that is on another line."""
+        ends = [found.end() for found in _BREAK.finditer(text)]
+        if ends:
+            self.line, self.column = self.line + len(ends), 0
+        self.column += _units(text[ends[-1] :] if ends else text)
+        return bool(ends)
+
+
+def _units(text: str) -> int:
+    """The length as engines count: in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

