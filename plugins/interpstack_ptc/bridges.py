@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from interpstack_agents import ToolBridge, as_single_field
+from interpstack_agents import ToolBridge, as_single_field, plain_input
 from interpstack_core import (
     UNDEFINED,
     Bridge,
@@ -80,23 +80,14 @@ def _handler(
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
         if value is UNDEFINED or value is None:
             value = {}
-        value = as_single_field(value, tool)
-        if not isinstance(value, dict):
+        given = value if context.plain_input else plain_input(value)
+        given = as_single_field(given, tool)
+        if not isinstance(given, dict):
             example = language.call(f"tools.{name}", {"field": "…"})
             raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
-        given = value if context.plain_input else _without_undefined(value)
         return tool.call(given, context)
 
     return call
-
-
-def _without_undefined(value: Any) -> Any:
-    """Drop fields that are `undefined`, so that the schema's defaults apply."""
-    if isinstance(value, dict):
-        return {k: _without_undefined(v) for k, v in value.items() if v is not UNDEFINED}
-    if isinstance(value, list):
-        return [None if item is UNDEFINED else _without_undefined(item) for item in value]
-    return value
 
 
 def _search(named: dict[str, HostTool]) -> Any:

@@ -10,7 +10,7 @@ from interpstack_agents.persistence import Persistence, RecordRejected, persiste
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
-from interpstack_agents.tool_bridges import ToolBridge, as_single_field
+from interpstack_agents.tool_bridges import ToolBridge, as_single_field, plain_input
 
 __all__ = [
     "EvalQueue",
@@ -30,4 +30,5 @@ __all__ = [
     "as_single_field",
     "joined",
     "persistence_mode",
+    "plain_input",
 ]

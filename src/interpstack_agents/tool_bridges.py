@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
-from interpstack_core import Bridge, HostTool
+from interpstack_core import UNDEFINED, Bridge, ErrorValue, HostTool, MapValue, SetValue
 
-__all__ = ["ToolBridge", "as_single_field"]
+__all__ = ["ToolBridge", "as_single_field", "plain_input"]
 
 
 @attrs.frozen(kw_only=True)
@@ -38,3 +39,41 @@ def as_single_field(value: Any, tool: HostTool) -> Any:
     if not isinstance(value, str) or not isinstance(fields, dict) or len(fields) != 1:
         return value
     return dict.fromkeys(fields, value)
+
+
+def plain_input(value: Any) -> Any:
+    """An input of code in the types that tools take: what stands for a value of the guest is gone.
+
+    Args:
+        value: Any value that a guest passes.
+
+    Returns:
+        The value, with a mapping for a Map whose keys are text or whole numbers, and a list of
+        pairs for any other; a list for a Set; name and message of an error. Fields that are
+        `undefined` are dropped, so that the schema's defaults apply.
+    """
+    if isinstance(value, dict):
+        return {k: plain_input(v) for k, v in value.items() if v is not UNDEFINED}
+    if isinstance(value, MapValue):
+        return _plain_map(value.entries)
+    if isinstance(value, (list, SetValue)):
+        return [plain_input(item) for item in (value if isinstance(value, list) else value.items)]
+    if isinstance(value, ErrorValue):
+        return {"name": value.name, "message": value.message}
+    return None if value is UNDEFINED else value
+
+
+def _plain_map(entries: Sequence[tuple[Any, Any]]) -> Any:
+    """Numbers become text, as those of an object in JSON; keys that this makes equal stay apart."""
+    pairs = [[plain_input(key), plain_input(item)] for key, item in entries]
+    keys = [_field(key) for key, _ in pairs]
+    if None in keys or len({*keys}) < len(keys):
+        return pairs
+    return {key: item for key, (_, item) in zip(keys, pairs, strict=True)}
+
+
+def _field(key: Any) -> str | None:
+    """The text of a key that JSON can have; `None` for any other."""
+    if isinstance(key, bool) or not isinstance(key, (str, int)):
+        return None
+    return key if isinstance(key, str) else str(key) if key.bit_length() <= 64 else None

@@ -5,7 +5,7 @@
 // what arrives once more.
 (kernel, config) => {
   "use strict";
-  const { define, request, callLate, isRunning } = kernel;
+  const { asNative, define, request, callLate, isRunning } = kernel;
   const { namespace, root, tools, paths } = config;
   const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, Bytes = Uint8Array, Text = String;
   const { freeze, create, assign } = Object;
@@ -227,6 +227,6 @@
     });
   }
 
-  define(namespace, freeze({ ...paths, tool, emitImage }));
+  define(namespace, freeze({ ...paths, tool: freeze(asNative(tool)), emitImage: freeze(asNative(emitImage)) }));
   define("tmpDir", paths.tmpDir);
 }

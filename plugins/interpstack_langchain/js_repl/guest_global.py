@@ -17,7 +17,7 @@ from interpstack import (
     GuestSource,
     HostTool,
 )
-from interpstack_agents import ToolBridge, as_single_field
+from interpstack_agents import ToolBridge, as_single_field, plain_input
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
@@ -116,9 +116,10 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         value = read if isinstance(read, dict) else as_single_field(value, tool)
         if isinstance(value, str):
             raise _refused(namespace, tool, "a string that is not a JSON object")
+    value = value if value is UNDEFINED else plain_input(value)
     if not isinstance(value, dict):
         raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")
-    return {key: item for key, item in value.items() if item is not UNDEFINED}
+    return value
 
 
 def _read_json(text: str) -> Any:

@@ -242,8 +242,5 @@ def _length(value: Sequence[Any]) -> int:
 def _encode_float(value: float) -> Any:
     if math.isfinite(value) and (value != 0 or math.copysign(1, value) > 0):
         return value
-    if math.isnan(value):
-        text = "NaN"
-    else:
-        text = "-0" if value == 0 else ("Infinity" if value > 0 else "-Infinity")
+    text = "NaN" if math.isnan(value) else "-0" if value == 0 else f"{'-' * (value < 0)}Infinity"
     return {"$": "number", "v": text}

@@ -57,11 +57,10 @@ def _text_of(value: Any) -> str | None:
 
 def _fields_of(value: Any) -> dict[str, Any] | None:
     """The fields of a dataclass or an attrs object; `None` for anything else."""
-    if attrs.has(type(value)):
-        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
+    fields = attrs.fields(type(value)) if attrs.has(type(value)) else None
+    if fields is None and dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+    return None if fields is None else {one.name: getattr(value, one.name) for one in fields}
 
 
 def _duration(value: timedelta) -> str:

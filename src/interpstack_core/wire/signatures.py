@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence, Set
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 from uuid import UUID
@@ -143,11 +143,13 @@ def _meant(annotation: Any) -> tuple[Any, Any]:
     return (NoneType, NoneType) if base is None else (annotation, base)
 
 
-def _choices(annotation: Any, base: Any) -> Sequence[tuple[Any, Any]]:
+def _choices(annotation: Any, base: Any, value: Any = None) -> Sequence[tuple[Any, Any]]:
     """The values of a `Literal` or an enum, each as guests write it and as the host does."""
     is_enum = isinstance(base, type) and issubclass(base, Enum)
     values = tuple(base) if is_enum else get_args(annotation) if base is Literal else ()
-    return [(value.value if isinstance(value, Enum) else value, value) for value in values]
+    if is_enum and issubclass(base, Flag) and type(value) is int:  # or a sum of flags
+        values += (base(value & sum(one.value for one in values)),)
+    return [(one.value if isinstance(one, Enum) else one, one) for one in values]
 
 
 @attrs.define
@@ -168,7 +170,7 @@ class _Checker:
             return getattr(self, f"_{kind.__name__}")(value, annotation, path)
         if typing.is_typeddict(base):
             return self._typed_dict(value, base, path)
-        made, choices = value, _choices(annotation, base)
+        made, choices = value, _choices(annotation, base, value)
         if choices:
             is_bool = isinstance(value, bool)  # True is equal to 1
             same = (i for c, i in choices if c == value and isinstance(c, bool) is is_bool)
@@ -186,7 +188,8 @@ class _Checker:
         if base in (Union, UnionType):
             return " or ".join(dict.fromkeys(map(self._words, get_args(annotation))))
         if choices := _choices(annotation, base):
-            return f"one of {', '.join(self.language.literal(plain) for plain, _ in choices)}"
+            text = f"one of {', '.join(self.language.literal(plain) for plain, _ in choices)}"
+            return f"{text} or their sum" if isinstance(choices[0][1], Flag) else text
         kind = dict if typing.is_typeddict(base) else _CONTAINERS.get(base, base)
         return self.language.kinds.get(kind, getattr(kind, "__name__", str(kind)))
 
@@ -201,8 +204,7 @@ class _Checker:
 
     def _list(self, value: Any, annotation: Any, path: str) -> Any:
         base, args = get_origin(annotation), get_args(annotation)
-        if not isinstance(value, list):
-            self._refuse(value, annotation, path)
+        value = self._items(value, annotation, path)
         if base is not tuple or args[-1:] == (...,):
             args = (*args, Any)[:1] * len(value)
         if len(value) != len(args):
@@ -211,12 +213,14 @@ class _Checker:
         items = [self.check(item, kind, f"{path}[{n}]") for n, (item, kind) in pairs]
         return tuple(items) if tuple in (base, annotation) else items
 
-    def _set(self, value: Any, annotation: Any, path: str) -> Any:
+    def _items(self, value: Any, accepted: Any, path: str) -> Sequence[Any]:
         items = value.items if isinstance(value, SetValue) else value
-        if not isinstance(items, (list, tuple)):
-            self._refuse(value, annotation, path)
+        return items if isinstance(items, (list, tuple)) else self._refuse(value, accepted, path)
+
+    def _set(self, value: Any, annotation: Any, path: str) -> Any:
+        items = enumerate(self._items(value, annotation, path))
         kind = (*get_args(annotation), Any)[0]
-        made = {self._key(v, kind, f"{path}[{n}]") for n, v in enumerate(items)}
+        made = {self._key(v, kind, f"{path}[{n}]") for n, v in items}
         return frozenset(made) if frozenset in (get_origin(annotation), annotation) else made
 
     def _dict(self, value: Any, annotation: Any, path: str) -> Any:

@@ -4,7 +4,13 @@
     const quoted = stringify(name);
     const made = awaited ? { [last](input) { return request(name, input, quoted, counts); } }[last]
       : { [last](input) { call(name, input); } }[last];
-    return freeze(made);
+    return freeze(asNative(made));
+  }
+  // The same function, whose text is that of a native one: its source is no code of the guest's.
+  function asNative(made) {
+    const bound = bindTo(made);
+    defineProperty(bound, "name", { __proto__: null, value: made.name });
+    return bound;
   }
   function bind(offered) {
     const fresh = table();

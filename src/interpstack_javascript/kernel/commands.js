@@ -53,7 +53,7 @@
   const api = freeze({
     __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
     timeOrigin: () => origin, callLate, isRunning: () => active,
-    describe, isError, thrownText,
+    describe, isError, thrownText, asNative,
     define: (name, value) => { define(globals, name, value); },
   });
   function lock(object, key) {

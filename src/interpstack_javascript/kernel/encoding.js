@@ -10,6 +10,7 @@
   setPrototypeOf(Items.prototype, null);
   freeze(Items.prototype);
   freeze(Items);
+  const firstTime = -62135596800000, lastTime = 253402300799999; // what hosts can tell
   const absent = new Fields(); // stands for every `undefined`
   absent.$ = "undefined";
 
@@ -194,7 +195,10 @@
   }
   function copiedSpecial(value, depth, job) {
     const time = attempt(dateTime, value);
-    if (time !== undefined) return tagged("date", time === time ? time : null);
+    if (time !== undefined) {
+      if (!job.quiet && (time < firstTime || time > lastTime)) refuse("a date outside the years 1 to 9999 cannot be passed to the host", depth, job);
+      return tagged("date", time === time ? time : null);
+    }
     if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
     if (hasBrand(setSize, value)) return tagged("set", copiedMembers(itemsOf(value), depth, job));
     const bytes = bytesOf(value);

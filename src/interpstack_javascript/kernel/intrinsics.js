@@ -46,6 +46,7 @@
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
   const lookupGetter = uncurry(Object.prototype.__lookupGetter__), lookupSetter = uncurry(Object.prototype.__lookupSetter__);
+  const bindTo = uncurry(Function.prototype.bind);
   const functionToString = uncurry(Function.prototype.toString);
   const slice = uncurry(String.prototype.slice);
   const indexOf = uncurry(String.prototype.indexOf);

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag, IntFlag
 from typing import (
     Annotated,
     Any,
@@ -52,6 +52,16 @@ class _Unit(Enum):
 class _Level(Enum):
     LOW = 1
     HIGH = 2
+
+
+class _Right(IntFlag):
+    READ = 4
+    WRITE = 2
+
+
+class _Side(Flag):
+    LEFT = 1
+    RIGHT = 2
 
 
 class _Loose(TypedDict, total=False):
@@ -113,6 +123,13 @@ def _bind(annotation: Any, value: Any) -> Any:
         (int | str, "a", "a"),
         (Literal["a", "b"], "b", "b"),
         (_Unit, "k", _Unit.KELVIN),
+        (_Right, 2, _Right.WRITE),
+        (_Right, 6, _Right.READ | _Right.WRITE),
+        (_Right, 0, _Right(0)),
+        (_Side, 3, _Side.LEFT | _Side.RIGHT),
+        (list[_Side], [1, 3], [_Side.LEFT, _Side.LEFT | _Side.RIGHT]),
+        (list[int], SetValue([1, 2.0]), [1, 2]),
+        (tuple[int, ...], SetValue([1]), (1,)),
         (list[int], [1, 2.0], [1, 2]),
         (Sequence[str], ["a"], ["a"]),
         (tuple[int, str], [1, "a"], (1, "a")),
@@ -193,6 +210,9 @@ def test_accepted(annotation: Any, value: Any, bound: Any) -> None:
         (Decimal, True, "'field' takes a number, or a decimal"),
         (Literal["a", "b"], "c", '\'field\' takes one of "a", "b"; got "c"'),
         (_Unit, "f", '\'field\' takes one of "c", "k"; got "f"'),
+        (_Right, 8, "'field' takes one of 4, 2 or their sum; got 8"),
+        (_Right, -1, "'field' takes one of 4, 2 or their sum; got -1"),
+        (_Side, True, "'field' takes one of 1, 2 or their sum; got true"),
         (list[int], {"length": 0}, "'field' takes an array"),
         (list[int], [1, "x"], r"'field\[1\]' takes a whole number; got \"x\""),
         (tuple[int, str], [1], "'field' takes an array of 2"),
@@ -211,7 +231,7 @@ def test_accepted(annotation: Any, value: Any, bound: Any) -> None:
         (set[int], SetValue([1, "x"]), r"'field\[1\]' takes a whole number; got \"x\""),
         (set[list[int]], SetValue([[1]]), r"'field\[0\]' takes a string or a number; got \[1\]"),
         (frozenset[int], MapValue([(1, 1)]), "'field' takes a Set or an array"),
-        (list[int], SetValue([1]), "'field' takes an array; got"),
+        (list[int], MapValue([(1, 2)]), "'field' takes an array; got"),
         (Literal[1], True, "'field' takes one of 1; got true"),
         (Literal[True], 1, "'field' takes one of true; got 1"),
         (Literal["1"], 1, "'field' takes one of \"1\"; got 1"),

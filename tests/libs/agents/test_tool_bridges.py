@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import CellContext, HostTool
-from interpstack_agents import ToolBridge, as_single_field
+from interpstack import UNDEFINED, BigInt, CellContext, ErrorValue, HostTool, MapValue, SetValue
+from interpstack_agents import ToolBridge, as_single_field, plain_input
 
 
 async def _answer(given: Any, context: CellContext | None = None) -> Any:
@@ -39,3 +39,27 @@ def test_a_text_is_the_field_of_a_tool_with_one_field(
     schema = {} if fields is None else {"properties": {field: {} for field in fields}}
     tool = HostTool(name="t", call=_answer, input_schema=schema)
     assert as_single_field(value, tool) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": 1, "b": UNDEFINED}, {"a": 1}),
+        ([UNDEFINED, None], [None, None]),
+        (MapValue([("a", {"b": UNDEFINED})]), {"a": {}}),
+        (MapValue([(1, 2), (-3, 4)]), {"1": 2, "-3": 4}),
+        (MapValue([]), {}),
+        (MapValue([(BigInt(7), 1)]), {"7": 1}),
+        (MapValue([(2**70, 1)]), [[2**70, 1]]),
+        (MapValue([(1, 2), ("1", 3)]), [[1, 2], ["1", 3]]),
+        (MapValue([(True, 1)]), [[True, 1]]),
+        (MapValue([(1.5, 1)]), [[1.5, 1]]),
+        (MapValue([(MapValue([("k", 1)]), SetValue([1]))]), [[{"k": 1}, [1]]]),
+        (SetValue([1, UNDEFINED, SetValue([2])]), [1, None, [2]]),
+        (ErrorValue("TypeError", "m", "at x"), {"name": "TypeError", "message": "m"}),
+        (UNDEFINED, None),
+        (b"bytes", b"bytes"),
+    ],
+)
+def test_inputs_have_the_types_that_tools_take(value: Any, expected: Any) -> None:
+    assert plain_input(value) == expected

@@ -66,6 +66,7 @@ def chat(repl: Any) -> Any:
     [
         ("await codex.tool('look')", "seen here"),
         ("await codex.tool('look', undefined)", "seen here"),
+        ("[codex.tool, codex.emitImage].map((one) => /native code/.test(one))", "[true, true]"),
         ("await codex.tool('look', {})", "seen here"),
         ("await codex.tool('look', {place: 'there'})", "seen there"),
         ("await codex.tool('look', {place: undefined})", "seen here"),

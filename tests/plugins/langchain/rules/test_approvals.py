@@ -187,6 +187,26 @@ async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
     assert got == [5, 2**70, str(2**70)]
 
 
+async def test_a_tool_gets_maps_and_sets_as_they_are_shown(talk: Any) -> None:
+    got: list[Any] = []
+
+    @tool
+    def count(by_name: dict[str, int], ids: list[int], rest: Any) -> str:
+        """Count."""
+        got.append({"by_name": by_name, "ids": ids, "rest": rest})
+        return "counted"
+
+    chat = talk(ptc=[count], interrupt_on={"count": True})
+    rest = "[new Map([[true, 1]]), new Map([[1, 2], ['1', 3]]), new Error('e'), new Set()]"
+    given = f"{{by_name: new Map([['a', 1]]), ids: new Set([2, 1]), rest: {rest}}}"
+    (found,) = (await chat.turn(f"await tools.count({given})"))["__interrupt__"]
+    (asked,) = found.value["action_requests"]
+    await decide(chat, APPROVE)
+    error = {"name": "Error", "message": "e"}
+    rest_told = [[[True, 1]], [[1, 2], ["1", 3]], error, []]
+    assert got == [asked["args"]] == [{"by_name": {"a": 1}, "ids": [2, 1], "rest": rest_told}]
+
+
 async def test_code_alone_is_asked_about(talk: Any, effects: Effects) -> None:
     """The agent's own calls are not: that is what `HumanInTheLoopMiddleware` is for."""
     conversation = talk(tools=effects.tools(), ptc=["pay"], interrupt_on={"pay": True})
