@@ -80,11 +80,11 @@ def _handler(
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
         if value is UNDEFINED or value is None:
             value = {}
-        given = value if context.plain_input else plain_input(value)
-        given = as_single_field(given, tool)
-        if not isinstance(given, dict):
+        value = as_single_field(value, tool)
+        if not isinstance(value, dict):
             example = language.call(f"tools.{name}", {"field": "…"})
             raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
+        given = value if context.plain_input else plain_input(value)
         return tool.call(given, context)
 
     return call

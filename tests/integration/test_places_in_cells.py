@@ -146,3 +146,24 @@ async def test_globals_that_can_be_changed_are_declared(engine: str) -> None:
         told = await session.eval("let undefined = 3")
         assert told.error is not None
         assert "reserved" in told.error.message
+
+
+@pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
+async def test_errors_tell_their_causes(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        for source, causes in [
+            ("throw new Error('a', {cause: new TypeError('b', {cause: {c: 1}})})", ["TypeError: b", "{c: 1}"]),
+            ("throw new Error('a', {cause: Object.assign(new Error('b'), {code: 'EX'})})", ["Error: b (EX)"]),
+            ("throw new Error('a', {cause: Object.assign(new Error('EX b'), {code: 'EX'})})", ["Error: EX b"]),
+            ("throw new Error('a', {cause: 'x'.repeat(900)})", ["x" * 500]),
+            ("var e = new Error('q'); e.cause = e; throw e", []),
+            ("var c = {}; c.cause = c; throw new Error('q', {cause: c})", ["{cause: [Circular]}"] * 3),
+            ("throw Object.defineProperty(new Error('q'), 'cause', {get() { throw 1 }})", []),
+            ("throw new Error('q', {cause: new Proxy({}, {get() { throw 1 }})})", ["{}"]),
+            ("throw {cause: 1}", []),
+        ]:  # fmt: skip
+            told = await session.eval(source)
+            assert told.error is not None
+            lines = (told.error.stack or "").split("\n")
+            assert [line[13:] for line in lines if line.startswith("    [cause]: ")] == causes

@@ -10,7 +10,6 @@ from typing import Any, Final
 import attrs
 
 from interpstack import (
-    UNDEFINED,
     Bridge,
     CellContext,
     GuestException,
@@ -116,10 +115,10 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         value = read if isinstance(read, dict) else as_single_field(value, tool)
         if isinstance(value, str):
             raise _refused(namespace, tool, "a string that is not a JSON object")
-    value = value if value is UNDEFINED else plain_input(value)
     if not isinstance(value, dict):
         raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")
-    return value
+    given: dict[str, Any] = plain_input(value)
+    return given
 
 
 def _read_json(text: str) -> Any:

@@ -16,6 +16,21 @@
     stack = guestFrames(stack);
     return { __proto__: null, name: textOf(error, "name", "Error"), message: textOf(error, "message", ""), stack };
   }
+  // Why an error came about, in a line for each cause: `fetch` of Node, for example, says it nowhere else.
+  function causesOf(error) {
+    let text = "", at = error;
+    for (let level = 0; level < 3; level++) {
+      try {
+        at = at.cause;
+        if (at === undefined || at === null || at === error) return text;
+        const code = isError(at) ? textOf(at, "code", "") : "", told = slice(thrownText(at), 0, 500);
+        text += "\n    [cause]: " + told + (code === "" || indexOf(told, code) >= 0 ? "" : " (" + slice(code, 0, 80) + ")");
+      } catch {
+        return text; // a getter or a proxy that throws
+      }
+    }
+    return text;
+  }
   // A stack without frames of the kernel and of builtins, and with the cell's own name.
   function guestFrames(stack) {
     let text = "", from = 0;
@@ -46,6 +61,7 @@
   function errorText(reason) {
     const object = typeof reason === "object" && reason !== null && isError(reason);
     const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
+    if (object) error.stack = slice(error.stack + causesOf(reason), error.stack === "" ? 1 : 0);
     return '{"name":' + stringify(error.name) + ',"message":' + stringify(error.message)
       + ',"stack":' + stringify(error.stack) + "}";
   }

@@ -240,6 +240,14 @@ async def test_the_network_is_an_option(listening: int) -> None:
         outcome = await session.eval(source)
         assert outcome.text == "connected", outcome.error
         assert (await session.eval("typeof fetch + typeof Request")).text == "functionfunction"
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            fetched = f"fetch('http://127.0.0.1:{deaf.getsockname()[1]}')"
+            outcome = await session.eval(f"await {fetched}")
+            code = await session.eval(f"await {fetched}.catch((error) => error.cause.code)")
+        assert outcome.error is not None
+        assert "[cause]: Error: connect ECONNREFUSED" in (outcome.error.stack or "")
+        assert code.text == "ECONNREFUSED"
 
 
 async def _attempt(
