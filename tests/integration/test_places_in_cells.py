@@ -93,6 +93,19 @@ async def test_code_reads_the_same_places(engine: str) -> None:
         assert "guest:cell:1:25)" in told.text
 
 
+@pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
+async def test_stacks_have_no_frames_of_the_host_and_no_old_title(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        assert (await session.eval("[new Error('m')]")).text.count("    at ") == 1
+        told = await session.eval("await 1; String.prototype[21] = 'x'; [new Error('m')]")
+        assert told.text.count("    at ") == 1
+        told = await session.eval("var e = new Error('a'); e.stack; e.message = 'b'; throw e")
+        assert _first(told).startswith("    at <cell> (cell:1:")
+        told = await session.eval("e.stack = 'of its own'; throw e")
+        assert _first(told) == "of its own"
+
+
 @both
 async def test_too_many_statements_have_lines_alone(engine: str) -> None:
     with InterpreterStack(engine) as stack:

@@ -12,7 +12,7 @@
   const PromiseClass = Promise, TypeErrorClass = TypeError, ReferenceErrorClass = ReferenceError;
   const ErrorClass = Error, SyntaxErrorClass = SyntaxError, RangeErrorClass = RangeError;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const slice = uncurry(String.prototype.slice), errorToString = uncurry(Error.prototype.toString);
+  const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf), errorToString = uncurry(Error.prototype.toString);
   const RECORDED = 16384; // characters of one cell's console output that the host gets at once
   let kernel, api, room = 0;
 
@@ -48,8 +48,8 @@
     room -= kept.length + 1;
     print(kept);
   }
-  // Stack traces as V8 writes them, with places in cells as the user wrote them. Node looks the writer
-  // up behind the global.
+  // Stack traces as V8 writes them, with places in cells as the user wrote them, and without the frames
+  // through which cells are entered. Node looks the writer up behind the global.
   const frame = getPrototypeOf(framesOf()[0]), lineOf = uncurry(frame.toString);
   function framesOf() {
     const { prepareStackTrace } = ErrorClass;
@@ -63,7 +63,7 @@
     try { text = errorToString(error); } catch { /* it keeps its name to itself */ }
     for (let i = 0; i < frames.length; i++) {
       const line = kernel.writtenPlaces(lineOf(frames[i]));
-      if (line !== undefined) text += "\n    at " + line;
+      if (line !== undefined && indexOf(line, "node:vm:") < 0) text += "\n    at " + line;
     }
     return text;
   } }.prepareStackTrace);

@@ -13,6 +13,10 @@
     let stack = textOf(error, "stack", "");
     const title = textOf(error, "name", "Error") + ": " + textOf(error, "message", "");
     if (slice(stack, 0, title.length) === title) stack = slice(stack, title.length + 1); // as V8 writes it
+    else if (slice(stack, 0, 7) !== "    at ") { // it had another title when it was made
+      const frames = indexOf(stack, "\n    at ");
+      if (frames >= 0) stack = slice(stack, frames + 1);
+    }
     stack = guestFrames(stack);
     return { __proto__: null, name: textOf(error, "name", "Error"), message: textOf(error, "message", ""), stack };
   }

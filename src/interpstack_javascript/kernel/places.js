@@ -42,10 +42,10 @@
   function placeAt(line, start) {
     const place = { __proto__: null, number: 0, line: 0, column: 0, end: start };
     place.number = numberAt(line, place);
-    if (line[place.end] === ":" && isDigit(charCode(line, place.end + 1))) {
+    if (charCode(line, place.end) === 58 && isDigit(charCode(line, place.end + 1))) {
       place.end++;
       place.line = numberAt(line, place);
-      if (line[place.end] === ":" && isDigit(charCode(line, place.end + 1))) {
+      if (charCode(line, place.end) === 58 && isDigit(charCode(line, place.end + 1))) {
         place.end++;
         place.column = numberAt(line, place);
       }

@@ -8,6 +8,7 @@
   // first, as a `let` would hide it; what cannot is an error.
   const fixed = table(); // names of globals -> whether they never take a value
   function makeRoom(source) {
+    if (indexOf(source, "var") < 0 && indexOf(source, "function") < 0) return; // it declares nothing
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
