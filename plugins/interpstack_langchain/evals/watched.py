@@ -11,7 +11,7 @@ from interpstack import Outcome
 from interpstack_display.api import Attachment
 from interpstack_durable.api import Look, Shown, StillRunning
 
-__all__ = ["Watched"]
+__all__ = ["Watched", "unseen"]
 
 
 @attrs.define(eq=False)
@@ -32,17 +32,25 @@ class Watched:
 
     def aside(self, still: StillRunning) -> Outcome:
         """The output of an eval that was put aside, as far as the model has not seen it."""
-        return self._new(Outcome(console="".join(self.heard), attachments=tuple(still.attachments)))
+        return _new(
+            Outcome(console="".join(self.heard), attachments=tuple(still.attachments)), self.shown
+        )
 
     def unseen(self, outcome: Outcome) -> Outcome:
         """The outcome of an eval without the output that the model has seen."""
-        return self._new(outcome) if self.shown.chars or self.shown.attached else outcome
+        return unseen(outcome, self.shown)
 
-    def _new(self, outcome: Outcome) -> Outcome:
-        images = [item for item in outcome.attachments if isinstance(item, Attachment)]
-        others = [item for item in outcome.attachments if not isinstance(item, Attachment)]
-        return attrs.evolve(
-            outcome,
-            console=self.shown.new(outcome.console),
-            attachments=(*others, *self.shown.new_attachments(images)),
-        )
+
+def unseen(outcome: Outcome, shown: Shown) -> Outcome:
+    """An outcome without the output that its reader has seen, which is all of it from now on."""
+    return _new(outcome, shown) if shown.chars or shown.attached else outcome
+
+
+def _new(outcome: Outcome, shown: Shown) -> Outcome:
+    images = [item for item in outcome.attachments if isinstance(item, Attachment)]
+    others = [item for item in outcome.attachments if not isinstance(item, Attachment)]
+    return attrs.evolve(
+        outcome,
+        console=shown.new(outcome.console),
+        attachments=(*others, *shown.new_attachments(images)),
+    )

@@ -7,9 +7,11 @@ from typing import Any
 
 import attrs
 
+from interpstack import Outcome
 from interpstack_durable.api import Shown
 from interpstack_langchain.background.cell_records import CELLS
 from interpstack_langchain.background.fates import ENDED, TERMINATED
+from interpstack_langchain.evals.watched import unseen
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.state.channels import Channels
 
@@ -66,11 +68,11 @@ class RecordedCell:
         """Whether a call ended the cell before it had a result."""
         return self.looks[-1].ended == TERMINATED
 
-    def unseen(self, console: str) -> str:
-        """The console output that the model had not seen before the last look."""
-        records = [look.record for look in self.looks if look.ended is None]
-        shown = Shown(int(records[-1]["chars"]), str(records[-1]["digest"]))
-        return shown.new(console) if shown.chars else console
+    def unseen(self, outcome: Outcome) -> Outcome:
+        """The outcome of the cell without the output that the model had seen before."""
+        record = next(look.record for look in reversed(self.looks) if look.ended is None)
+        seen = Shown(int(record["chars"]), str(record["digest"]), int(record.get("attached", 0)))
+        return unseen(outcome, seen)
 
 
 @attrs.frozen

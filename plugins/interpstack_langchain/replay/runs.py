@@ -97,7 +97,7 @@ async def run_again(
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
         return Run("failed", session.render(outcome))
     if found.cell is not None:
-        outcome = attrs.evolve(outcome, console=found.cell.unseen(outcome.console))
+        outcome = found.cell.unseen(outcome)
     text = _text(session, outcome)
     noted = attrs.evolve(outcome, notices=(*notes, *outcome.notices))
     if text != found.answer and _text(session, noted) == found.answer:
