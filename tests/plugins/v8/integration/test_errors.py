@@ -139,6 +139,7 @@ async def test_no_guest_is_met_where_the_place_of_a_fault_is_read(
 ) -> None:
     await session.eval("var keep = 41")
     for source in (code, "for (;;);"):
-        outcome = await session.eval(source)
+        with brief(session.stack):
+            outcome = await session.eval(source)
         assert outcome.error is None or "abandoned" not in outcome.error.message
     assert (await session.eval("keep + 1")).text == "42"
