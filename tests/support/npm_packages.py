@@ -1,12 +1,18 @@
-"""Real packages for tests of the engine `node`, installed once by npm with pinned versions."""
+"""Real packages for tests of the engine `node`, installed once by npm with pinned versions.
+
+npm waits for its registry most of the time. So a run of all tests begins with the installation, in
+a process of its own, and the tests that need the packages wait for the rest of it.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
+import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,14 +27,60 @@ def installed(cache: pytest.Cache) -> Path:
 
     Skips the test where there is no npm, or it cannot reach its registry; where `CI` is set, fails.
     """
+    folder = _folder(cache)
+    _fill(folder)
+    return folder
+
+
+_installing = pytest.StashKey["subprocess.Popen[bytes]"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin with the installation, if all tests are run."""
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    if cache is None or not _runs_all(config) or sys.platform == "win32":
+        return
+    config.stash[_installing] = subprocess.Popen(
+        [sys.executable, __file__, str(_folder(cache))],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # the tests say what is wrong
+        start_new_session=True,
+    )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no npm behind when a run is broken off."""
+    process = config.stash.get(_installing, None)
+    if process is None:
+        return
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _runs_all(config: pytest.Config) -> bool:
+    """Whether this is a run, and not one of its workers, that the tests of packages belong to."""
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return False
+    all_ = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return all_ and os.environ.get("INTERPSTACK_SUITE") != "versions"
+
+
+def _folder(cache: pytest.Cache) -> Path:
     lock = (_WANTED / "package-lock.json").read_bytes()
-    folder = cache.mkdir(f"node-packages-{hashlib.sha256(lock).hexdigest()[:12]}")
+    return cache.mkdir(f"node-packages-{hashlib.sha256(lock).hexdigest()[:12]}")
+
+
+def _fill(folder: Path) -> None:
+    import fcntl  # Windows has none, and imports this module for all tests
+
     with (folder / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # workers of one run share the folder
         if not (folder / "complete").exists():
             _install(folder)
             (folder / "complete").touch()
-    return folder
 
 
 def _install(folder: Path) -> None:
@@ -64,3 +116,7 @@ def _missing(why: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(why)
     pytest.skip(why)
+
+
+if __name__ == "__main__":
+    _fill(Path(sys.argv[1]))
