@@ -1,4 +1,4 @@
-"""Errors of a cell, as a kernel tells them."""
+"""Errors of a cell, from the reports of its kernel."""
 
 from __future__ import annotations
 

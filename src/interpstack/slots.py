@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.2
 
 @attrs.define(eq=False)
 class _Ticket:
-    """A place in a queue, the loop of whoever has it, and the signal that he waits for."""
+    """A place in a queue, the loop of its owner, and the signal for which the owner waits."""
 
     loop: asyncio.AbstractEventLoop = attrs.field(factory=asyncio.get_running_loop)
     given: Future[None] | None = None

@@ -42,7 +42,7 @@ def command(
 
     The command .help lists the others.
 
-    When standard input is no terminal, its code is run chunk by chunk, each as soon as its
+    When standard input is not a terminal, its code runs chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.
     """
     gallery = Gallery(save)

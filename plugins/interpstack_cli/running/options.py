@@ -57,7 +57,7 @@ _OPTIONS: Final = (
         "--engine",
         default="quickjs",
         show_default=True,
-        help="Engine to run the code in. One that cannot be stopped at any moment, as v8, "
+        help="Engine to run the code in. One that cannot be stopped at any moment, such as v8, "
         "runs in a worker process, so that Ctrl-C ends it.",
     ),
     click.option(

@@ -30,7 +30,8 @@ __all__ = ["command"]
 @click.option(
     "--language",
     metavar="NAME",
-    help="Language of the code, as in python. [default: from the extension, else the engine's own]",
+    help="Language of the code, such as python. [default: from the extension, else the engine's "
+    "own]",
 )
 @stack_options
 @save_option

@@ -1,1 +1,1 @@
-"""Cells in the background: run for some seconds, put aside, and looked at again."""
+"""Cells in the background: put aside after some seconds, and continued later."""

@@ -1,4 +1,4 @@
-"""Cells in the background of one session: run for some seconds, put aside, and looked at again."""
+"""Cells in the background of one session: put aside after some seconds, and continued later."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class BackgroundCells:
         return await self._session.eval(cell.code, host=host, on_console=cell.heard.append)
 
     async def terminate(self, id: str) -> CellAnswer:  # noqa: A002
-        """End a cell, and its calls in flight; a cell that ends by itself at that moment has ended.
+        """End a cell and its calls in flight; a cell that ends by itself first counts as ended.
 
         Its changes to variables are undone.
 
@@ -234,7 +234,7 @@ class BackgroundCells:
         return self._gone(id)
 
     async def aclose(self) -> None:
-        """Terminate what still runs."""
+        """Terminate the cell that still runs, if there is one."""
         if self._cell is not None:
             await self.terminate(self._cell.id)
 

@@ -34,7 +34,7 @@ _INPUT_CHARS: Final = 200
 
 
 def check_seconds(value: Any, name: str) -> None:
-    """Refuse what is not a number of seconds of at least 0.
+    """Refuse anything but a number of seconds, 0 or more.
 
     Args:
         value: The number.

@@ -23,7 +23,7 @@ _MAX_RECENT: Final = 1024
 
 @attrs.define(eq=False)
 class Background:
-    """The settings of cells in the background, and what of them is in this process.
+    """The settings of cells in the background, and the part of their state in this process.
 
     Attributes:
         yield_after: Seconds after which an eval that waits is put aside.

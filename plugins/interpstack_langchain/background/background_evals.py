@@ -92,7 +92,7 @@ class BackgroundEvals(Evals):
         return await self._look(record, seconds, running)
 
     async def terminate(self, cell: str, running: EvalCall) -> ToolMessage:
-        """End a cell, and its calls in flight; a cell that has ended by itself has ended."""
+        """End a cell and its calls in flight; a cell that ended by itself first counts as ended."""
         state = await self._in_order(running)
         record = running.cell
         if record is None or not self._lives(record, state):
@@ -228,7 +228,7 @@ class BackgroundEvals(Evals):
     def _answer_gone(
         self, cell: str, update: Mapping[str, Any], state: Mapping[str, Any], running: EvalCall
     ) -> ToolMessage:
-        """The answer for a cell that cannot be continued, as a state tells."""
+        """The answer for a cell that cannot be continued according to a state."""
         turn = turn_of(state) if self.mode.scope == "turn" else None
         text = _escaped(f"cell {cell:.60}: {gone(state, cell, turn)}")
         return self._told(f'<error type="CellGone">{text}</error>', update, running, "error")

@@ -73,7 +73,7 @@ class FileLocks(DatabaseLocks):
                 return True
 
     def _is_in_place(self, file: int) -> bool:
-        """Whether the path still leads to the open file, which somebody may have removed."""
+        """Whether the path still leads to the open file, which another process may have removed."""
         try:
             return os.path.samestat(os.fstat(file), Path(self._path).stat())
         except FileNotFoundError:

@@ -19,7 +19,7 @@ _FAULT_CHARS: Final = 2000
 
 @attrs.frozen
 class _Failed:
-    """An emission that failed while nothing looked at its promise.
+    """An emission that failed while no code handled its promise.
 
     Attributes:
         id: Number of the emission in its realm.
@@ -32,7 +32,7 @@ class _Failed:
 
 @attrs.frozen
 class _Caught:
-    """Code looked at the promise of a failed emission after all."""
+    """A note that code has handled the promise of a failed emission after all."""
 
     id: int
 
@@ -41,7 +41,7 @@ def take_image(value: Any, context: CellContext) -> Any:
     """Attach an image that the guest's helper has checked; everything is checked again.
 
     Raises:
-        GuestException: It is no image, or the cell has emitted too many.
+        GuestException: It is not an image, or the cell has emitted too many.
     """
     _attach(value, context)
     return UNDEFINED

@@ -46,6 +46,13 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
     return value
 
 
+def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
+    most = 2**53 // _MIB
+    if not 4 <= value <= most:
+        raise click.BadParameter(f"takes 4 to {most} MiB; got {value}", ctx, option)
+    return value
+
+
 @click.command()
 @click.argument("thread")
 @click.option(
@@ -99,11 +106,12 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=4, max=2**53 // _MIB),
+    type=int,
+    callback=_mebibytes,
     metavar="MIB",
     default=64,
     show_default=True,
-    help="Memory for the code, in MiB.",
+    help="Memory for the code, in MiB, at least 4.",
 )
 @click.option(
     "--chars",

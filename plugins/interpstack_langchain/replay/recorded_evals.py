@@ -74,7 +74,7 @@ class RecordedEval:
 
     @property
     def began(self) -> str:
-        """When its step's checkpoint was made, as ISO 8601."""
+        """The time at which its step's checkpoint was made, in ISO 8601."""
         return str(self.saved.checkpoint["ts"])
 
     @property

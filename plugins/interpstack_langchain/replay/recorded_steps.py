@@ -1,4 +1,4 @@
-"""Recorded steps of a thread: the model's calls in each, their answers, and what they wrote."""
+"""Recorded steps of a thread: the model's calls in each, their answers, and their writes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Replay:
 
     @property
     def as_recorded(self) -> bool:
-        """Whether the run did what the record has, as far as the record goes."""
+        """Whether the run matched the record as far as the record goes."""
         return self.status not in ("failed", "diverged") and not self.differs
 
 

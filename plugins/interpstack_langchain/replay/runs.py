@@ -1,4 +1,4 @@
-"""One run of a recorded eval, and what is to be said of it."""
+"""One run of a recorded eval, and the notes on it."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
 
 
 def applied(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
-    """The call to make by a decision, or what somebody answered instead of making it.
+    """The call to make after a decision, or the answer that a person gave in its place.
 
     Raises:
         GuestException: The call was rejected.

@@ -97,7 +97,7 @@ class Launched:
                 self.process.send_signal(number)
 
     def end(self, connection: socket.socket, host: int) -> None:
-        """End the kernel and free what the host has of it.
+        """End the kernel and free its resources in the host.
 
         Args:
             connection: The host's end.

@@ -113,7 +113,7 @@ class KernelProcess:
     # -- asking ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Wait until the guest's context is made, then take from the process what it needs no more.
+        """Wait until the guest's context is made, then drop the privileges of its process.
 
         No code of a guest runs before that.
 

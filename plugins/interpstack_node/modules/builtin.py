@@ -1,4 +1,4 @@
-"""Which of Node's built-in modules code may import, and in which form."""
+"""The policy for Node's built-in modules: which ones code may import, and in which form."""
 
 from __future__ import annotations
 

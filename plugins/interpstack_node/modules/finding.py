@@ -1,4 +1,4 @@
-"""From a specifier to a module, as Node finds it, within folders that the host has named."""
+"""Resolution of specifiers to modules, by Node's rules, within folders that the host has named."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _lock = threading.Lock()
 
 
 def digest_of(arguments: Sequence[Any]) -> str:
-    """A digest of the bridges and limits that a guest is given."""
+    """A digest of a guest's bridges and limits."""
     return hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:32]
 
 

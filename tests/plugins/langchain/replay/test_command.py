@@ -726,6 +726,14 @@ async def test_mistakes_are_told_on_one_line(record: Any, args: list[str], told:
     assert done.stdout == ""
 
 
+async def test_a_wrong_memory_is_told_with_its_unit(record: Any) -> None:
+    agent = record()
+    await agent.turn("1")
+    done = await agent.command("--memory", "3")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("'--memory': takes 4 to 8589934592 MiB; got 3\n")
+
+
 async def test_threads_that_are_not_there(record: Any, tmp_path: Path) -> None:
     agent = record()
     await agent.turn("1", thread="mine")
