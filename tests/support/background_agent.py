@@ -14,20 +14,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fake_models import FakeModel
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from stores import open_saver
 
 from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware
-
-
-class Model(GenericFakeChatModel):
-    """Says what it is told to."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 async def main(folder: Path, engine: str, call: dict[str, Any]) -> None:
@@ -43,7 +36,7 @@ async def main(folder: Path, engine: str, call: dict[str, Any]) -> None:
         return str(n)
 
     said = [AIMessage("", tool_calls=[{**call, "type": "tool_call"}]), AIMessage("done")]
-    model = Model(messages=iter(said), disable_streaming=True)
+    model = FakeModel(messages=iter(said), disable_streaming=True)
     middleware = CodeInterpreterMiddleware(
         ptc=["slow"], engine=engine, background=BackgroundOptions(0.2)
     )

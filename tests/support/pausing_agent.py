@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+from fake_models import FakeModel
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.types import Command
@@ -29,13 +29,6 @@ from interpstack_langchain.durability import databases
 
 CODE = "(await Promise.all([tools.slow({n: 1}), tools.pay({})])).join()"
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
-
-
-class Model(GenericFakeChatModel):
-    """Says what it is told to."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 def _tools(folder: Path, way: str) -> list[Any]:
@@ -75,7 +68,7 @@ async def main(folder: Path, way: str, do: str, bound: str = "") -> None:
     """Begin or resume the thread, and print where it has come to."""
     call = {"name": "eval", "args": {"code": CODE}, "id": "1", "type": "tool_call"}
     said = [AIMessage("", tool_calls=[call])] if do == "start" else []
-    model = Model(messages=iter([*said, AIMessage("done")]), disable_streaming=True)
+    model = FakeModel(messages=iter([*said, AIMessage("done")]), disable_streaming=True)
     middleware = CodeInterpreterMiddleware(
         ptc=["slow", "pay"],
         interrupt_on={"pay": True},

@@ -10,23 +10,22 @@ from typing import Any
 import attrs
 import pytest
 from engines import OnEngine
+from fake_models import FakeModel
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from interpstack_langchain import CodeInterpreterMiddleware
 
 END = "done"
+CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
-class ScriptedModel(GenericFakeChatModel):
+class ScriptedModel(FakeModel):
     """Says what it is told to say, and keeps what it was told."""
 
     seen: list[list[BaseMessage]]
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> ScriptedModel:
-        return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
         self.seen.append(messages)
@@ -65,14 +64,21 @@ class Conversation:
     say: Callable[[Iterable[AIMessage]], None]
     use_async: bool = True
 
+    async def send(self, given: Any, config: Any = CONFIG) -> Any:
+        """Run the graph in the way of the test; the graph's answer."""
+        if self.use_async:
+            return await self.agent.ainvoke(given, config)
+        return await asyncio.to_thread(self.agent.invoke, given, config)
+
+    async def decide(self, *decisions: Any, **beside: Any) -> Any:
+        """Answer the approvals of a pause; the graph's answer."""
+        return await self.send(Command(resume={"decisions": list(decisions), **beside}))
+
     async def turn(self, *codes: str | AIMessage, thread: str = "t", config: Any = None) -> Any:
         """One turn in which the model runs each piece of code; the graph's answer."""
         self.say([c if isinstance(c, AIMessage) else many(c) for c in codes])
         given = {"messages": [("user", "go")]}
-        config = config or {"configurable": {"thread_id": thread}}
-        if self.use_async:
-            return await self.agent.ainvoke(given, config)
-        return await asyncio.to_thread(self.agent.invoke, given, config)
+        return await self.send(given, config or {"configurable": {"thread_id": thread}})
 
     async def run(self, *codes: str | AIMessage, **kwargs: Any) -> list[str]:
         """One turn; what the evals answered."""

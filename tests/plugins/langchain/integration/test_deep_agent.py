@@ -6,17 +6,12 @@ from typing import Any
 
 from deepagents import create_deep_agent
 from deepagents.middleware.filesystem import FilesystemMiddleware
+from fake_models import FakeModel
 from langchain.agents.middleware import wrap_tool_call
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
 from interpstack_langchain import CodeInterpreterMiddleware
-
-
-class _Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **kwargs: Any) -> _Model:
-        return self
 
 
 @tool
@@ -27,7 +22,7 @@ def search() -> str:
 
 def _run(name: str, args: dict[str, Any], **options: Any) -> str:
     call = AIMessage("", tool_calls=[{"name": name, "args": args, "id": "1"}])
-    model = _Model(messages=iter([call, AIMessage("done")]))
+    model = FakeModel(messages=iter([call, AIMessage("done")]))
     agent = create_deep_agent(model=model, tools=[search], **options)
     messages = agent.invoke({"messages": [("user", "go")]})["messages"]
     return str(next(m.text for m in messages if m.type == "tool"))

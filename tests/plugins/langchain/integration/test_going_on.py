@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import operator
 import time
 from typing import Annotated, Any
@@ -71,12 +70,6 @@ await tools.note({text: 'd'});
 """
 
 
-async def send(chat: Any, given: Any) -> Any:
-    if chat.use_async:
-        return await chat.agent.ainvoke(given, CONFIG)
-    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
-
-
 @pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize("process", ["same", "another"])
 @pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
@@ -107,8 +100,8 @@ async def test_state_updates_of_calls_that_had_ended_are_kept(
         chat = talk(**options)
         chat.say([])
     if dies_after:
-        await send(chat, None)
-    result = await send(chat, APPROVE)
+        await chat.send(None)
+    result = await chat.send(APPROVE)
     notes = result["notes"]
     assert sorted(notes) == ["a", "b", "c", "d"]
     assert (notes[0], notes[-1]) == ("a", "d")  # those between ran at once
@@ -170,7 +163,7 @@ async def test_with_a_store_a_paused_eval_goes_on_and_its_code_is_not_run_again(
     other = talk(**options)
     other.say([])
     started = starts_counted(other)
-    result = await send(other, APPROVE)
+    result = await other.send(APPROVE)
     assert started == ([COUNTING] if changed else [])
     (text,) = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
     assert text == "<result>1</result>"
@@ -205,7 +198,7 @@ async def test_paused_runs_that_nobody_goes_on_with_are_removed(talk: Any, use_a
     # A run that is not kept is run again from its journal.
     started = starts_counted(chat)
     chat.say([])
-    result = await send(chat, APPROVE)
+    result = await chat.send(APPROVE)
     assert started == [COUNTING]
     assert result["notes"] == ["a", "b"]
     # They are not looked for at every pause.

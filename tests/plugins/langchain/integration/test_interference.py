@@ -189,12 +189,6 @@ def chat(talk: Any, effects: list[str], use_async: bool) -> Any:
     return talk(ptc=[pay, note, slow], interrupt_on={"pay": True})
 
 
-async def send(chat: Any, given: Any) -> Any:
-    if chat.use_async:
-        return await chat.agent.ainvoke(given, CONFIG)
-    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
-
-
 @pytest.mark.engines("javascript", only=("approve", "async"))
 @both
 @pytest.mark.parametrize("kind", ["approve", "reject"])
@@ -215,13 +209,13 @@ async def test_nothing_is_done_early_and_everything_once(
     paused = await chat.turn(f"{NAMES}{SLOW}runs += 1; {code}", "runs")
     assert len(paused["__interrupt__"]) == 1
     assert effects == before
-    assert (await send(chat, None))["__interrupt__"] == paused["__interrupt__"]
+    assert (await chat.send(None))["__interrupt__"] == paused["__interrupt__"]
     assert effects == before
     result = paused
     while "__interrupt__" in result:
         (asked,) = result["__interrupt__"]
         assert [one["name"] for one in asked.value["action_requests"]] == ["pay"]
-        result = await send(chat, Command(resume={"decisions": [{"type": kind}]}))
+        result = await chat.send(Command(resume={"decisions": [{"type": kind}]}))
     expected = approved if kind == "approve" else rejected
     assert sorted(effects) == sorted(expected)
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]

@@ -56,14 +56,6 @@ def edit(euros: int) -> dict[str, Any]:
     return {"type": "edit", "edited_action": action}
 
 
-async def send(chat: Any, given: Any) -> Any:
-    return await chat.agent.ainvoke(given, CONFIG)
-
-
-async def decide(chat: Any, *decisions: Any, **beside: Any) -> Any:
-    return await send(chat, Command(resume={"decisions": list(decisions), **beside}))
-
-
 def told(result: Any) -> str:
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
 
@@ -89,27 +81,27 @@ def _twice(talk: Any, *second: str) -> Any:
 async def test_each_rule_is_asked(talk: Any) -> None:
     chat = _twice(talk, "reject")
     assert asked(await chat.turn(PAY))[1] == ["approve", "edit", "reject"]
-    assert asked(await decide(chat, APPROVE))[1] == ["reject"]
+    assert asked(await chat.decide(APPROVE))[1] == ["reject"]
     assert not paid
     with pytest.raises(ValueError, match="decided with reject"):
-        await decide(chat, APPROVE)
-    assert "no" in told(await decide(chat, REJECT))
+        await chat.decide(APPROVE)
+    assert "no" in told(await chat.decide(REJECT))
     assert not paid
 
 
 async def test_the_next_rule_is_asked_about_the_edited_call(talk: Any) -> None:
     chat = _twice(talk, "approve")
     await chat.turn(PAY)
-    shown, allowed = asked(await decide(chat, edit(7)))
+    shown, allowed = asked(await chat.decide(edit(7)))
     assert (shown, allowed) == ({"to": "Ann", "euros": 7}, ["approve"])
-    assert told(await decide(chat, APPROVE)) == "<result>receipt Ann 7</result>"
+    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 7</result>"
     assert paid == ["Ann 7"]
 
 
 async def test_a_rejection_ends_the_questions(talk: Any) -> None:
     chat = _twice(talk, "approve")
     await chat.turn(PAY)
-    assert "__interrupt__" not in await decide(chat, REJECT)
+    assert "__interrupt__" not in await chat.decide(REJECT)
     assert not paid
 
 
@@ -125,7 +117,7 @@ async def test_a_rule_of_another_interpreter_holds(talk: Any) -> None:
     chat = _python(talk, None)
     assert asked(await chat.turn(PAY))[0] == {"to": "Ann", "euros": 50}
     assert not paid
-    assert told(await decide(chat, APPROVE)) == "<result>receipt Ann 50</result>"
+    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
     assert paid == ["Ann 50"]
 
 
@@ -135,7 +127,7 @@ async def test_the_own_rule_wins_over_another_interpreter_s(talk: Any) -> None:
     own = {"pay": {"allowed_decisions": ["approve"]}}
     chat = _python(talk, own)
     assert asked(await chat.turn(PAY))[1] == ["approve"]
-    assert "__interrupt__" not in await decide(chat, APPROVE)
+    assert "__interrupt__" not in await chat.decide(APPROVE)
     assert paid == ["Ann 50"]
 
 
@@ -171,7 +163,7 @@ async def test_a_call_that_a_rule_changes_is_made_as_it_is_shown(talk: Any) -> N
     rule = {"allowed_decisions": ["approve"], "when": raises}
     chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": rule})
     assert asked(await chat.turn(PAY))[0] == {"to": "Ann", "euros": 99}
-    assert told(await decide(chat, APPROVE)) == "<result>receipt Ann 99</result>"
+    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 99</result>"
     assert paid == ["Ann 99"]
 
 
@@ -185,11 +177,11 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_of_each_call_open
     (found,) = (await chat.turn(f"{PAY}.catch(e => e.message)"))["__interrupt__"]
     for _ in range(2):
         with pytest.raises(ValueError, match="validation error"):
-            await decide(chat, APPROVE)
+            await chat.decide(APPROVE)
         assert not paid
         (still,) = (await chat.agent.aget_state(CONFIG)).interrupts
         assert still.id == found.id
-    result = await send(chat, Command(resume={found.id: APPROVE}))
+    result = await chat.send(Command(resume={found.id: APPROVE}))
     assert told(result) == "<result>receipt Ann 50</result>"
     assert paid == ["Ann 50"]
 
@@ -197,4 +189,4 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_of_each_call_open
 async def test_keys_beside_the_decisions_are_ignored(talk: Any) -> None:
     chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True})
     await chat.turn(PAY)
-    assert told(await decide(chat, APPROVE, note=1)) == "<result>receipt Ann 50</result>"
+    assert told(await chat.decide(APPROVE, note=1)) == "<result>receipt Ann 50</result>"

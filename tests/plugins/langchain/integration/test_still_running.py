@@ -108,12 +108,6 @@ def bank(use_async: bool) -> Any:
     bank.go.set()
 
 
-async def send(chat: Any, given: Any) -> Any:
-    if chat.use_async:
-        return await chat.agent.ainvoke(given, CONFIG)
-    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
-
-
 def last(result: Any) -> str:
     return str(next(m.text for m in reversed(result["messages"]) if m.name == "eval"))
 
@@ -128,14 +122,14 @@ async def test_an_approval_names_what_still_runs_and_takes_its_answer_later(
     assert [one["name"] for one in asked.value["action_requests"]] == ["pay"]
     assert asked.value["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
     assert '1 of its calls still run: tools.slow({"n": 1})' in caplog.text
-    assert (await send(chat, None))["__interrupt__"] == [asked], "the question stays the same"
+    assert (await chat.send(None))["__interrupt__"] == [asked], "the question stays the same"
     assert (len(bank.begun), bank.paid) == (1, 0)
     if ends == "before":
         bank.go.set()
         await asyncio.sleep(0.2)
     else:
         asyncio.get_running_loop().call_later(0.3, bank.go.set)
-    result = await send(chat, APPROVE)
+    result = await chat.send(APPROVE)
     assert last(result) == "<result>noted slow,paid,noted a1</result>"
     assert sorted(result["notes"]) == ["a", "slow"], "what it returned reaches the state, once"
     assert (len(bank.begun), bank.paid) == (1, 1)
@@ -157,7 +151,7 @@ async def test_another_agent_takes_its_answer(
             asyncio.get_running_loop().call_later(0.3, bank.go.set)
         other = talk(**bank.options(checkpointer=second))
         other.say([])
-        result = await send(other, APPROVE)
+        result = await other.send(APPROVE)
     assert last(result) == "<result>noted slow,paid,noted a1</result>"
     assert sorted(result["notes"]) == ["a", "slow"]
     assert (len(bank.begun), bank.paid) == (1, 1)
@@ -170,7 +164,7 @@ async def test_it_is_made_again_with_its_id_in_another_process(talk: Any, bank: 
     databases.forget_all()  # as the other process, which has never known the call
     other = talk(**bank.options())
     other.say([])
-    result = await send(other, APPROVE)
+    result = await other.send(APPROVE)
     assert last(result) == "<result>noted slow,paid,noted a1</result>"
     assert sorted(result["notes"]) == ["a", "slow"]
     assert (len(bank.begun), len(set(bank.begun)), bank.paid) == (2, 1, 1)
@@ -185,7 +179,7 @@ async def test_a_question_of_a_tool_does_not_wait_for_ever_either(
     assert asked.value == "sure?"
     assert "tools.slow" in caplog.text
     bank.go.set()
-    result = await send(chat, Command(resume="yes"))
+    result = await chat.send(Command(resume="yes"))
     assert last(result) == "<result>noted slow,yes,noted a</result>"
     assert len(bank.begun) == 1
 
@@ -202,5 +196,5 @@ async def test_the_wall_limit_does_not_take_a_pause(
     chat = talk(**bank.options(pause_grace=600, wall_timeout=100))
     assert (await chat.turn(PAYS))["__interrupt__"]
     bank.go.set()
-    assert last(await send(chat, APPROVE)) == "<result>noted slow,paid,noted a1</result>"
+    assert last(await chat.send(APPROVE)) == "<result>noted slow,paid,noted a1</result>"
     assert (len(bank.begun), bank.paid) == (1, 1)

@@ -7,9 +7,9 @@ import weakref
 from typing import Any
 
 import pytest
+from fake_models import FakeModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, after_model
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph._internal._constants import CONFIG_KEY_CALL
@@ -18,11 +18,6 @@ from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.siblings import graph_run, middleware_of
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
-
-
-class Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 @tool
@@ -70,7 +65,9 @@ async def _run(siblings: list[Any], looking: Looking, use_async: bool, times: in
     call = AIMessage("", tool_calls=[{"name": "first", "args": {}, "id": "1"}])
     messages = iter([call, AIMessage("done")] * times)
     agent = create_agent(
-        Model(messages=messages), tools=[first], middleware=[*siblings[:1], looking, *siblings[1:]]
+        FakeModel(messages=messages),
+        tools=[first],
+        middleware=[*siblings[:1], looking, *siblings[1:]],
     )
     for _ in range(times):
         given: Any = {"messages": [("user", "go")]}

@@ -8,9 +8,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from fake_models import FakeModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -26,11 +26,6 @@ both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"]
 def same(request: Any) -> Any:
     """No preparation."""
     return request
-
-
-class Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 @tool
@@ -114,7 +109,7 @@ async def test_a_call_passes_all_middleware_once_in_order(use_async: bool) -> No
         seen: list[str] = []
         noting = [Noting(label, seen) for label in "abc"]
         agent = create_agent(
-            Model(messages=iter([_call(), AIMessage("done")])),
+            FakeModel(messages=iter([_call(), AIMessage("done")])),
             tools=[first, second],
             middleware=[*noting[:before], Caller(), *noting[before:]],
         )
@@ -134,7 +129,7 @@ async def test_the_own_method_that_does_nothing_is_left_out(
     noting = [Noting(label, seen) for label in "abc"]
     caller = Caller(skips=True)
     agent = create_agent(
-        Model(messages=iter([_call(), AIMessage("done")])),
+        FakeModel(messages=iter([_call(), AIMessage("done")])),
         tools=[first, second],
         middleware=[*noting[:before], caller, *noting[before : before + after]],
     )
@@ -154,7 +149,7 @@ async def test_functions_around_the_handler_are_looked_through(
 ) -> None:
     seen: list[str] = []
     agent = create_agent(
-        Model(messages=iter([_call(), AIMessage("done")])),
+        FakeModel(messages=iter([_call(), AIMessage("done")])),
         tools=[first, second],
         middleware=[Noting("a", seen), Caller(around)],
     )
@@ -221,7 +216,7 @@ def test_the_request_is_prepared_behind_all_middleware() -> None:
         return request.override(tool=first)
 
     agent = create_agent(
-        Model(messages=iter([_call(), AIMessage("done")])),
+        FakeModel(messages=iter([_call(), AIMessage("done")])),
         tools=[first, second],
         middleware=[Preparing(), Noting("a", seen)],
     )
@@ -266,7 +261,7 @@ async def test_methods_of_the_chain_are_traced_where_the_run_is(enabled: Any) ->
     seen: list[str] = []
     caller = Counting()
     agent = create_agent(
-        Model(messages=iter([_call(), AIMessage("done")])),
+        FakeModel(messages=iter([_call(), AIMessage("done")])),
         tools=[first, second],
         middleware=[caller, Spans("a", seen), Spans("b", seen)],
     )

@@ -13,20 +13,13 @@ import attrs
 import pytest
 import stores
 from click.testing import CliRunner
+from fake_models import FakeModel
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 
 from interpstack_cli import main
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
-
-
-class Model(GenericFakeChatModel):
-    """Says what it is told to."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 def message(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
@@ -92,7 +85,7 @@ async def thread(tmp_path: Path) -> AsyncIterator[Callable[..., Thread]]:
 
         def make(*middleware: Any, tools: Any = ()) -> Thread:
             queue: list[AIMessage] = []
-            model = Model(messages=(queue.pop(0) for _ in iter(int, 1)), disable_streaming=True)
+            model = FakeModel(messages=(queue.pop(0) for _ in iter(int, 1)), disable_streaming=True)
             opened.extend(middleware)
             agent = create_agent(
                 model, tools=list(tools), middleware=list(middleware), checkpointer=saver

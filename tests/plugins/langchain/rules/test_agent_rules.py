@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
+from fake_models import FakeModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -52,16 +51,6 @@ def till() -> Till:
     return Till()
 
 
-async def send(chat: Any, given: Any) -> Any:
-    if chat.use_async:
-        return await chat.agent.ainvoke(given, CONFIG)
-    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
-
-
-async def decide(chat: Any, *decisions: Any) -> Any:
-    return await send(chat, Command(resume={"decisions": list(decisions)}))
-
-
 def told(result: Any) -> str:
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
 
@@ -100,7 +89,7 @@ async def test_a_sibling_asks_as_the_interpreter_would(
     (config,) = found.value["review_configs"]
     expected = ["approve", "edit", "reject", "respond"] if rule is True else None
     assert config["allowed_decisions"] == (expected or rule["allowed_decisions"])
-    assert told(await decide(chat, APPROVE)) == "<result>receipt Ann 50</result>"
+    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
     assert till.paid == (["Bob 5", "Ann 50"] if rule is RULES[2] else ["Ann 50"])
 
 
@@ -110,8 +99,8 @@ async def test_a_decision_that_a_sibling_does_not_allow_is_refused(talk: Any, ti
     chat = talk(tools=[till.pay], ptc=["pay"], after=[sibling])
     await chat.turn(PAY)
     with pytest.raises(ValueError, match="pay can be decided with reject; got 'approve'"):
-        await decide(chat, APPROVE)
-    assert "too much" in told(await decide(chat, {"type": "reject", "message": "too much"}))
+        await chat.decide(APPROVE)
+    assert "too much" in told(await chat.decide({"type": "reject", "message": "too much"}))
     assert not till.paid
 
 
@@ -128,7 +117,7 @@ async def test_the_model_s_own_calls_are_asked_about_once(talk: Any, till: Till)
     chat = talk(tools=[till.pay], ptc=["pay"], after=[HumanInTheLoopMiddleware({"pay": True})])
     call = {"name": "pay", "args": {"to": "Ann", "euros": 5}, "id": "c"}
     assert (await chat.turn(AIMessage("", tool_calls=[call])))["__interrupt__"]
-    assert "__interrupt__" not in await decide(chat, APPROVE)
+    assert "__interrupt__" not in await chat.decide(APPROVE)
     assert till.paid == ["Ann 5"]
 
 
@@ -143,7 +132,7 @@ async def test_a_name_in_interrupt_on_is_decided_by_the_interpreter(
     assert allowed == ([["approve", "edit", "reject", "respond"]] if asks else [])
     assert till.paid == ([] if asks else ["Ann 50"])
     if asks:
-        await decide(chat, APPROVE)
+        await chat.decide(APPROVE)
         assert till.paid == ["Ann 50"]
 
 
@@ -155,7 +144,7 @@ async def test_a_sibling_that_asks_about_each_call_asks_once(talk: Any, till: Ti
     (found,) = (await chat.turn(PAY))["__interrupt__"]
     assert found.value["type"] == "tool_approval"
     assert not till.paid
-    result = await send(chat, Command(resume={found.id: APPROVE}))
+    result = await chat.send(Command(resume={found.id: APPROVE}))
     assert told(result) == "<result>receipt Ann 50</result>"
     assert till.paid == ["Ann 50"]
 
@@ -213,17 +202,12 @@ async def test_siblings_are_looked_up_once_for_each_agent(
 # -- deep agents ---------------------------------------------------------------------------
 
 
-class _Model(GenericFakeChatModel):
-    def bind_tools(self, tools: Any, **kwargs: Any) -> _Model:
-        return self
-
-
-def _says(*calls: tuple[str, dict[str, Any]]) -> _Model:
+def _says(*calls: tuple[str, dict[str, Any]]) -> FakeModel:
     messages = [
         AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"c{number}"}])
         for number, (name, args) in enumerate(calls)
     ]
-    return _Model(messages=iter([*messages, AIMessage("done")]))
+    return FakeModel(messages=iter([*messages, AIMessage("done")]))
 
 
 def test_interrupt_on_of_a_deep_agent_holds_for_code(till: Till) -> None:
@@ -277,7 +261,7 @@ def test_interrupt_on_of_a_deep_agent_holds_for_subagents_that_code_sends(till: 
     with CodeInterpreterMiddleware() as interpreter:
         agent = _helped(
             till,
-            {"model": _Model(messages=iter([AIMessage("helped")])), "tools": []},
+            {"model": FakeModel(messages=iter([AIMessage("helped")])), "tools": []},
             model=_says(("eval", {"code": code})),
             middleware=[interpreter],
             interrupt_on={"task": True},

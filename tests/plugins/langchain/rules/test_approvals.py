@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -65,16 +64,6 @@ def chat(talk: Any, effects: Effects) -> Any:
         return talk(tools=tools, ptc=[t.name for t in tools], interrupt_on=interrupt_on, **options)
 
     return make
-
-
-async def send(chat: Any, given: Any) -> Any:
-    if chat.use_async:
-        return await chat.agent.ainvoke(given, CONFIG)
-    return await asyncio.to_thread(chat.agent.invoke, given, CONFIG)
-
-
-async def decide(chat: Any, *decisions: Any) -> Any:
-    return await send(chat, Command(resume={"decisions": list(decisions)}))
 
 
 async def waiting(chat: Any) -> list[Any]:
@@ -183,7 +172,7 @@ async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
     (found,) = (await chat.turn(code))["__interrupt__"]
     args = [one["args"] for one in found.value["action_requests"]]
     assert args == [{"amount": {"$bigint": str(2**70)}}, {"amount": str(2**70)}]
-    await decide(chat, edited("move", args[0]), APPROVE)
+    await chat.decide(edited("move", args[0]), APPROVE)
     assert got == [5, 2**70, str(2**70)]
 
 
@@ -201,7 +190,7 @@ async def test_a_tool_gets_maps_and_sets_as_they_are_shown(talk: Any) -> None:
     given = f"{{by_name: new Map([['a', 1]]), ids: new Set([2, 1]), rest: {rest}}}"
     (found,) = (await chat.turn(f"await tools.count({given})"))["__interrupt__"]
     (asked,) = found.value["action_requests"]
-    await decide(chat, APPROVE)
+    await chat.decide(APPROVE)
     error = {"name": "Error", "message": "e"}
     rest_told = [[[True, 1]], [[1, 2], ["1", 3]], error, []]
     assert got == [asked["args"]] == [{"by_name": {"a": 1}, "ids": [2, 1], "rest": rest_told}]
@@ -249,7 +238,7 @@ async def test_a_decision_does_what_it_says(
     assert not effects
     (asked,) = paused["__interrupt__"]
     given: Any = {"decisions": [decision]}
-    result = await send(conversation, Command(resume={asked.id: given} if by_id else given))
+    result = await conversation.send(Command(resume={asked.id: given} if by_id else given))
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
     told = [without_restored(text) for text in texts[1:]]
     assert told == [f"<result>{answer}</result>", "<result>1</result>"]
@@ -306,13 +295,13 @@ async def test_a_wrong_decision_is_told_and_can_be_made_again(
     conversation = chat({"pay": {"allowed_decisions": ["approve", "edit", "respond"]}})
     (asked,) = (await conversation.turn(CATCH))["__interrupt__"]
     with pytest.raises(ValueError, match=why):
-        await send(conversation, Command(resume={asked.id: given} if by_id else given))
+        await conversation.send(Command(resume={asked.id: given} if by_id else given))
     assert not effects
     # The wrong one is forgotten, and the question still there.
-    again = await send(conversation, None)
+    again = await conversation.send(None)
     assert again["__interrupt__"] == [asked]
     assert not effects
-    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -324,8 +313,8 @@ async def test_a_rejection_takes_text_alone(
     conversation = chat({"pay": True})
     await conversation.turn(CATCH)
     with pytest.raises(ValueError, match=f'reject pay with a "message" of text.*{why}'):
-        await decide(conversation, {"type": "reject", "message": message})
-    result = await decide(conversation, {"type": "reject", "message": None})
+        await conversation.decide({"type": "reject", "message": message})
+    result = await conversation.decide({"type": "reject", "message": None})
     assert told(result).startswith(f"<result>{REJECTED}; do not repeat it")
     assert not effects
 
@@ -335,8 +324,8 @@ async def test_a_right_decision_can_follow_a_wrong_one_at_once(chat: Any, effect
     conversation = chat({"pay": True})
     await conversation.turn(PAY)
     with pytest.raises(ValueError, match="got 0"):
-        await decide(conversation)
-    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+        await conversation.decide()
+    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -347,9 +336,9 @@ async def test_the_next_eval_waits_while_a_decision_is_wrong(
     conversation = chat({"pay": True})
     await conversation.turn(evals(f"let n = 1; {PAY}", "n += 1; await tools.mail({to: 'Mia'}); n"))
     with pytest.raises(ValueError, match="got 0"):
-        await decide(conversation)
+        await conversation.decide()
     assert not effects
-    result = await decide(conversation, APPROVE)
+    result = await conversation.decide(APPROVE)
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
     assert texts == ["<result>receipt Ann 5</result>", "<result>2</result>"]
     assert effects == ["pay Ann 5", "mail Mia"]
@@ -374,8 +363,8 @@ async def test_calls_that_wait_at_once_are_one_interrupt(chat: Any, effects: Eff
     assert names == ["Ann", "Bob", "Eve"]
     assert len(asked.value["review_configs"]) == 3
     assert effects == ["mail Mia"]  # needs no approval, and was asked for with the others
-    result = await decide(
-        conversation, {"type": "reject", "message": "no"}, edited("mail", {"to": "Ben"}), APPROVE
+    result = await conversation.decide(
+        {"type": "reject", "message": "no"}, edited("mail", {"to": "Ben"}), APPROVE
     )
     assert told(result) == (
         "<result>a reviewer rejected this call of pay: no; mailed Ben; receipt Eve 2; "
@@ -394,7 +383,7 @@ async def test_only_an_invalid_one_of_several_decisions_is_asked_for_again(
     (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
     wrong = [{"type": "reject", "message": "no"}, {"type": "pay"}, APPROVE]
     given: Any = {"decisions": wrong}
-    result = await send(conversation, Command(resume={asked.id: given} if by_id else given))
+    result = await conversation.send(Command(resume={asked.id: given} if by_id else given))
     (again,) = result["__interrupt__"]
     assert again.id != asked.id
     assert [one["args"]["to"] for one in again.value["action_requests"]] == ["Bob"]
@@ -402,8 +391,8 @@ async def test_only_an_invalid_one_of_several_decisions_is_asked_for_again(
     assert await waiting(conversation) == [again]
     assert effects == ["mail Mia"]  # no call is made before the last decision
     with pytest.raises(ValueError, match="got 'wrong'"):
-        await decide(conversation, {"type": "wrong"})
-    assert told(await decide(conversation, APPROVE)) == (
+        await conversation.decide({"type": "wrong"})
+    assert told(await conversation.decide(APPROVE)) == (
         "<result>a reviewer rejected this call of pay: no; receipt Bob 1; receipt Eve 2; "
         "mailed Mia; 3</result>"
     )
@@ -416,9 +405,9 @@ async def test_an_answer_to_a_question_of_before_decides_nothing(
 ) -> None:
     conversation = chat({"pay": True})
     (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
-    (again,) = (await decide(conversation, APPROVE, {"type": "wrong"}, APPROVE))["__interrupt__"]
+    (again,) = (await conversation.decide(APPROVE, {"type": "wrong"}, APPROVE))["__interrupt__"]
     late = Command(resume={asked.id: {"decisions": [APPROVE] * 3}})
-    assert (await send(conversation, late))["__interrupt__"] == [again]
+    assert (await conversation.send(late))["__interrupt__"] == [again]
     assert effects == ["mail Mia"]
 
 
@@ -428,10 +417,10 @@ async def test_answers_beside_an_invalid_decision_are_not_lost(chat: Any, effect
     code = f"(await Promise.all([tools.ask({{what: 'sure?'}}), {PAY[6:]}])).join()"
     approval, other = (await conversation.turn(code))["__interrupt__"]
     given = {approval.id: {"decisions": []}, other.id: "yes"}
-    (again,) = (await send(conversation, Command(resume=given)))["__interrupt__"]
+    (again,) = (await conversation.send(Command(resume=given)))["__interrupt__"]
     assert again.value["refused"] == ["1 action requests wait for a decision; got 0"]
     assert not effects
-    result = await decide(conversation, APPROVE)
+    result = await conversation.decide(APPROVE)
     assert told(result) == "<result>yes,receipt Ann 5</result>"
     assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
 
@@ -446,11 +435,11 @@ async def test_evals_beside_one_with_an_invalid_decision_go_on(
     assert len(asked) == 3
     given = {one.id: {"decisions": [APPROVE]} for one in asked}
     given[asked[1].id] = {"decisions": [{"type": "wrong"}]}
-    (again,) = (await send(conversation, Command(resume=given)))["__interrupt__"]
+    (again,) = (await conversation.send(Command(resume=given)))["__interrupt__"]
     assert "got 'wrong'" in again.value["refused"][0]
     name = again.value["action_requests"][0]["args"]["to"]
     assert sorted(effects) == [f"pay {one} 5" for one in ("Ann", "Bob", "Eve") if one != name]
-    result = await decide(conversation, APPROVE)
+    result = await conversation.decide(APPROVE)
     assert "__interrupt__" not in result
     assert sorted(effects) == ["pay Ann 5", "pay Bob 5", "pay Eve 5"]
 
@@ -462,14 +451,14 @@ async def test_an_eval_can_pause_again(chat: Any, effects: Effects) -> None:
     loop = "for (const to of ['Ann', 'Bob', 'Eve']) { n++; await tools.pay({to, euros: n}) }"
     code = f"let n = 0; {loop} n"
     (first,) = (await conversation.turn(code))["__interrupt__"]
-    (second,) = (await decide(conversation, APPROVE))["__interrupt__"]
+    (second,) = (await conversation.decide(APPROVE))["__interrupt__"]
     assert effects == ["pay Ann 1"]
-    (third,) = (await decide(conversation, edited("pay", {"to": "Ben", "euros": 9})))[
+    (third,) = (await conversation.decide(edited("pay", {"to": "Ben", "euros": 9})))[
         "__interrupt__"
     ]
     assert effects == ["pay Ann 1", "pay Ben 9"]
     assert len({first.id, second.id, third.id}) == 3
-    assert told(await decide(conversation, APPROVE)) == "<result>3</result>"
+    assert told(await conversation.decide(APPROVE)) == "<result>3</result>"
     assert effects == ["pay Ann 1", "pay Ben 9", "pay Eve 3"]
 
 
@@ -479,9 +468,9 @@ async def test_a_call_that_was_rejected_can_be_tried_again(chat: Any, effects: E
     code = f"let n = 0, got; while (!got) {{ n++; try {{ got = {PAY} }} catch {{}} }} n"
     await conversation.turn(code)
     for _ in range(3):
-        assert (await decide(conversation, {"type": "reject"}))["__interrupt__"]
+        assert (await conversation.decide({"type": "reject"}))["__interrupt__"]
     assert not effects
-    assert told(await decide(conversation, APPROVE)) == "<result>4</result>"
+    assert told(await conversation.decide(APPROVE)) == "<result>4</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -491,10 +480,10 @@ async def test_going_on_without_a_decision_asks_again(chat: Any, effects: Effect
     code = "await tools.mail({to: 'Mia'}); " + PAY
     (asked,) = (await conversation.turn(code))["__interrupt__"]
     for _ in range(2):
-        assert (await send(conversation, None))["__interrupt__"] == [asked]
+        assert (await conversation.send(None))["__interrupt__"] == [asked]
         assert await waiting(conversation) == [asked]
     assert effects == ["mail Mia"]
-    assert told(await decide(conversation, APPROVE)) == "<result>receipt Ann 5</result>"
+    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["mail Mia", "pay Ann 5"]
 
 
@@ -506,10 +495,10 @@ async def test_questions_of_tools_and_approvals_at_once(chat: Any, effects: Effe
     assert [one.value if isinstance(one.value, str) else "" for one in asked] == ["", "sure?"]
     assert not effects
     # The decision alone leads on; the question is still there.
-    some = await send(conversation, Command(resume={asked[0].id: {"decisions": [APPROVE]}}))
+    some = await conversation.send(Command(resume={asked[0].id: {"decisions": [APPROVE]}}))
     assert some["__interrupt__"] == [asked[1]]
     assert effects == ["pay Ann 5"]
-    result = await send(conversation, Command(resume={asked[1].id: "yes"}))
+    result = await conversation.send(Command(resume={asked[1].id: "yes"}))
     assert told(result) == "<result>yes,receipt Ann 5</result>"
     assert effects == ["pay Ann 5", "asked sure? yes"]
 
@@ -519,10 +508,10 @@ async def test_an_answer_alone_waits_for_the_decision(chat: Any, effects: Effect
     conversation = chat({"pay": True})
     code = f"(await Promise.all([tools.ask({{what: 'sure?'}}), {PAY[6:]}])).join()"
     decision, question = (await conversation.turn(code))["__interrupt__"]
-    some = await send(conversation, Command(resume={question.id: "yes"}))
+    some = await conversation.send(Command(resume={question.id: "yes"}))
     assert some["__interrupt__"] == [decision]
     assert not effects
-    assert told(await decide(conversation, APPROVE)) == "<result>yes,receipt Ann 5</result>"
+    assert told(await conversation.decide(APPROVE)) == "<result>yes,receipt Ann 5</result>"
     assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
 
 
@@ -545,11 +534,11 @@ async def test_an_old_answer_answers_nothing_else(
 ) -> None:
     conversation = chat({"pay": True})
     await conversation.turn(f"{first}; {second}")
-    (asked,) = (await send(conversation, Command(resume=answer)))["__interrupt__"]
+    (asked,) = (await conversation.send(Command(resume=answer)))["__interrupt__"]
     before = list(effects)
     assert len(before) == 1
     # LangGraph keeps an answer that names no interrupt with the checkpoint of the step.
-    assert (await send(conversation, None))["__interrupt__"] == [asked]
+    assert (await conversation.send(None))["__interrupt__"] == [asked]
     assert effects == before
 
 
@@ -560,9 +549,9 @@ async def test_an_answer_that_comes_twice_answers_nothing_else(chat: Any, effect
     await conversation.turn(f"{PAY}; await tools.pay({{to: 'Eve', euros: 9}})")
     (first,) = await waiting(conversation)
     by_id = {first.id: {"decisions": [APPROVE]}}
-    (asked,) = (await send(conversation, Command(resume=by_id)))["__interrupt__"]
+    (asked,) = (await conversation.send(Command(resume=by_id)))["__interrupt__"]
     assert asked.id != first.id
-    assert (await send(conversation, Command(resume=by_id)))["__interrupt__"] == [asked]
+    assert (await conversation.send(Command(resume=by_id)))["__interrupt__"] == [asked]
     assert effects == ["pay Ann 5"]
 
 
@@ -593,7 +582,7 @@ async def test_a_decision_is_not_used_for_other_code(chat: Any, effects: Effects
     conversation = chat({"pay": True}, before=[rewriting])
     await conversation.turn("await tools.pay({to: 'Ann', euros: EUROS})")
     rewriting.euros = "9000"
-    text = told(await decide(conversation, APPROVE))
+    text = told(await conversation.decide(APPROVE))
     assert text.startswith('<error type="ReplayDivergence">the journal records a run of')
     assert not effects
 
@@ -612,7 +601,7 @@ async def test_a_decision_is_not_used_for_another_tool(talk: Any, effects: Effec
     await agent("pay_out").turn(code)
     other = agent("payOut")
     other.say([])
-    text = told(await decide(other, APPROVE))
+    text = told(await other.decide(APPROVE))
     assert text.startswith('<error type="ReplayDivergence">the decision on pay_out cannot be used')
     assert "payOut" in text
     assert not effects

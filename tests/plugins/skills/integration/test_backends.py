@@ -18,8 +18,8 @@ from deepagents.backends import (
 )
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse, GlobResult
 from deepagents.middleware.filesystem import FilesystemMiddleware
+from fake_models import FakeModel
 from langchain.agents import create_agent
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -40,13 +40,6 @@ FILES = {
     "/secret.js": "export const secret = 1;",
 }
 CODE = 'import {add} from "@/skills/math"; add(1, 2)'
-
-
-class Model(GenericFakeChatModel):
-    """Says what it is told to say."""
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Model:
-        return self
 
 
 def script(*codes: str) -> Iterator[AIMessage]:
@@ -75,7 +68,7 @@ def run() -> Iterator[Run]:
     ) -> list[str]:
         middleware = CodeInterpreterMiddleware(skills_backend=backend)
         made.append(middleware)
-        model = Model(messages=script(*codes))
+        model = FakeModel(messages=script(*codes))
         options: Any = {"checkpointer": InMemorySaver(), "store": store}
         if deep:
             options |= {"backend": backend, "skills": list(sources), "middleware": [middleware]}
