@@ -20,14 +20,18 @@ from contextvars import Context
 from pathlib import Path
 from typing import Final, TypeVarTuple, Unpack
 
+from interpstack_v8.isolates.abandoned import abandoned
+
 __all__ = ["DeliveryLoop", "isolate_threads", "wait_until_left"]
 
 _Given = TypeVarTuple("_Given")
 
 #: Time for the threads of isolates where the system does not tell which threads there are, ...
 _LEAVING_SECONDS: Final = 0.05
-#: ... and the most they get where it does: one that V8 cannot stop computes for ever.
-_MOST_LEAVING_SECONDS: Final = 2.0
+#: ... the most they get where it does, on a busy machine, ...
+_MOST_LEAVING_SECONDS: Final = 10.0
+#: ... and the most for those of abandoned isolates: one that V8 cannot stop computes for ever.
+_MOST_COMPUTING_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.002
 _THREADS: Final = Path("/proc/self/task")
 #: Name of an isolate's thread, cut as Linux does.
@@ -66,8 +70,12 @@ def wait_until_left(loop: DeliveryLoop) -> None:
     """Wait for the threads of closed isolates to end, and for the last deliveries to be over."""
     if not _THREADS.exists():
         time.sleep(_LEAVING_SECONDS)
-    ends = time.monotonic() + _MOST_LEAVING_SECONDS
-    while (isolate_threads() or loop.deliveries) and time.monotonic() < ends:
+    begun = time.monotonic()
+    while (threads := isolate_threads()) | (deliveries := loop.deliveries):
+        closed = deliveries or threads > abandoned()
+        most = _MOST_LEAVING_SECONDS if closed else _MOST_COMPUTING_SECONDS
+        if time.monotonic() >= begun + most:
+            return
         time.sleep(_PAUSE_SECONDS)
 
 

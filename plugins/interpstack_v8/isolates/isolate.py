@@ -16,6 +16,9 @@ shows what breaks if that behaviour changes:
   command takes them itself before it ends; those that modules leave are gone after the overflow.
 * The last reference to a runtime must go on the thread that made it. So it stands in no local
   variable, which a traceback would carry elsewhere.
+* `close` holds Python's lock until the isolate's thread has ended. A thread that calls a host
+  function meanwhile needs that lock, and the process stands still for ever. So runtimes are never
+  closed: when the last reference goes, the thread ends by itself, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -107,7 +110,7 @@ class Isolate:
         self._give_up_seconds = give_up_seconds
         self._token = secrets.token_hex(16)
         self._runtime: jsrun.Runtime | None = None
-        self._parked: asyncio.Future[Any] | None = None
+        self._parked: set[asyncio.Future[Any]] = set()
         self._turn = asyncio.Lock()  # commands run one by one
         self._left: asyncio.Future[None] | None = None  # set when the running isolate is abandoned
         self._lost: IsolateLost | None = None
@@ -247,7 +250,7 @@ class Isolate:
         timeout = None if seconds is None else on_the_clock(seconds)
         begun = time.monotonic()
         command = self._begin(script, timeout)
-        if self._parked is not None:
+        if self._parked:
             self._host.wake()
         grace = self._give_up_seconds
         patience = None if timeout is None or grace is None else timeout + grace
@@ -281,8 +284,13 @@ class Isolate:
         """Have the thread park, behind the command that may still run."""
         if self._runtime is None:
             return
-        self._parked = asyncio.ensure_future(self._runtime.eval_async(self._command("park")))
-        self._parked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        parked = asyncio.ensure_future(self._runtime.eval_async(self._command("park")))
+        self._parked.add(parked)
+        parked.add_done_callback(self._has_parked)
+
+    def _has_parked(self, parked: asyncio.Future[Any]) -> None:
+        self._parked.discard(parked)
+        _ = parked.cancelled() or parked.exception()
 
     async def _leave(self, waits: Callable[[], bool]) -> None:
         await asyncio.sleep(_LEAVE_SECONDS)
@@ -314,10 +322,7 @@ class Isolate:
         if self._hung or self._runtime is None:
             return
         self._owner.release(self._close_in_turn)
-        if self._parked is not None:
-            self._host.wake()
-            # Closing holds Python's lock, which the thread needs to leave the host function.
-            await asyncio.wait({self._parked})
-        if self._runtime is not None:
-            self._runtime.close()
+        if self._parked:
+            self._host.wake()  # each command has done so for the one before it
+            await asyncio.wait(self._parked)
         self._runtime = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import queue
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -104,3 +106,46 @@ def test_a_result_can_be_told_while_it_is_read() -> None:
 
     _with_runtime(check)
     assert told == ["é" * 1_000_000]
+
+
+#: An isolate whose thread calls a host function while it is closed. In a process of its own: only
+#: a signal that Python does not handle ends one in which a thread waits with Python's lock.
+_BUSY = """
+import asyncio
+import time
+from interpstack import BridgeSet, Limits
+from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.context import SetupScript
+from interpstack_v8.fresh_isolates import FreshIsolates
+from interpstack_v8.isolates.endings import isolate_threads
+
+CALLS = '''((core) => {
+  globalThis.calls = (number) => {
+    for (let left = 20; left > 0; left--) core.ops.op_jsrun_call_python_sync(number, []);
+  };
+})(__bootstrap.core)'''
+
+fresh = FreshIsolates(Limits(), BridgeSet(), ModuleTable(), None)
+fresh._setup = (SetupScript("calls", CALLS), *fresh._setup)
+isolate = fresh.open()
+
+async def calls():
+    isolate._host.wake()
+    await asyncio.gather(*isolate._parked)
+    number = isolate._runtime.register_op("called", lambda *_: time.sleep(0.02))
+    asyncio.ensure_future(isolate._runtime.eval_async(f"calls({number})"))
+    await asyncio.sleep(0.05)
+
+isolate._owner.call(calls())
+isolate.close()
+while isolate_threads():
+    time.sleep(0.01)
+print("closed")
+"""
+
+
+def test_closing_does_not_wait_for_a_thread_that_calls_the_host() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _BUSY], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout, done.stderr) == ("closed\n", "")
