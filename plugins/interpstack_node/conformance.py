@@ -18,11 +18,6 @@ class NodeConformance(EngineConformance):
     guest = JAVASCRIPT
     gaps: ClassVar[Mapping[str, str]] = {
         "test_syntax_errors_in_modules_have_a_place": "Node's errors of modules have no position",
-        **{
-            f"test_hostile_guest[reserved/{kind} {name}]": "Node ignores such a declaration"
-            for kind in ("const", "let", "awaited", "destructured", "second")
-            for name in ("undefined", "NaN", "Infinity", "$mport")
-        },
     }
 
     def make_engine(self) -> Engine:

@@ -51,7 +51,7 @@ def _image(**changes: Any) -> Image:
 
 
 def test_a_new_realm_begins_with_the_base_heap_or_a_bound_one(base: Base) -> None:
-    offered = BridgeSet(error_names={"ToolError": "StatesTest"})
+    offered = BridgeSet(error_names={"ModuleNotFound": "StatesTest"})
     fresh = fresh_state(base, offered, LIMITS)
     assert (fresh.heap is base.heap, fresh.bound, fresh.cell, fresh.is_fresh) == (
         True,

@@ -56,7 +56,7 @@ def test_each_failure_has_its_reason(found):
     assert failed["broken"].reason == (
         "ModuleNotFoundError: No module named 'no_such_package_of_anybody'"
     )
-    assert "implements no hook" in failed["hookless"].reason
+    assert "has no hooks" in failed["hookless"].reason
     assert "no library" in failed["odd"].reason
     assert "ValueError" in failed["silent"].reason
     assert {one.name: one.extra for one in found.failed if one.extra} == {"broken": "broken"}

@@ -223,7 +223,7 @@ async def test_a_first_run_that_another_process_overtook_makes_no_call(step: Ste
     run = step.run(resuming=False)
     assert await run.load() == []
     await step.run(resuming=False).append(0, {"n": "another process"})
-    with pytest.raises(RuntimeError, match="another process went on with this thread"):
+    with pytest.raises(RuntimeError, match="another process continued this thread"):
         await run.resume(Notes())
 
 

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
 
 from interpstack import EngineFailure
+from interpstack_v8.isolates import endings
 from interpstack_v8.isolates import owner as module
 from interpstack_v8.isolates.endings import DeliveryLoop
 from interpstack_v8.isolates.owner import Owner, owner, refuse_forked
@@ -30,6 +31,8 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Owner]]:
     monkeypatch.setattr(module, "DeliveryLoop", new_loop)
     monkeypatch.setattr(module, "ready_platform", lambda: None)
     monkeypatch.setattr(module.atexit, "register", lambda close: None)
+    # the isolates of other tests stay open
+    monkeypatch.setattr(endings, "isolate_threads", lambda: 0)
     made: list[Owner] = []
 
     def start() -> Owner:
