@@ -36,6 +36,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Process]:
 
     monkeypatch.setattr(npm_packages.subprocess, "Popen", start)
     monkeypatch.setattr(npm_packages.sys, "platform", "linux")
+    monkeypatch.delenv("TOX_WORK_DIR", raising=False)
     return made
 
 
@@ -92,3 +93,14 @@ def test_a_run_that_is_broken_off_leaves_no_npm(
     started[0].status = status
     npm_packages.pytest_unconfigure(config)
     assert (ended, started[0].waited) == (killed, True)
+
+
+def test_environments_of_tox_share_an_installation(
+    monkeypatch: pytest.MonkeyPatch, started: list[Process], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TOX_WORK_DIR", str(tmp_path))
+    monkeypatch.setenv("INTERPSTACK_SUITE", "sampled")
+    for environment in ("py311", "docs"):
+        npm_packages.pytest_configure(_config(tmp_path / environment))
+    folders = {process.command[-1] for process in started}
+    assert [Path(folder).parent for folder in folders] == [tmp_path]

@@ -70,7 +70,13 @@ def _runs_all(config: pytest.Config) -> bool:
 
 def _folder(cache: pytest.Cache) -> Path:
     lock = (_WANTED / "package-lock.json").read_bytes()
-    return cache.mkdir(f"node-packages-{hashlib.sha256(lock).hexdigest()[:12]}")
+    name = f"node-packages-{hashlib.sha256(lock).hexdigest()[:12]}"
+    shared = os.environ.get("TOX_WORK_DIR")  # one installation for all environments of tox
+    if shared is None:
+        return cache.mkdir(name)
+    folder = Path(shared) / name
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def _fill(folder: Path) -> None:
