@@ -81,7 +81,7 @@ def load(realm: Realm, values: Mapping[str, Any]) -> None:
     """
     try:
         realm.load(values)
-    except EngineFailure as error:
+    except (EngineFailure, UnsupportedValue) as error:
         raise ImageError(f"the stored values cannot be loaded: {error}") from error
 
 

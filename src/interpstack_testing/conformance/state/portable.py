@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interpstack.sessions.states import SessionState
@@ -135,6 +135,7 @@ class PortableTests(EngineKit, area=Area.VALUES):
 
             @settings(max_examples=80, deadline=None, database=None)
             @given(stored_values, st.sampled_from(NAMES))
+            @example({"$": "date", "v": 2.6e14}, "loaded")  # beyond Python's years
             def check(value: Any, name: str) -> None:
                 with suppress(ImageError):
                     run_sync(session.load({name: value}))
