@@ -28,13 +28,11 @@ from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import existing, places
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.realm import NodeRealm
-from interpstack_node.runtime import NodeRuntime, find_node
+from interpstack_node.runtime import NETWORK_PERMISSION, NodeRuntime, find_node
 
 __all__ = ["NodeEngine"]
 
 _MOST_SECONDS: Final = 10**9
-#: The first Node whose permission model refuses the network.
-_NETWORK_FLAG: Final = (25, 0, 0)
 
 
 @attrs.frozen(kw_only=True)
@@ -181,7 +179,8 @@ class NodeEngine(Engine):
             readable=self._access.readable,
             scratch=self._access.scratch,
             network=self._access.network,
-            allows_network_by_flag=self._access.network and self.runtime.version >= _NETWORK_FLAG,
+            allows_network_by_flag=self._access.network
+            and self.runtime.version >= NETWORK_PERMISSION,
             sandbox=self.sandbox,
         )
         realm = NodeRealm(limits, bridges, self.pool, config, self._files)

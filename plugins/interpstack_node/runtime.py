@@ -16,10 +16,12 @@ import attrs
 
 from interpstack_core import ConfigurationError
 
-__all__ = ["FLOOR", "VARIABLE", "NodeRuntime", "find_node"]
+__all__ = ["FLOOR", "NETWORK_PERMISSION", "VARIABLE", "NodeRuntime", "find_node"]
 
 #: The oldest Node that has everything the engine uses.
 FLOOR: Final = (22, 13, 0)
+#: The first Node whose permission model refuses the network.
+NETWORK_PERMISSION: Final = (25, 0, 0)
 #: Environment variable with the path of a Node.
 VARIABLE: Final = "INTERPSTACK_NODE_PATH"
 _INSTALL: Final = "pip install 'interpstack[node]'"

@@ -6,7 +6,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, distribution, metadata
+from importlib.metadata import PackageNotFoundError, distribution, entry_points, metadata
 from typing import Final
 
 import attrs
@@ -34,6 +34,8 @@ from interpstack_wasm.addresses import (
 __all__ = ["Check", "all_checks"]
 
 _OK, _WARN, _FAIL = "ok", "warn", "fail"
+#: Entry points of functions that return checks: the name, verdict, result and next step of each.
+_GROUP: Final = "interpstack.checks"
 _REINSTALL: Final = "pip install --force-reinstall interpstack"
 _ADDRESSES: Final = (
     "raise that limit where it is set: 'ulimit -v unlimited' in the shell, LimitAS= of the service"
@@ -74,6 +76,7 @@ def all_checks() -> Iterator[Check]:
             yield from check_engine(engine.cls)
         else:
             yield from check_outer(engine.cls, alone)
+    yield from check_machine()
     yield from check_extras("interpstack")
 
 
@@ -157,6 +160,28 @@ def check_outer(outer: type[Engine], alone: Sequence[type[Engine]]) -> Iterator[
         yield from check_engine(cls)
         return
     yield Check(f"engine {outer.name}", _WARN, refused[-1], _REINSTALL)
+
+
+def check_machine() -> Iterator[Check]:
+    """Run the checks that plugins bring as entry points of the group `interpstack.checks`."""
+    for entry in entry_points(group=_GROUP):
+        try:
+            yield from map(_check_of, entry.load()())
+        except Exception as error:  # noqa: BLE001 - of a plugin
+            found = f"its checks cannot be made: {type(error).__name__}: {error}"
+            yield Check(f"plugin {entry.name}", _WARN, found, "report it to the plugin's authors")
+
+
+def _check_of(found: Sequence[str]) -> Check:
+    """The check that a plugin describes.
+
+    Raises:
+        ValueError: Its verdict is unknown.
+    """
+    name, verdict, result, fix = map(str, found)
+    if verdict not in (_OK, _WARN, _FAIL):
+        raise ValueError(f"the verdict of {name!r:.60} is ok, warn or fail; got {verdict!r:.60}")
+    return Check(name, verdict, result, fix)
 
 
 def check_extras(name: str) -> Iterator[Check]:

@@ -16,9 +16,10 @@ from typing import Final
 
 from interpstack_core import EngineFailure
 
-__all__ = ["Sandbox", "child_of", "choose_sandbox", "pidfd", "wrapped"]
+__all__ = ["Sandbox", "child_of", "choose_sandbox", "pidfd", "sandbox_faults", "wrapped"]
 
 _TRY_SECONDS: Final = 20.0
+_LINUX: Final = "only Linux has it"
 #: Characters of a program's complaint that a message repeats.
 _SHOWN_CHARS: Final = 200
 #: Folders of programs and libraries.
@@ -51,7 +52,7 @@ def choose_sandbox(wanted: str, node: str) -> Sandbox:
     if wanted == Sandbox.NONE.value:
         return Sandbox.NONE
     named = [one for one in Sandbox if wanted in ("auto", one.value) and one is not Sandbox.NONE]
-    complaint = "only Linux has it"
+    complaint = _LINUX
     for sandbox in named if sys.platform == "linux" else ():
         complaint = _complaint(sandbox, node)
         if not complaint:
@@ -62,6 +63,14 @@ def choose_sandbox(wanted: str, node: str) -> Sandbox:
         f"engine 'node' cannot use the sandbox {wanted!r}: {complaint}; install it, permit user "
         "namespaces, or leave the option sandbox out"
     )
+
+
+def sandbox_faults(node: str) -> dict[Sandbox, str]:
+    """The reason why each sandbox does not work here, the strongest first; empty if it does."""
+    real = [one for one in Sandbox if one is not Sandbox.NONE]
+    if sys.platform != "linux":
+        return dict.fromkeys(real, _LINUX)
+    return {sandbox: _complaint(sandbox, node) for sandbox in real}
 
 
 def _complaint(sandbox: Sandbox, node: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 
 import attrs
 import pytest
@@ -22,6 +22,7 @@ from interpstack_cli.installed.checks import (
 from interpstack_cli.installed.extras import Extra
 from interpstack_cli.installed.survey import EngineEntry, Failed, PluginEntry, Survey
 from interpstack_javascript import JAVASCRIPT
+from interpstack_node.checks import checks as node_checks
 from interpstack_node.engine import NodeEngine
 from interpstack_process.engine import ProcessEngine
 from interpstack_quickjs.engine import QuickJSEngine
@@ -179,7 +180,59 @@ def test_the_report_begins_with_the_surroundings_and_ends_with_the_extras(monkey
     monkeypatch.setattr(checks, "survey", lambda: plain)
     monkeypatch.setattr(checks, "check_engine", lambda cls: [Check(f"engine {cls.name}", "ok", "")])
     monkeypatch.setattr(checks, "check_outer", lambda cls, alone: [Check("outer", "ok", "")])
+    monkeypatch.setattr(checks, "check_machine", list)
     names = [check.name for check in checks.all_checks()]
     assert names[:3] == ["python", "terminal encoding", "address space"]
     assert names[3:5] == ["engine quickjs", "outer"]
     assert {name.split()[0] for name in names[5:]} == {"extra"}
+
+
+class _Entry:
+    """An entry point."""
+
+    name = "own"
+
+    def __init__(self, made):
+        self.made = made
+
+    def load(self):
+        return self.made
+
+
+def test_plugins_check_the_machine_in_their_own_way(monkeypatch):
+    def fails():
+        raise OSError("no such thing")
+
+    entries = [_Entry(lambda: [("own sandbox", "warn", "none", "install one")]), _Entry(fails)]
+    monkeypatch.setattr(checks, "entry_points", lambda group: entries)
+    own, failed = checks.check_machine()
+    assert own == Check("own sandbox", "warn", "none", "install one")
+    assert (failed.name, failed.verdict) == ("plugin own", "warn")
+    assert "OSError: no such thing" in failed.found
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (("own sandbox", "bad", "none", ""), "is ok, warn or fail; got 'bad'"),
+        (("own sandbox", "ok"), "ValueError: not enough values"),
+        (5, "TypeError: "),
+    ],
+)
+def test_checks_of_another_shape_are_named_with_their_plugin(monkeypatch, found, told):
+    usual = ("own files", "ok", "can be read", "")
+    entries = [_Entry(lambda: [usual, found]), _Entry(lambda: [usual])]
+    monkeypatch.setattr(checks, "entry_points", lambda group: entries)
+    first, failed, last = checks.check_machine()
+    assert first == last == Check(*usual)
+    assert (failed.name, failed.verdict, failed.fix) == (
+        "plugin own",
+        "warn",
+        "report it to the plugin's authors",
+    )
+    assert told in failed.found
+
+
+def test_the_engine_node_brings_checks():
+    (entry,) = entry_points(group="interpstack.checks", name="node")
+    assert entry.load() is node_checks
