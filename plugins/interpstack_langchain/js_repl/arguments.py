@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypedDict
 
-from interpstack import Bridge, ConfigurationError
+from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
 from interpstack_accounts.api import Budget
 from interpstack_langchain.durability.spending import CostOf
+from interpstack_langchain.js_repl.guest_global import has_helpers
 from interpstack_langchain.options import BackgroundOptions, PTCOption, WrongType
 
-__all__ = ["InterpreterArguments", "check_others"]
+__all__ = ["InterpreterArguments", "check_others", "check_ready"]
 
 
 class InterpreterArguments(TypedDict, total=False):
@@ -53,23 +54,27 @@ class InterpreterArguments(TypedDict, total=False):
 _NAMES: Final = tuple(InterpreterArguments.__annotations__)
 
 
+#: Own arguments of `JsReplMiddleware` that a ready stack has in its own way, and how it gets them.
+_OF_STACK: Final = {
+    "engine": "InterpreterStack(engine)",
+    "preset": "InterpreterStack(plugins=[…])",
+    "timeout": "InterpreterStack(limits=Limits(cpu_seconds=…))",
+    "cwd": "JsReplMiddleware.plugin(cwd=…)",
+    "home_dir": "JsReplMiddleware.plugin(home_dir=…)",
+    "tmp_dir": "JsReplMiddleware.plugin(tmp_dir=…)",
+}
+
+
 def check_others(others: Mapping[str, Any], own: Collection[str]) -> None:
-    """Refuse arguments that there are not, and a ready stack.
+    """Refuse arguments that there are not.
 
     Args:
         others: The arguments that `JsReplMiddleware` does not name itself.
         own: Names of the arguments that it names.
 
     Raises:
-        ConfigurationError: One is `stack`.
         WrongType: One is unknown; the message names the nearest.
     """
-    if "stack" in others:
-        raise ConfigurationError(
-            "JsReplMiddleware takes no stack=: the helpers of its code are a plugin made of "
-            "namespace=, tool_name= and cwd=, and plugins cannot be added to a ready stack. Pass "
-            "engine=, preset=, plugins= and limits, and it makes a stack of them"
-        )
     for name in others:
         if name not in _NAMES:
             near = get_close_matches(name, [*own, *_NAMES], 1)
@@ -78,3 +83,28 @@ def check_others(others: Mapping[str, Any], own: Collection[str]) -> None:
                 f"JsReplMiddleware has no argument {name!r:.60}; it takes its own and those of "
                 f"CodeInterpreterMiddleware{hint}"
             )
+
+
+def check_ready(stack: Any, given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+    """Refuse a ready stack without the helpers, and arguments that such a stack would ignore.
+
+    Args:
+        stack: The ready stack.
+        given: The own arguments of `JsReplMiddleware`, by name.
+        usual: Their defaults.
+
+    Raises:
+        ConfigurationError: The helpers are missing, or an argument is the stack's.
+        WrongType: It is no stack.
+    """
+    if not isinstance(stack, InterpreterStack):
+        raise WrongType(f"stack takes an InterpreterStack; got {stack!r:.60}")
+    for name, place in _OF_STACK.items():
+        if given[name] != usual[name]:
+            raise ConfigurationError(f"{name} belongs to the stack when stack= is given: {place}")
+    namespace = given["namespace"]
+    if not has_helpers(namespace, stack.bridge_set(HostOffer())):
+        raise ConfigurationError(
+            f"the stack has no helpers named {namespace!r}; make it with "
+            f"plugins=[…, JsReplMiddleware.plugin(namespace={namespace!r})]"
+        )

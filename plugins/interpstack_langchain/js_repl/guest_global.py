@@ -11,6 +11,7 @@ import attrs
 
 from interpstack import (
     Bridge,
+    BridgeSet,
     CellContext,
     GuestException,
     GuestSource,
@@ -22,7 +23,7 @@ from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
 from interpstack_protocol import from_json
 
-__all__ = ["HelperPaths", "helper_bridges", "helper_source", "tool_input"]
+__all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "tool_input"]
 
 _OWNER: Final = "interpstack_langchain.js_repl"
 #: Read when this is imported: an event loop must not wait for files.
@@ -90,6 +91,17 @@ def helper_bridges(namespace: str, tools: tuple[HostTool, ...]) -> Iterator[Brid
         awaited=False,
         repeats=True,
     )
+
+
+def has_helpers(namespace: str, bridges: BridgeSet) -> bool:
+    """Whether a stack has the helpers.
+
+    Args:
+        namespace: Name of the global that has the helpers.
+        bridges: The bridges of the stack.
+    """
+    emit = bridges.get(f"{namespace}.emit")
+    return emit is not None and emit.owner == _OWNER
 
 
 def _caller(namespace: str, tool: HostTool) -> Callable[[Any, CellContext], Awaitable[Any]]:

@@ -10,11 +10,15 @@ from typing import Any, Final, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from interpstack import ConfigurationError, Engine
+from interpstack import ConfigurationError, Engine, InterpreterStack
 from interpstack_agents import Preset
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.evals.surface import Surface
-from interpstack_langchain.js_repl.arguments import InterpreterArguments, check_others
+from interpstack_langchain.js_repl.arguments import (
+    InterpreterArguments,
+    check_others,
+    check_ready,
+)
 from interpstack_langchain.js_repl.freeform import takes_custom_tools
 from interpstack_langchain.js_repl.guest_global import HelperPaths
 from interpstack_langchain.js_repl.plugin import JsReplPlugin
@@ -52,8 +56,10 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         preset: See `CodeInterpreterMiddleware`; the helpers take the place of `ptc` in it.
         tool_name: Name of the tool that runs code; `…_reset` is the name of the other one.
         timeout: Seconds that a cell may compute; `None` for no limit beside `cell_seconds`.
-        others: All other arguments of `CodeInterpreterMiddleware`, except `stack`: the helpers are
-            a plugin of the stack. Without `ptc`, code may call all tools of the agent.
+        stack: A ready stack with the plugin `JsReplMiddleware.plugin()`, in place of one made from
+            the arguments that it covers: the engine, plugins, bridges, limits and paths.
+        others: All other arguments of `CodeInterpreterMiddleware`. Without `ptc`, code may call all
+            tools of the agent.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -74,22 +80,22 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         preset: Preset = PRESET,
         tool_name: str = "js_repl",
         timeout: float | None = None,
+        stack: InterpreterStack | None = None,
         **others: Unpack[InterpreterArguments],
     ) -> None:
+        arguments, usual = locals(), JsReplMiddleware.__init__.__kwdefaults__ or {}
         _check(namespace, cell_seconds, freeform)
-        check_others(others, JsReplMiddleware.__init__.__kwdefaults__ or ())
-        paths = HelperPaths(
-            cwd=_path("cwd", cwd, os.getcwd),
-            home=_path("home_dir", home_dir, lambda: os.environ.get("HOME", "")),
-            tmp=_path("tmp_dir", tmp_dir, tempfile.gettempdir),
-        )
+        check_others(others, usual)
         self._repl = JsReplSurface(tool_name, namespace, cell_seconds, _chooser(freeform))
-        if isinstance(preset, Preset):
-            own = self._repl.names
-            preset = preset.replace("ptc", JsReplPlugin(namespace=namespace, own=own, paths=paths))
-        super().__init__(
-            engine=engine, preset=preset, tool_name=tool_name, timeout=timeout, **others
-        )
+        if stack is None:
+            plugin = self.plugin(namespace=namespace, cwd=cwd, home_dir=home_dir, tmp_dir=tmp_dir)
+            if isinstance(preset, Preset):
+                preset = preset.replace("ptc", plugin)
+            made: dict[str, Any] = {"engine": engine, "preset": preset, "timeout": timeout}
+        else:
+            check_ready(stack, arguments, usual)
+            made = {"stack": stack}
+        super().__init__(tool_name=tool_name, **made, **others)
         language = self.stack.engine.language
         if language != JAVASCRIPT.name:
             self.close()
@@ -97,6 +103,34 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
                 f"JsReplMiddleware needs an engine for JavaScript, such as 'node', 'v8' or "
                 f"'quickjs'; the language of {self.stack.engine.name!r} is {language!r}"
             )
+
+    @staticmethod
+    def plugin(
+        *,
+        namespace: str = "codex",
+        cwd: str | None = None,
+        home_dir: str | None = None,
+        tmp_dir: str | None = None,
+    ) -> JsReplPlugin:
+        """The plugin with the helpers, for a stack of your own.
+
+        Args:
+            namespace: Name of the global that has the helpers.
+            cwd: See `JsReplMiddleware`.
+            home_dir: See `JsReplMiddleware`.
+            tmp_dir: See `JsReplMiddleware`.
+
+        Raises:
+            ConfigurationError: The name is none that code can use.
+            TypeError: An argument is of a wrong type.
+        """
+        _check_namespace(namespace)
+        paths = HelperPaths(
+            cwd=_path("cwd", cwd, os.getcwd),
+            home=_path("home_dir", home_dir, lambda: os.environ.get("HOME", "")),
+            tmp=_path("tmp_dir", tmp_dir, tempfile.gettempdir),
+        )
+        return JsReplPlugin(namespace=namespace, paths=paths)
 
     def _surface(self, tool_name: str) -> Surface:
         return self._repl
@@ -109,6 +143,16 @@ def _check(namespace: Any, cell_seconds: Any, freeform: Any) -> None:
         ConfigurationError: A value is wrong.
         WrongType: A type is wrong.
     """
+    _check_namespace(namespace)
+    if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):
+        raise WrongType(f"cell_seconds takes a number; got {cell_seconds!r:.60}")
+    if not 0 < cell_seconds <= 10**9:
+        raise ConfigurationError(f"cell_seconds takes a number above 0; got {cell_seconds!r:.60}")
+    if freeform is not None and not isinstance(freeform, bool):
+        raise WrongType(f"freeform takes True, False or None; got {freeform!r:.60}")
+
+
+def _check_namespace(namespace: Any) -> None:
     if not isinstance(namespace, str):
         raise WrongType(f"namespace takes a string; got {namespace!r:.60}")
     if not _IDENTIFIER.fullmatch(namespace):
@@ -117,12 +161,6 @@ def _check(namespace: Any, cell_seconds: Any, freeform: Any) -> None:
         )
     if fault := JAVASCRIPT.name_fault(f"{namespace}.tool"):
         raise ConfigurationError(f"namespace={namespace!r:.60}: {fault}")
-    if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):
-        raise WrongType(f"cell_seconds takes a number; got {cell_seconds!r:.60}")
-    if not 0 < cell_seconds <= 10**9:
-        raise ConfigurationError(f"cell_seconds takes a number above 0; got {cell_seconds!r:.60}")
-    if freeform is not None and not isinstance(freeform, bool):
-        raise WrongType(f"freeform takes True, False or None; got {freeform!r:.60}")
 
 
 def _path(argument: str, value: Any, usual: Callable[[], str]) -> str | None:

@@ -42,13 +42,13 @@ class JsReplPlugin:
 
     Attributes:
         namespace: Name of the global.
-        own: Names of the interpreter's own tools.
         paths: Paths of the host that code sees.
+        own: Names of the interpreter's own tools, where the offer of a session does not say them.
     """
 
     namespace: str
-    own: tuple[str, ...]
     paths: HelperPaths
+    own: tuple[str, ...] = ("js_repl", "js_repl_reset")
     name = "js_repl"
 
     @classmethod
@@ -86,10 +86,11 @@ class JsReplPlugin:
         running = session.host
         if not isinstance(running, EvalCall):
             return None
-        running.describe({HELPERS_RECORD: self.record})
+        own = self._own(session.offer)
+        running.describe({HELPERS_RECORD: attrs.evolve(self, own=own).record})
         if running.wall_seconds is None:
             return None
-        return TimeLimit(running.wall_seconds, self.own[0])
+        return TimeLimit(running.wall_seconds, own[0])
 
     @hookimpl
     def interpstack_wrap_request(self, session: Session, request: Request) -> Any:
@@ -111,10 +112,16 @@ class JsReplPlugin:
 
         return judge
 
+    def _own(self, offer: HostOffer) -> tuple[str, ...]:
+        """Names of the interpreter's own tools."""
+        shown = offer.part(JsReplShown)
+        return self.own if shown is None else (shown.options.tool_name, shown.reset)
+
     def _refusal(self, name: str, offer: HostOffer) -> str:
         """The reason why code cannot call a tool of this name."""
-        if name in self.own:
-            return f"{self.own[0]} cannot invoke itself"
+        own = self._own(offer)
+        if name in own:
+            return f"{own[0]} cannot invoke itself"
         if name == "task":
             return "unsupported call: task; subagents have a function of their own, task({…})"
         names = [tool.name for tool in offer.tools]

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from interpstack import BridgeError, ConfigurationError
+from interpstack import BridgeError, ConfigurationError, InterpreterStack
 from interpstack_langchain import PRESET, JsReplMiddleware
 
 PAID: list[str] = []
@@ -173,6 +173,32 @@ async def test_two_agents_share_one_process_and_no_variables(repl: Any) -> None:
     assert await two.run("typeof secret") == ["<result>undefined</result>"]
 
 
+async def test_agents_share_a_ready_stack_and_no_variables(repl: Any) -> None:
+    plugins = ["langchain", "persistence", "durable", "console", "display"]
+    stack = InterpreterStack("quickjs", [*plugins, JsReplMiddleware.plugin(cwd="/srv")])
+    one = repl(stack=stack, tools=[prices])
+    two = repl(stack=stack, tools=[prices], tool_name="node", tools_only=True)
+    assert await one.run(
+        "let n = 1; (await codex.tool('prices', {items: ['tea']})).tea",
+        "await codex.tool('js_repl').catch((error) => error.message)",
+        "await codex.tool('node').catch((error) => error.message)",
+    ) == [
+        "<result>1.5</result>",
+        "<result>js_repl cannot invoke itself</result>",
+        "<result>unsupported call: node; tools that code can call: prices</result>",
+    ]
+    cells = ["[typeof n, codex.cwd].join()", "await codex.tool('node_reset')", "'open'"]
+    calls = [{"name": "node", "args": {"code": cell}, "id": cell} for cell in cells]
+    said = await two.run(*calls[:2])
+    assert said[0] == "<result>undefined,/srv</result>"
+    assert "node cannot invoke itself" in said[1]
+    assert [item.name for item in two.model.bound] == ["node", "node_reset"]
+    await one.middleware.aclose()
+    assert await two.run(calls[2]) == ["<result>open</result>"]
+    await two.middleware.aclose()
+    await stack.aclose()
+
+
 def test_a_preset_without_the_place_of_the_helpers_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="the preset has no plugin 'ptc'"):
         JsReplMiddleware(preset=PRESET.without("ptc"))
@@ -196,3 +222,9 @@ async def test_calls_are_logged(repl: Any, caplog: pytest.LogCaptureFixture) -> 
     (record,) = [one for one in caplog.records if one.name == "interpstack.tools"]
     assert record.getMessage().startswith("prices: is_error=False, kind=object, size=1, ")
     assert record.getMessage().endswith("{'tea': 1.5}")
+    caplog.clear()
+    caplog.set_level(logging.DEBUG, "interpstack.tools")
+    await chat.run("await codex.tool('prices', {items: ['milk'.repeat(999)]})")
+    line, exact = [one for one in caplog.records if one.name == "interpstack.tools"]
+    assert len(line.getMessage()) < 800
+    assert exact.args == ("prices", {"milk" * 999: 1998.0})

@@ -28,7 +28,7 @@ CELL = Cell(source="1")
 
 
 def plugin(**paths: str) -> JsReplPlugin:
-    return JsReplPlugin(namespace="codex", own=("js_repl", "js_repl_reset"), paths=paths_(**paths))
+    return JsReplPlugin(namespace="codex", paths=paths_(**paths))
 
 
 def paths_(**paths: str) -> HelperPaths:
