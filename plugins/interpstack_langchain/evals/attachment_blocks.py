@@ -135,7 +135,7 @@ def _takes(block: Mapping[str, Any], profile: Mapping[str, Any], sent: str) -> b
 
 
 def _notice(block: Mapping[str, Any]) -> str:
-    size = len(str(block.get("base64", ""))) * 3 // 4
+    size = len(str(block.get("base64", "")).rstrip("=")) * 3 // 4
     name = (block.get("extras") or {}).get("filename")
     called = "" if name is None else f" {html.escape(str(name))}"
     return (

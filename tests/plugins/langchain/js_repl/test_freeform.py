@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 import sys
 import types
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -61,6 +63,51 @@ async def test_the_model_gets_a_custom_tool_and_sends_raw_text(repl: Any) -> Non
     assert (custom["format"]["type"], custom["format"]["syntax"]) == ("grammar", "lark")
     assert "start: PRAGMA NEWLINE SOURCE | SOURCE" in custom["format"]["definition"]
     assert reset["type"] == "function"
+
+
+GRAMMAR = (files("interpstack_langchain") / "js_repl" / "source.lark").read_text("utf-8")
+SOURCE = next(line[9:-1] for line in GRAMMAR.splitlines() if line.startswith("SOURCE: /"))
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("1 + 1", True),
+        ("\n\n  let a = 1", True),
+        ("// codex-js-repl: timeout_ms=5\n1", True),
+        ("{ let a = 1; a }", True),
+        ("{\n  a }", True),
+        ("`text`", True),
+        ("``.length", True),
+        ("[1]", True),
+        ('{"code": "1"}', False),
+        ('{\n  "code": "1"}', False),
+        ('"1 + 1"', False),
+        ("`" * 3 + "js\n1", False),
+        (" \n" + "`" * 3, False),
+        ("  ", False),
+    ],
+)
+def test_the_grammar_lets_a_model_write_source_alone(text: str, fits: bool) -> None:
+    assert (re.fullmatch(SOURCE, text) is not None) is fits
+
+
+@pytest.mark.parametrize("freeform", [False, True])
+async def test_a_model_for_text_alone_gets_a_notice_for_an_image(repl: Any, freeform: bool) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    chat = repl(freeform=freeform)
+    chat.model.profile = {"image_inputs": False}
+    code = f"await codex.emitImage('{url}'); 1"
+    (answer,) = await chat.messages({"__arg1": code} if freeform else code)
+    assert [block["type"] for block in answer.content] == ["text", "image"]
+    content = chat.model.seen[-1][-1].content
+    if freeform:
+        (block,) = content
+        assert block["type"] == "custom_tool_call_output"
+        content = block["output"]
+    said, notice = content.splitlines()[-2:]
+    assert said == "<result>1</result>"
+    assert notice.startswith(f"<notice>The image of {len(PNG)} bytes (image/png) is left out")
 
 
 async def test_an_image_answers_raw_text_as_an_item(repl: Any) -> None:
