@@ -60,6 +60,7 @@ ACCEPTED = {
     "items": f"[{INPUT}]",
     "bytes": f"{{bytes: {BYTES}, mimeType: 'image/png'}}",
     "ArrayBuffer": f"{{bytes: {BYTES}.buffer, mimeType: 'image/png'}}",
+    "Buffer": f"{{bytes: Buffer.from('{BASE64}', 'base64'), mimeType: 'image/png'}}",
     "DataView": f"{{bytes: new DataView({BYTES}.buffer), mimeType: 'image/png', detail: null}}",
     "detail": f"{{bytes: {BYTES}, mimeType: 'image/png', detail: 'original'}}",
     "message": f"{{type: 'message', content: [{INPUT}]}}",

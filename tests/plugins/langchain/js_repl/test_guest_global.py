@@ -142,6 +142,16 @@ async def test_a_callback_after_its_cell_gets_the_documented_error(chat: Any) ->
     assert ENDED == ["a"]
 
 
+async def test_code_of_a_cell_that_runs_on_in_a_later_one_belongs_to_that(chat: Any) -> None:
+    said = await chat.run(
+        "const gate = new Promise((open) => { globalThis.open = open; });"
+        "const seen = gate.then(() => codex.tool('late', 'a')); 1",
+        "open(); await seen",
+    )
+    assert said == ["<result>1</result>", "<result>a</result>"]
+    assert ENDED == ["a"]
+
+
 async def test_timers_end_with_their_cell_and_disturb_no_other(chat: Any) -> None:
     said = await chat.run(
         "globalThis.fired = 0; setTimeout(() => { fired++; codex.tool('late', 'a'); }, 1); 1",

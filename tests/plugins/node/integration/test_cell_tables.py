@@ -59,7 +59,10 @@ async def test_a_failed_cell_keeps_what_it_initialised(
 
 _KEPT: list[tuple[list[str], str, str]] = [
     (["let x = 1", "try { x = 2; throw 0 } catch {}"], "x", "2"),
+    (["let x = 1", "x = 2; throw 0"], "x", "2"),
+    (["let x = 1", "x = 2; import 'no-such-package'; let y = 3"], "[x, y]", "[2, undefined]"),
     (["if (true) { var q = 1 }"], "q", "1"),
+    (["on: for (;;) { var q = 1; break on } switch (q) { case 1: var r = 2 }"], "q + r", "3"),
     (["try { var q = 1 } finally {}", "while (true) { var w = 1; break }"], "q + w", "2"),
     (["g = 1"], "g", "1"),
     (["globalThis.x = 4"], "x", "4"),

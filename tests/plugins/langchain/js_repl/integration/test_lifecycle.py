@@ -160,6 +160,27 @@ async def test_a_process_that_dies_in_a_cell_costs_that_cell(repl: Any) -> None:
     assert any("<notice>" in answer and "f" in answer for answer in said[1:])
 
 
+async def test_a_process_that_is_killed_while_a_cell_computes(repl: Any) -> None:
+    NOTES.clear()
+    others = {child.pid for child in psutil.Process().children(recursive=True)}
+    chat = repl(tools=[late])
+    await chat.run("let kept = [1]; const f = () => 1; 0")
+    turn = asyncio.ensure_future(
+        chat.messages("kept.push(2); await codex.tool('late'); for (;;);", "kept.length", "f()")
+    )
+    while not NOTES:  # noqa: ASYNC110 - a tool in another context
+        await asyncio.sleep(0.01)
+    for child in psutil.Process().children(recursive=True):
+        if child.pid not in others:
+            child.kill()
+    lost, kept, gone = await turn
+    assert lost.status == "error"
+    assert '<error type="EngineFailure">' in lost.text
+    assert kept.text.endswith("<result>1</result>")  # as before the cell that was lost
+    assert gone.status == "error"
+    assert any("<notice>" in answer.text and "f" in answer.text for answer in (lost, kept, gone))
+
+
 async def test_a_file_sees_variables_of_the_session(repl: Any, tmp_path: Path) -> None:
     (tmp_path / "sees.mjs").write_text("export const seen = globalThis.shared", "utf-8")
     chat = repl(engine=NodeEngine(working_dir=tmp_path))
