@@ -7,13 +7,23 @@ from collections import Counter
 
 import attrs
 
-from interpstack import Call, CellRun, GuestError, Request, Settlement, Step, run_guest
+from interpstack import (
+    MODULE,
+    TIMER,
+    Call,
+    CellRun,
+    GuestError,
+    Request,
+    Settlement,
+    Step,
+    run_guest,
+)
 from interpstack_durable.journal import Journal, Suspension
 
 __all__ = ["HeldRequests"]
 
 #: Requests that are counted against no limit.
-_BUILT_IN = ("timer", "module")
+_BUILT_IN = (TIMER, MODULE)
 
 
 @attrs.define(eq=False)

@@ -7,12 +7,10 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
-from interpstack import CellRun, Progress, to_end
+from interpstack import TIMER, CellRun, Progress, to_end
 
 __all__ = ["compute", "quiesce"]
 
-#: The bridge of timers, which do no work.
-_TIMER: Final = "timer"
 #: Seconds of computing after which answers that arrive are recorded in entries of their own.
 _KEEP_SECONDS: Final = 0.05
 
@@ -73,4 +71,4 @@ async def quiesce(run: CellRun, grace: float, keep: Callable[[], Awaitable[bool]
 
 def _at_work(run: CellRun) -> Sequence[asyncio.Task[None]]:
     started = run.requests.open.values()
-    return [task for request, task in started if request.bridge != _TIMER and not task.done()]
+    return [task for request, task in started if request.bridge != TIMER and not task.done()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack import GuestError
+from interpstack import MODULE, TIMER, GuestError
 
 __all__ = ["effective", "retry_entry"]
 
@@ -18,7 +18,7 @@ _Entry = Mapping[str, Any]
 #: Fields of an entry that belong to a step or to undelivered answers.
 _OF_STEPS: Final = frozenset({"asked", "now", "settled", "drawn", "kept"})
 #: Requests that do nothing.
-_HARMLESS: Final = frozenset({"timer", "module"})
+_HARMLESS: Final = frozenset({TIMER, MODULE})
 
 
 def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import (
+    TIMER,
     Call,
     Capability,
     CellContext,
@@ -32,8 +33,6 @@ from interpstack_durable.pauses import compute, quiesce
 
 __all__ = ["JournalSteps", "journal_of"]
 
-#: The bridge of timers, which no earlier run can have left running.
-_TIMER: Final = "timer"
 #: Seconds that a journal has for its last record when the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
 
@@ -153,7 +152,7 @@ class JournalSteps(StepSource):
             self.flights.stop(self.run.requests.key(request_id))
 
     async def earlier(self, request: Request) -> Settlement | None:
-        if request.bridge == _TIMER:
+        if request.bridge == TIMER:
             return None if self.look is None else await self._age.end(request)
         return await self._held.repeated(request, await self.flights.landed(self.run, request))
 

@@ -35,6 +35,8 @@ from interpstack_core.limits import Limits
 from interpstack_core.modules import ModuleBundle
 from interpstack_core.offer import HostOffer, HostTool
 from interpstack_core.protocol import (
+    MODULE,
+    TIMER,
     Call,
     Cell,
     Completion,
@@ -51,6 +53,8 @@ from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
 __all__ = [
+    "MODULE",
+    "TIMER",
     "UNDEFINED",
     "BigInt",
     "Bridge",

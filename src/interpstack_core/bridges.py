@@ -175,12 +175,8 @@ def bridge(name: Any = None, /, **fields: Any) -> Any:
         own = name if isinstance(name, str) else getattr(function, "__name__", None)
         if own is None:
             raise BridgeError(f"{shown(function)} has no name; pass one, as in @bridge('weather')")
-        return Bridge(
-            name=own,
-            handler=function,
-            owner=f"{named.__module__}.{named.__qualname__}",
-            **fields,
-        )
+        owner = f"{named.__module__}.{named.__qualname__}"
+        return Bridge(name=own, handler=function, owner=owner, **fields)
 
     return decorate(name) if callable(name) else decorate
 
@@ -283,6 +279,5 @@ class BridgeRegistry:
         Args:
             error_names: See `HostOffer.error_names`.
         """
-        return BridgeSet(
-            self._bridges, tuple(self._sources.values()), error_names or {}, self._speaks
-        )
+        sources = tuple(self._sources.values())
+        return BridgeSet(self._bridges, sources, error_names or {}, self._speaks)

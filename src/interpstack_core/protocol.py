@@ -35,8 +35,6 @@ StateAfter = Literal["kept", "undone", "lost"]
 _NONE = type(None)
 #: Metadata of a field that its class got when values of it were stored already.
 LATER: Final[Mapping[str, bool]] = {"later": True}
-
-
 _is = partial(takes, of=lambda cell: "cell", error=ConfigurationError)
 
 

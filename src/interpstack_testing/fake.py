@@ -27,6 +27,7 @@ from interpstack_core.engine import Capability, Engine, Execution, Isolation, Re
 from interpstack_core.errors import ImageError, UnsupportedValue
 from interpstack_core.limits import Limits
 from interpstack_core.protocol import (
+    TIMER,
     Call,
     Cell,
     Completion,
@@ -73,7 +74,7 @@ class FakeRealm(Realm):
     def bind(self, bridges: BridgeSet) -> None:
         offered: dict[str, Any] = {
             "gather": lambda *awaitables: self._current().scheduler.gather(awaitables),
-            "sleep": lambda seconds: self._current().request("timer", seconds * 1000),
+            "sleep": lambda seconds: self._current().request(TIMER, seconds * 1000),
             "random": lambda: self._current().random(),
             "now": lambda: self._current().clock.read(),
             "print": lambda *values, sep=" ": self._current().write(sep.join(map(str, values))),

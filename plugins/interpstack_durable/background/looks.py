@@ -17,7 +17,14 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from interpstack import CellRun, ConfigurationError, InterpstackError, Request, Settlement
+from interpstack import (
+    TIMER,
+    CellRun,
+    ConfigurationError,
+    InterpstackError,
+    Request,
+    Settlement,
+)
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
@@ -25,8 +32,6 @@ __all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "shown_r
 
 _T = TypeVar("_T")
 
-#: The bridge of timers.
-_TIMER: Final = "timer"
 #: The note on a cell that was put aside.
 _ASIDE: Final = "aside"
 #: Characters of a call's input that are shown.
@@ -207,7 +212,7 @@ def _digest(text: str) -> str:
 
 def shown_request(request: Request) -> str:
     """A request that the guest waits for, as a reader is shown it."""
-    if request.bridge == _TIMER:
+    if request.bridge == TIMER:
         return "a timer"
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
     return f"{request.bridge}({text if len(text) <= _INPUT_CHARS else text[:_INPUT_CHARS] + '…'})"

@@ -9,6 +9,8 @@ from typing import Any, Final
 import attrs
 
 from interpstack import (
+    MODULE,
+    TIMER,
     Bridge,
     BridgeError,
     BridgeRegistry,
@@ -26,9 +28,8 @@ from interpstack_langchain.error_names import ERROR_NAMES
 
 __all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
 
-#: What guests may ask for without a bridge; see `interpstack.Request`.
-_TIMER: Final = "timer"
-_BUILT_IN: Final = (_TIMER, "module")
+#: Requests that need no bridge.
+_BUILT_IN: Final = (TIMER, MODULE)
 
 
 class RecordEnds(Exception):
@@ -171,7 +172,7 @@ class _ReadOnlyJournal(Journal):
         inspects them here.
         """
         self._run.over.set()
-        calls = [r for r in self._run.waiting.values() if r.bridge != _TIMER]
+        calls = [r for r in self._run.waiting.values() if r.bridge != TIMER]
         if calls:
             raise RecordEnds(calls)
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import (
+    TIMER,
     BridgeSet,
     Call,
     GuestError,
@@ -22,8 +23,6 @@ from interpstack_monty.crossing.values import Room, from_guest
 
 __all__ = ["Emitted"]
 
-#: The request that every guest may make: wait for so many milliseconds.
-_TIMER: Final = "timer"
 #: The call that takes a cell's output.
 _CONSOLE: Final = "console"
 #: Requests beyond the limit that the driver refuses itself, with its own words.
@@ -116,7 +115,7 @@ class Emitted:
         if len(self._timers) >= self._limits.timers:
             most = self._limits.timers
             return _refused("RuntimeError", f"at most {most} timers may be open at once"), None
-        request = self._request(call_id, _TIMER, min(max(0.0, float(seconds)), 1e9) * 1000)
+        request = self._request(call_id, TIMER, min(max(0.0, float(seconds)), 1e9) * 1000)
         self._timers.add(request)
         return {"future": ...}, request
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
-from interpstack_core import Request, Settlement
+from interpstack_core import MODULE, Request, Settlement
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.graph import ModuleGraphs
 from interpstack_node.modules.specifiers import Refused
 
 __all__ = ["HostImports", "ModuleQuestions"]
-
-#: The name in the requests of imports, as the kernel writes them.
-_IMPORT: Final = "module"
 
 
 class ModuleQuestions:
@@ -89,7 +86,7 @@ class HostImports:
     def note(self, requests: Iterable[Request]) -> None:
         """Note the imports among the requests of a cell."""
         for request in requests:
-            if request.bridge == _IMPORT and isinstance(request.wire, str):
+            if request.bridge == MODULE and isinstance(request.wire, str):
                 self._specifiers[request.id] = request.wire
 
     def explained(self, settlement: Settlement) -> Settlement:
