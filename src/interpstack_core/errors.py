@@ -127,10 +127,11 @@ class UnsupportedValue(InterpstackError, TypeError):
 
     Attributes:
         path: Where it stands, as in `$.rows[3].when`.
+        reason: Why it has none, without the place.
     """
 
     def __init__(self, message: str, path: str = "$") -> None:
-        self.path = path
+        self.path, self.reason = path, message
         super().__init__(f"{message} (at {path})")
 
 

@@ -96,4 +96,5 @@ def lost(reason: str) -> Any:
 
 def why(error: Exception) -> str:
     """The message of an error, as the reason why a value is missing."""
-    return str(error).partition("\n")[0].removesuffix(" (at $)")[:_REASON_CHARS]
+    told = error.reason if isinstance(error, UnsupportedValue) else str(error)
+    return told.partition("\n")[0][:_REASON_CHARS]

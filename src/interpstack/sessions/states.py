@@ -115,7 +115,7 @@ def check_portable(values: Any) -> None:
             text = json.dumps(value, allow_nan=False)
             _check_form(value, text)
         except (UnsupportedValue, RecursionError) as error:
-            why = str(error).removesuffix(" (at $)").replace(" from the guest", "")
+            why = error.reason if isinstance(error, UnsupportedValue) else error
             raise ImageError(f"the stored value of {name!r:.80} is damaged: {why}") from error
         except (TypeError, ValueError) as error:
             told = f"the value is not portable: {error}; {accepted}"

@@ -201,11 +201,11 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
     except UnsupportedValue:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
-        raise UnsupportedValue(f"malformed {tag!r} value from the guest") from error
+        raise UnsupportedValue(f"malformed {tag!r} value") from error
     if tag == _UNREADABLE and isinstance(body, str):
         raise UnsupportedValue(body[:200])
     shown = repr(tag[:40]) if isinstance(tag, str) else f"a {type(tag).__name__}"
-    raise UnsupportedValue(f"unknown kind of value from the guest: {shown}")
+    raise UnsupportedValue(f"unknown kind of value: {shown}")
 
 
 def _moment(milliseconds: Any) -> datetime:

@@ -44,7 +44,7 @@ def test_wire_trees_cross_as_they_are() -> None:
     sent = {"$": "map", "v": [[1, {"$": "undefined"}]]}
     assert _run(("a.echo", sent)) == [{"answer": sent}]
     (refused,) = _run(("a.echo", {"$": "forged", "v": 1}))
-    assert "unknown kind of value from the guest: 'forged'" in refused["error"]["message"]
+    assert "unknown kind of value: 'forged'" in refused["error"]["message"]
 
 
 def test_errors_have_their_data() -> None:
