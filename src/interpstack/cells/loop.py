@@ -242,7 +242,7 @@ class _Loop:
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""
-        self.run.answered = True
+        self.run.answer()
         for request in self.steps.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
                 self.steps.drop(request.id)
@@ -252,9 +252,8 @@ class _Loop:
             progress = await self._poll()
             if progress.failure is not None or progress.exhausted:
                 break
-        if late:
-            undone = await self._abort("the cell has ended")
-            self.notices += (undone,) if undone else ()
+        if late and (undone := await self._abort("the cell has ended")):
+            self.notices += (undone,)
 
     async def _abort(self, reason: str) -> str:
         """End the execution; returns the change of the guest's state, if there is one."""

@@ -42,6 +42,10 @@ class CellRun:
     resumed: bool = False
     answered: bool = False
 
+    def answer(self) -> None:
+        """Note that the cell has its result."""
+        self.answered = True
+
     async def deliver(self, call: Call) -> None:
         """Hand a call to its bridge; output of a cell that ran out of time is delivered, too."""
         left = self.clock.wall_left()
