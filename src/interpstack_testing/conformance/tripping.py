@@ -73,8 +73,9 @@ def _ends_with(kit: Kit, source: str, name: str, limits: Limits, **handlers: Any
 def _cpu(kit: Kit) -> bool:
     limits = Limits(cpu_seconds=0.2, wall_seconds=_BACKSTOP)
     with kit.session(limits=limits) as session:
-        error = session.eval_sync(kit.guest.loop).error
-    return error is not None and error.name == "Timeout" and "computed" in error.message
+        outcome = session.eval_sync(kit.guest.loop)
+    ended = outcome.error is not None and outcome.error.name == "Timeout"
+    return ended and outcome.usage.wall_seconds < _BACKSTOP
 
 
 def _wall(kit: Kit) -> bool:

@@ -55,7 +55,7 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
 
     def _assert_sound(self, session: Session, attack: Attack, outcome: Outcome) -> None:
         """The session is unharmed by an attack."""
-        if outcome.error is not None and "lost" in outcome.error.message:
+        if outcome.state == "lost":
             session.eval_sync(self.guest.prepare or self.guest.store)
         for source, shown in attack.then:
             assert self.eval(session, source) == shown, source
