@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -174,14 +174,14 @@ class CallsInFlight:
         flights: Knows the calls.
         keys: The keys of the calls.
         journal: Records their answers as undelivered.
-        guards: Count the resources that the calls use.
+        amounts: Returns the resources that the calls have used, by kind.
         seconds: Seconds that the calls may still take; `None` for no limit.
     """
 
     flights: Flights
     keys: Sequence[str]
     journal: Journal
-    guards: Any
+    amounts: Callable[[], Mapping[str, float]]
     seconds: float | None = None
 
     @classmethod
@@ -191,7 +191,7 @@ class CallsInFlight:
         """The calls that a run leaves running."""
         requests = run.requests
         keys = [requests.key(request.id) for request in running]
-        return cls(flights, keys, journal, requests.guards, run.clock.wall_left())
+        return cls(flights, keys, journal, requests.guards.amounts, run.clock.wall_left())
 
     @property
     def _known(self) -> dict[str, Flight]:
@@ -218,7 +218,7 @@ class CallsInFlight:
 
     async def _take(self, key: str, flight: Flight) -> None:
         if flight.answered:
-            answer = Step(time.time(), (flight.end.result(),), self.guards.amounts())
+            answer = Step(time.time(), (flight.end.result(),), self.amounts())
             await self.journal.keep(None, answer)
             self.flights.drop(key)
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
-from interpstack_agents.journals import JournalBase
+from interpstack_agents.journals import JournalBase, Notes
 from interpstack_agents.live_sessions import LiveSession, LiveSessions, SavedState
 from interpstack_agents.offers import OfferBuilder
-from interpstack_agents.persistence import Persistence, RecordRejected, persistence_mode
+from interpstack_agents.persistence import (
+    Persistence,
+    RecordRejected,
+    persistence_mode,
+    persistence_modes,
+)
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
@@ -17,6 +22,7 @@ __all__ = [
     "JournalBase",
     "LiveSession",
     "LiveSessions",
+    "Notes",
     "OfferBuilder",
     "Persistence",
     "Preset",
@@ -30,5 +36,6 @@ __all__ = [
     "as_single_field",
     "joined",
     "persistence_mode",
+    "persistence_modes",
     "plain_input",
 ]

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from interpstack import Request
 
-__all__ = ["JournalBase"]
+__all__ = ["JournalBase", "Notes"]
+
+
+class Notes(Protocol):
+    """Notes that a store may leave beside the steps of a cell, such as decisions."""
+
+    def noted(self, key: str) -> Any:
+        """The note under `key`; `None` if there is none."""
+
+    async def note(self, notes: Mapping[str, Any]) -> None:
+        """Store notes, plain data by key; return once they are safe."""
 
 
 class JournalBase(abc.ABC):
@@ -72,19 +82,19 @@ class JournalBase(abc.ABC):
         """The stored image of the suspended run; `None` by default."""
         return None
 
-    async def resume(self, journal: Any) -> None:  # noqa: B027 - not every store needs it
+    async def resume(self, journal: Notes) -> None:  # noqa: B027 - not every store needs it
         """Called when all recorded steps have been replayed; does nothing by default."""
 
     async def pause(
         self,
-        journal: Any,
+        journal: Notes,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
         """The exception that leaves a paused cell; by default the exception of its first call.
 
         Args:
-            journal: The cell's record.
+            journal: The notes on the cell.
             paused: Calls that cannot be answered now, with the exceptions of their handlers.
             running: Calls that are still at work.
         """

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from interpstack import ConfigurationError, Image, InterpreterStack, PluginManager, SessionState
 
-__all__ = ["Persistence", "RecordRejected", "persistence_mode"]
+__all__ = ["Persistence", "RecordRejected", "persistence_mode", "persistence_modes"]
 
 #: Bytes of the shortest signing key.
 _KEY_BYTES: Final = 16
@@ -113,12 +113,20 @@ def persistence_mode(stack: InterpreterStack | PluginManager, name: str) -> type
     """
     if not isinstance(stack, (InterpreterStack, PluginManager)):
         raise ConfigurationError(f"persistence_mode takes an InterpreterStack; got {stack!r:.60}")
+    modes = persistence_modes(stack)
+    if name not in modes:
+        known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"
+        raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
+    return modes[name]
+
+
+def persistence_modes(
+    stack: InterpreterStack | PluginManager,
+) -> Mapping[str, type[Persistence]]:
+    """All persistence modes that the plugins of a stack register, by name."""
     register = getattr(stack.hook, "interpstack_register_persistence", None)
     modes: dict[str, type[Persistence]] = {}
     for classes in () if register is None else register():
         for cls in classes:
             modes.setdefault(cls.name, cls)
-    if name not in modes:
-        known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"
-        raise ConfigurationError(f"unknown persistence mode {name!r}; known: {known}")
-    return modes[name]
+    return modes

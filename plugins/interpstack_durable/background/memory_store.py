@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from interpstack import Request
+from interpstack_durable.journal import Journal
 
 __all__ = ["MemoryStore"]
 
@@ -52,12 +53,12 @@ class MemoryStore:
         """The suspended run."""
         return self._text
 
-    async def resume(self, journal: Any) -> None:
+    async def resume(self, journal: Journal) -> None:
         """Continue after the recorded steps; nothing is to be done for that."""
 
     async def pause(
         self,
-        journal: Any,
+        journal: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:

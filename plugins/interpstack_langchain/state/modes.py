@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack import ConfigurationError, InterpreterStack, SessionState
-from interpstack_agents import Persistence, persistence_mode
+from interpstack_agents import Persistence, persistence_mode, persistence_modes
 
 __all__ = ["mode_of"]
 
@@ -38,8 +38,7 @@ def mode_of(stack: InterpreterStack, name: str) -> type[Persistence]:
     Raises:
         ConfigurationError: No plugin of the stack offers it.
     """
-    register = getattr(stack.hook, "interpstack_register_persistence", None)
-    if register is not None and register.get_hookimpls():
+    if persistence_modes(stack):
         return persistence_mode(stack, name)
     if name == "call":
         return _EachCall
