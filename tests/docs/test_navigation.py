@@ -1,4 +1,4 @@
-"""Readers can reach every page, and the reference has a page for every public package."""
+"""Readers can reach every page, and the reference has a page for every public module."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from public_modules import public_modules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -18,16 +19,6 @@ def pages(docs: Path) -> set[str]:
     """All pages, as paths below the folder of the documentation."""
     found = {path.relative_to(docs) for path in docs.rglob("*.md")}
     return {path.as_posix() for path in found if path.parts[0] not in _NO_PAGES}
-
-
-def public_packages(root: Path) -> set[str]:
-    """The core, the libraries that export names, and the adapter that users import."""
-    found = {
-        path.parent.name
-        for path in (root / "src").glob("*/__init__.py")
-        if "__all__ = [" in path.read_text("utf-8")
-    }
-    return found | {"interpstack_langchain"}
 
 
 def navigation() -> list[str]:
@@ -47,8 +38,8 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(navigation()) == sorted(pages(DOCS))
 
 
-def test_every_public_package_has_a_page_of_signatures() -> None:
-    expected = {f"reference/api/{name}.md" for name in public_packages(ROOT)}
+def test_every_public_module_has_a_page_of_signatures() -> None:
+    expected = {f"reference/api/{name}.md" for name in public_modules(ROOT)}
     assert {page for page in pages(DOCS) if page.startswith("reference/api/")} == expected
     for page in expected:
         name = Path(page).stem
@@ -70,4 +61,4 @@ def _listed_in_the_api_page() -> set[str]:
 
 
 def _api_pages() -> Iterator[str]:
-    yield from (f"api/{name}.md" for name in public_packages(ROOT))
+    yield from (f"api/{name}.md" for name in public_modules(ROOT))
