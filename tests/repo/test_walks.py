@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
 from parsed import tree_of
+from walks import walks
 
-_ROW = re.compile(r"^\| `(?P<function>[\w.]+)` \| `(?P<path>[\w/]+\.py)` \|", re.MULTILINE)
 #: Modules to read at most, to know how a call is paused.
 PAUSE_MODULES = 6
-
-
-def walks(root: Path) -> dict[str, list[tuple[str, str]]]:
-    """Functions and modules of each walk, by its heading."""
-    page = (root / "docs/explanation/architecture.md").read_text()
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)
-    found = {part.partition("\n")[0]: _ROW.findall(part) for part in parts}
-    return {title: rows for title, rows in found.items() if title.startswith("The walk of ")}
 
 
 def names(source: str) -> set[str]:
