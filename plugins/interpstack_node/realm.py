@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -42,6 +42,8 @@ class NodeRealm(Realm):
         files: Modules beside those of the host's loaders.
     """
 
+    starts_at_once: ClassVar[bool] = True
+
     def __init__(
         self,
         limits: Limits,
@@ -74,8 +76,8 @@ class NodeRealm(Realm):
                 self._offer(self._kernel)
 
     def start(self, cell: Cell) -> Execution:
-        with self._lock:
-            self._running = True
+        # On the event loop, so without the lock, which may be held while a kernel is ended.
+        self._running = True
         return NodeExecution(self, cell)
 
     def values(self) -> Mapping[str, Any]:
@@ -104,8 +106,16 @@ class NodeRealm(Realm):
 
     @property
     def is_awake(self) -> bool:
-        """Whether there is a kernel that can be entered without a wait for its start."""
-        return self._kernel is not None and self._is_usable(self._kernel)
+        """Whether there is a kernel that a cell can enter without a wait.
+
+        Once a cell runs, only a kernel that is being ended at this moment holds the lock.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self._kernel is not None and self._is_usable(self._kernel)
+        finally:
+            self._lock.release()
 
     @property
     def config(self) -> KernelConfig:

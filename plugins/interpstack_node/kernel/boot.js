@@ -39,13 +39,11 @@
     }
   };
   const put = (kind, text, asks) => {
-    const body = Buffer.from(text, "utf8"), frame = Buffer.allocUnsafe(5 + body.length);
-    frame[0] = kind.charCodeAt(0);
-    frame.writeUInt32LE(body.length, 1);
-    body.copy(frame, 5);
-    flush();
-    leaving = frame, left = 0, questions += asks;
-    flush();
+    const body = Buffer.from(text, "utf8"), head = Buffer.allocUnsafe(5);
+    head[0] = kind.charCodeAt(0);
+    head.writeUInt32LE(body.length, 1);
+    const bytes = Buffer.concat([leaving.subarray(left), head, body]);
+    leaving = bytes, left = 0, questions += asks;
   };
   const answer = () => {
     const text = next();
@@ -55,7 +53,11 @@
   const passOver = () => { while (questions > 0) answer(); }; // answers for a guest that was stopped
   const connection = {
     __proto__: null,
-    send: (kind, text) => { put(kind, text, 0); },
+    send: (kind, text) => {
+      put(kind, text, 0);
+      flush();
+    },
+    hold: (kind, text) => { put(kind, text, 0); }, // leaves with the next frame: each write wakes the host
     receive: () => {
       passOver();
       return next();
@@ -63,6 +65,7 @@
     ask: (kind, question) => {
       passOver();
       put(kind, JSON.stringify(question), 1);
+      flush();
       return JSON.parse(answer());
     },
   };

@@ -6,7 +6,7 @@
 // the guest, and should a guest get hold of it nevertheless, code cannot be made from text here.
 (require, process, Buffer, connection, stops, about) => {
   "use strict";
-  const { receive, send, ask } = connection;
+  const { receive, send, hold, ask } = connection;
   const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
@@ -131,7 +131,7 @@
     let text;
     if (!enter(() => { text = kernel.dispatch('["drain"]'); })) return;
     if (!text.endsWith(GOES_ON)) completed = true;
-    send("D", text);
+    hold("D", text);
   }
   const unwrapped = { script: "", shifts: "" };
   // Tables of two changes of a cell, the last one first; see the kernel's `scriptName`.
@@ -153,10 +153,10 @@
     say([text]) {
       enter(() => {
         const said = guest.say(text);
-        if (typeof said === "string") send("D", said);
+        if (typeof said === "string") hold("D", said);
       });
     },
-    end() { enter(() => send("D", kernel.dispatch('["end"]'))); },
+    end() { enter(() => hold("D", kernel.dispatch('["end"]'))); },
   };
   // A promise of `import()` settles some turns of the event loop after its module is loaded, and code
   // that goes on may import again, also what is refused at once.
@@ -196,7 +196,7 @@
   }
   function exportValues() {
     send("E", ""); // another time limit holds from here on
-    enter(() => send("V", kernel.dispatch('["values"]')));
+    enter(() => hold("V", kernel.dispatch('["values"]')));
   }
   async function serve(setup) {
     if (setup !== null) setUp(setup);

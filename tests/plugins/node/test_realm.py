@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
-from interpstack import EngineFailure, InterpreterStack, Session
+from interpstack import Cell, EngineFailure, InterpreterStack, Session
 from interpstack_node.engine import NodeEngine
 from interpstack_node.realm import NodeRealm
 
@@ -96,3 +99,42 @@ def test_a_closed_realm_starts_nothing() -> None:
     with pytest.raises(EngineFailure, match="the realm was closed"):
         realm.names()
     engine.close()
+
+
+async def test_the_event_loop_never_waits_for_a_thread_that_ends_the_kernel(
+    session: Session,
+) -> None:
+    await session.eval("1")
+    realm = _realm(session)
+    holds, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with realm._lock:
+            holds.set()
+            leave.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert holds.wait(60)
+    assert type(realm).starts_at_once
+    execution = realm.start(Cell(source="1"))
+    assert not realm.is_awake
+    polled = asyncio.create_task(execution.apoll(0.0, 30.0))
+    await asyncio.sleep(0)
+    assert not polled.done()
+    assert holder.is_alive()
+    leave.set()
+    assert (await polled).completion is not None
+    holder.join(60)
+
+
+async def test_a_kernel_rests_before_a_cell_or_not_at_all(session: Session) -> None:
+    await session.eval("let n = 1")
+    realm = _realm(session)
+    realm.rest()
+    assert not realm.is_awake
+    assert (await session.eval("n += 1")).text == "2"
+    execution = realm.start(Cell(source="n"))
+    realm.rest()
+    assert realm.is_awake
+    assert (await execution.apoll(0.0, 30.0)).completion is not None
