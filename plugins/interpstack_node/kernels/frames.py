@@ -40,7 +40,7 @@ class Frame:
         """The text.
 
         Raises:
-            Malformed: It is no UTF-8.
+            Malformed: It is not UTF-8.
         """
         try:
             return self.data.decode("utf-8")

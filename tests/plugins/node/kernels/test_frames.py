@@ -60,7 +60,7 @@ def test_what_belongs_to_no_answer_is_refused() -> None:
 
 
 def test_text_that_is_none() -> None:
-    with pytest.raises(Malformed, match="no UTF-8"):
+    with pytest.raises(Malformed, match="not UTF-8"):
         _ = Frame("D", b"\xff").text
 
 
