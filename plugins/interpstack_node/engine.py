@@ -21,9 +21,9 @@ from interpstack_core import (
     Limits,
     Realm,
 )
-from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
-from interpstack_node.kernels.sandbox import Sandbox, choose_sandbox
+from interpstack_node.kernels.starting.launch import KernelConfig
+from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import existing, places
 from interpstack_node.modules.questions import ModuleQuestions

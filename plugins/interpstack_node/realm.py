@@ -15,10 +15,10 @@ from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_node.execution import NodeExecution
 from interpstack_node.kernels.clock import EXPORT_SECONDS
-from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.programs import guest_programs
+from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.saved import SavedValues, read_names
 
@@ -76,8 +76,7 @@ class NodeRealm(Realm):
                 self._offer(self._kernel)
 
     def start(self, cell: Cell) -> Execution:
-        # On the event loop, so without the lock, which may be held while a kernel is ended.
-        self._running = True
+        self._running = True  # without the lock, which may be held while a kernel is ended
         return NodeExecution(self, cell)
 
     def values(self) -> Mapping[str, Any]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from interpstack_node import realm
 from interpstack_node.kernels import programs
-from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.process import KernelProcess
+from interpstack_node.kernels.starting.launch import KernelConfig
 
 #: Writes a program that stands in for Node; takes the body of its script.
 Fake = Callable[[str], str]
@@ -42,6 +44,26 @@ def write_fake(folder: Path, body: str) -> str:
     path.write_text(_FAKE.format(python=sys.executable, body=body), "utf-8")
     path.chmod(0o700)
     return str(path)
+
+
+def write_program(path: Path, body: str) -> str:
+    """A program of the shell."""
+    path.write_text(f"#!/bin/sh\n{body}\n", "utf-8")
+    path.chmod(0o700)
+    return str(path)
+
+
+def has_ended(pid: int, seconds: float = 60.0) -> bool:
+    """Whether a process ends in that time; one that its parent has not waited for has ended."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def end(*, stopped: bool = False, seen: int = 0) -> str:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from interpstack_core import EngineFailure
-from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.process import KernelProcess
+from interpstack_node.kernels.starting.launch import KernelConfig
 
 __all__ = ["KernelPool"]
 

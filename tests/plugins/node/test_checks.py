@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import ConfigurationError
 from interpstack_node import checks
-from interpstack_node.kernels.sandbox import Sandbox, choose_sandbox
+from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
 from interpstack_node.runtime import NodeRuntime, find_node
 
 

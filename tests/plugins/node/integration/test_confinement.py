@@ -15,7 +15,7 @@ from kernels import take_over
 from interpstack import EngineFailure, InterpreterStack, Limits, Session
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.confine import CONFINES
-from interpstack_node.kernels.sandbox import choose_sandbox
+from interpstack_node.kernels.starting.sandbox import choose_sandbox
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 
 from interpstack import EngineFailure, InterpreterStack, Session
 from interpstack_node.engine import NodeEngine
-from interpstack_node.kernels.launch import KernelConfig
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelProcess
+from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.runtime import find_node
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from interpstack_core import EngineFailure
+from interpstack_node.kernels.starting.held import LAST_OPTION, HeldStart
 
-__all__ = ["Sandbox", "child_of", "choose_sandbox", "pidfd", "sandbox_faults", "wrapped"]
+__all__ = ["Sandbox", "choose_sandbox", "end_group", "pidfd", "sandbox_faults", "wrapped"]
 
 _TRY_SECONDS: Final = 20.0
 _LINUX: Final = "only Linux has it"
@@ -26,8 +27,6 @@ _SHOWN_CHARS: Final = 200
 _SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime")
 #: Files for name look-ups and certificates.
 _NETWORK: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
-#: Bytes in which bubblewrap tells the number of its child.
-_INFO_BYTES: Final = 4096
 
 
 class Sandbox(Enum):
@@ -79,13 +78,25 @@ def _complaint(sandbox: Sandbox, node: str) -> str:
     if shutil.which(command[0]) is None:
         return f"there is no program {command[0]!r}"
     try:
-        ran = subprocess.run(  # noqa: S603 - the Node that was found
-            command, capture_output=True, timeout=_TRY_SECONDS, check=False, cwd="/"
+        process = subprocess.Popen(  # noqa: S603 - the Node that was found
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,
         )
-    except (OSError, subprocess.SubprocessError) as error:
+    except OSError as error:
         return str(error)
-    said = ran.stderr.decode("utf-8", "replace").strip()[:_SHOWN_CHARS]
-    return "" if ran.returncode == 0 else said or f"status {ran.returncode}"
+    with process:
+        try:
+            _, output = process.communicate(timeout=_TRY_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            return str(error)
+        finally:
+            end_group(process)
+    said = output.decode("utf-8", "replace").strip()[:_SHOWN_CHARS]
+    return "" if process.returncode == 0 else said or f"status {process.returncode}"
 
 
 def wrapped(
@@ -95,7 +106,7 @@ def wrapped(
     network: bool,
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
-    info: int | None = None,
+    held: HeldStart | None = None,
 ) -> list[str]:
     """A command that runs another one in a sandbox.
 
@@ -105,14 +116,18 @@ def wrapped(
         network: Whether it has the host's network.
         readable: Files and folders that it may read.
         writable: Folders that it may write.
-        info: Descriptor to which bubblewrap writes the number of its child.
+        held: Lets bubblewrap begin, and learns the number of its child.
     """
     if sandbox is Sandbox.NONE:
         return list(command)
     if sandbox is Sandbox.UNSHARE:
         net = [] if network else ["--net"]
         return ["unshare", "--user", "--map-current-user", "--ipc", "--uts", *net, "--", *command]
-    flags = ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    flags = ["--unshare-user", "--unshare-ipc", "--unshare-cgroup-try", "--hostname", "sandbox"]
+    if held is None:
+        flags.append(LAST_OPTION)
+    else:
+        flags += ["--info-fd", str(held.info), "--args", str(held.options)]
     flags += [] if network else ["--unshare-net"]
     for path in (*_SYSTEM, *(_NETWORK if network else ())):
         flags += ["--ro-bind-try", path, path]
@@ -121,26 +136,7 @@ def wrapped(
         flags += ["--ro-bind", path, path]
     for path in writable:
         flags += ["--bind", path, path]
-    if info is not None:
-        flags += ["--info-fd", str(info)]
     return ["bwrap", *flags, "--dev", "/dev", "--chdir", "/", "--", program, *command[1:]]
-
-
-def child_of(info: int) -> int | None:
-    """The number of bubblewrap's child, from the descriptor that it writes to; `None` if it ended.
-
-    Closes the descriptor.
-    """
-    told = b""
-    with open(info, "rb", buffering=0) as reading:
-        while b"}" not in told and len(told) < _INFO_BYTES:
-            part = reading.read(_INFO_BYTES)
-            if not part:
-                break
-            told += part
-    with suppress(ValueError, KeyError, TypeError):
-        return int(json.loads(told)["child-pid"])
-    return None
 
 
 def pidfd(pid: int) -> int | None:
@@ -149,3 +145,14 @@ def pidfd(pid: int) -> int | None:
     with suppress(OSError):
         return None if opened is None else int(opened(pid))
     return None
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a group, and the others of the group with it.
+
+    Bubblewrap's child waits for bubblewrap without end if that is killed alone. Once the end of
+    the process is known, its number may mean another group, which is left alone.
+    """
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+            os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,1 @@
+"""Start and end of a kernel's processes, in a sandbox where the machine has one."""
