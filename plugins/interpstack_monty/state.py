@@ -75,7 +75,7 @@ class RealmState:
                 binding = offered(self.bridges, self.limits.value_bytes)
                 if binding != self.saved.bound:
                     worker.run(binding)
-                worker.bound = binding
+                worker.bind(binding)
         except (*FAILURES, ImageError) as error:
             worker.release()
             raise unopened("the guest's state", error, self.limits) from error

@@ -105,9 +105,8 @@ class Workers:
         if limits.memory_bytes is not None:
             given["max_memory"] = _COPIES * limits.memory_bytes
         # Output goes out line by line: a process that has to be killed keeps none back.
-        worker = self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
-        worker.timed = limits.cpu_seconds is not None
-        return worker
+        session = self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
+        return Worker(session, self._returned, timed=limits.cpu_seconds is not None)
 
     def take_checker(self, stubs: str) -> Worker:
         """A worker that checks the types of its code.
@@ -115,12 +114,13 @@ class Workers:
         Raises:
             EngineFailure: As for `take`.
         """
-        return self._checkout(
+        session = self._checkout(
             limits={"max_memory": _CHECKER_BYTES},
             type_check=True,
             type_check_stubs=stubs,
             type_check_format="json",
         )
+        return Worker(session, self._returned)
 
     def close(self) -> None:
         with self._lock:
@@ -128,7 +128,7 @@ class Workers:
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def _checkout(self, **options: Any) -> Worker:
+    def _checkout(self, **options: Any) -> pydantic_monty.MontySession:
         try:
             session = self._started().checkout(**options)
             session.__enter__()
@@ -138,7 +138,7 @@ class Workers:
             raise EngineFailure(f"no Monty worker can be started: {error}") from error
         with self._lock:
             self._held += 1
-        return Worker(session, self._returned)
+        return session
 
     def _returned(self) -> None:
         with self._lock:
@@ -172,18 +172,28 @@ class Worker:
         timed: Whether Monty itself ends every turn in time.
     """
 
-    def __init__(self, session: pydantic_monty.MontySession, returned: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        session: pydantic_monty.MontySession,
+        returned: Callable[[], None],
+        *,
+        timed: bool = True,
+    ) -> None:
         self.session = session
         self._returned = returned
         self.killed = False
         self.bound = ""
-        self.timed = True
+        self.timed = timed
         self._pid = session.worker_pid
         self._host = os.getpid()
         self._running = False
         self._released = False
         self._lock = threading.Lock()
         _all.add(self)
+
+    def bind(self, binding: str) -> None:
+        """Note the code that bound the bridges in the session."""
+        self.bound = binding
 
     @contextlib.contextmanager
     def watched(self, seconds: float | None) -> Iterator[pydantic_monty.MontySession]:

@@ -33,11 +33,17 @@ class QueuePosition:
 
 @attrs.define(eq=False)
 class _Call:
+    """One run of an eval."""
+
     arrived: Future[None] = attrs.field(factory=Future)
     ended: Future[None] = attrs.field(factory=Future)
     raised: type[BaseException] | None = None
     #: How often it was run, this time included.
     attempt: int = 1
+
+    def fail(self, error: BaseException) -> None:
+        """Note the class of the exception that the eval raised."""
+        self.raised = type(error)
 
 
 class EvalQueue:
@@ -84,7 +90,7 @@ class EvalQueue:
         try:
             yield
         except BaseException as error:
-            call.raised = type(error)
+            call.fail(error)
             raise
         finally:
             _set(call.ended)

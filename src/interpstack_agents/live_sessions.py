@@ -124,6 +124,14 @@ class LiveSession:
         self.records, self.step, self.warned = records, before.step, before.warned
         return self
 
+    def rest(self) -> None:
+        """Let the records go until the next turn."""
+        self.records = None
+
+    def detach(self) -> None:
+        """Record that the stored variables could not be restored."""
+        self.detached = True
+
     def enter(self) -> None:
         """Record that an eval uses the session."""
         self.entered = True
@@ -350,7 +358,7 @@ class LiveSessions:
             await session.reset()
             if refuse is not None:
                 raise refuse(error) from error
-            known.detached = True
+            known.detach()
             notices = (
                 f"Variables of earlier turns could not be restored: {error}. Those of this turn "
                 "will not be kept.",
@@ -395,7 +403,7 @@ class LiveSessions:
         """Release the resources of this turn; `close` also ends the session of the conversation."""
         known = self._known.get(owner)
         if known is not None:
-            known.records = None
+            known.rest()
             close = close or known.detached  # the next turn tries to restore again
         if not close:
             return

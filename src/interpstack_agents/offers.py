@@ -24,7 +24,13 @@ class _Made(Generic[_T]):
     offer: HostOffer
     tools: tuple[_T, ...]
     extra: object
-    prompt: str | None = None
+    _prompt: str | None = attrs.field(default=None, init=False)
+
+    def prompt(self, stack: InterpreterStack) -> str:
+        """The prompt sections of the offer, rendered at the first call."""
+        if self._prompt is None:
+            self._prompt = stack.prompt(self.offer)
+        return self._prompt
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -80,11 +86,7 @@ class OfferBuilder(Generic[_T]):
     def prompt(self, stack: InterpreterStack, offer: HostOffer) -> str:
         """The prompt sections of an offer, rendered once while the offer is remembered."""
         known = next((made for made in self._made.values() if made.offer is offer), None)
-        if known is None:
-            return stack.prompt(offer)
-        if known.prompt is None:
-            known.prompt = stack.prompt(offer)
-        return known.prompt
+        return stack.prompt(offer) if known is None else known.prompt(stack)
 
     def _converted(self, tool: _T) -> HostTool:
         """The tool as a `HostTool`, from a remembered offer if one has it."""

@@ -65,6 +65,9 @@ class FakeWorker:
     def _load(self, dump: bytes) -> None:
         self.loaded.append(dump)
 
+    def bind(self, binding: str) -> None:
+        self.bound = binding
+
     @contextmanager
     def watched(self, seconds: float | None) -> Iterator[Any]:
         self.seconds.append(seconds)

@@ -51,6 +51,10 @@ class _Group:
         """Note that brackets are opened inside."""
         self.plain = False
 
+    def close(self, end: int) -> None:
+        """Note the place in the text where the group ends."""
+        self.size += end
+
 
 def _groups(tokens: list[str]) -> Mapping[int, _Group] | None:
     """Groups by the place of their first bracket; `None` if it is no value in brackets."""
@@ -68,7 +72,7 @@ def _groups(tokens: list[str]) -> Mapping[int, _Group] | None:
             if not opened or _CLOSING[tokens[opened[-1].place]] != token:
                 return None
             group = opened.pop()
-            group.size += at + len(token)
+            group.close(at + len(token))
             groups[group.place] = group
             whole = not opened and tokens[group.place] != "("
         at += len(token)

@@ -21,8 +21,6 @@ MAX_FILES: Final = 2000
 _MAX_BYTES: Final = 2**20
 #: Files and folders that are looked at, whatever they are.
 _MAX_ENTRIES: Final = 100_000
-#: Names of skipped files that are listed for one reason.
-_NAMED: Final = 5
 _SKIPPED: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".tox"})
 
 
@@ -38,10 +36,7 @@ def survey(folder: Path, max_files: int = MAX_FILES) -> tuple[list[dict[str, Any
         if not reason:
             listed.append({"path": name, "bytes": path.stat().st_size})
             continue
-        noted = left_out.setdefault(reason, LeftOut(reason))
-        noted.count += 1
-        if len(noted.examples) < _NAMED:
-            noted.examples.append(name)
+        left_out.setdefault(reason, LeftOut(reason)).add(name)
     return sorted(listed, key=itemgetter("path")), list(left_out.values())
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import attrs
 
 __all__ = ["LeftOut", "Tally"]
+
+#: Names of skipped files that are listed for one reason.
+_NAMED: Final = 5
 
 
 @attrs.define
@@ -20,6 +25,12 @@ class LeftOut:
     reason: str
     count: int = 0
     examples: list[str] = attrs.field(factory=list)
+
+    def add(self, name: str) -> None:
+        """Count a file; the paths of the first ones are examples."""
+        self.count += 1
+        if len(self.examples) < _NAMED:
+            self.examples.append(name)
 
     def __str__(self) -> str:
         more = ", …" if self.count > len(self.examples) else ""

@@ -75,7 +75,7 @@ class EvalCall:
     run: Callable[[ToolCallRequest], Coroutine[Any, Any, Any]]
     approvals: Approvals | None = None
     store: CheckpointStore | None = None
-    callbacks: Any = None
+    callbacks: Callbacks = None
     tells_tools: bool = True
     raises: bool = False
     cell: CellRecord | None = None

@@ -70,14 +70,14 @@ class EvalTool(BaseTool):
 
     def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
         running = self._running()
-        running.callbacks = run_manager.get_child() if run_manager else None
+        running.trace_with(run_manager.get_child() if run_manager else None)
         return run_sync(self._evaluate(code, running))
 
     async def _arun(
         self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
     ) -> Any:
         running = self._running()
-        running.callbacks = run_manager.get_child() if run_manager else None
+        running.trace_with(run_manager.get_child() if run_manager else None)
         return await self._evaluate(code, running)
 
     def _running(self) -> EvalCall:

@@ -85,7 +85,7 @@ class Workplace:
         if not self._parked:
             return
         worker = self.state.workers.take(self.state.limits)
-        worker.bound = self._bound
+        worker.bind(self._bound)
         try:
             with worker.watched(_OPEN_SECONDS) as session:
                 self.turns.open(session, self._parked)
