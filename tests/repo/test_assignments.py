@@ -35,6 +35,9 @@ _OFFERED = frozenset(
     }
 )
 
+#: Functions that return a new object, beside classes, whose names begin with a capital.
+_MAKING = frozenset({"cls", "copy", "evolve", "model_copy"})
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -84,14 +87,22 @@ def _inside(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _made(scope: ast.AST) -> frozenset[str]:
-    """Names that a scope gives to what a call has just returned, or to a class or a function."""
+    """Names that a scope gives to an object that it has just made, a class or a function."""
     names = set()
     for node in _inside(scope):
         if isinstance(node, _Function | ast.ClassDef):
             names.add(node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        elif isinstance(node, ast.Assign) and _makes(node.value):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return frozenset(names)
+
+
+def _makes(value: ast.expr) -> bool:
+    """Whether a value is a new object: a class is called, or something is copied."""
+    if not isinstance(value, ast.Call):
+        return False
+    name = ast.unparse(value.func).rpartition(".")[2].partition("[")[0]
+    return name in _MAKING or name.lstrip("_")[:1].isupper()
 
 
 def violations(root: Path) -> list[str]:
@@ -130,6 +141,8 @@ def test_every_offered_attribute_is_set_somewhere(root: Path) -> None:
         ("def f(other):\n    a, other.x = 1, 2", True),
         ("def f(others):\n    for others.x in others:\n        pass", True),
         ("def f():\n    new = A()\n    new.x = 1", False),
+        ("def f():\n    new = made.pop()\n    new.x = 1", True),
+        ("def f(old):\n    new = old.model_copy()\n    new.x = 1", False),
         ("def f(new):\n    with new as new.x:\n        pass", True),
         ("def f():\n    def g(other):\n        other.x = 1", True),
         ("def f():\n    def g():\n        pass\n    g.x = 1", False),

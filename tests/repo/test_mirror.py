@@ -68,6 +68,21 @@ def test_each_module_has_its_tests(root: Path) -> None:
     assert missing == [], "write these, or move them along with their modules"
 
 
+def has_tests(source: str) -> bool:
+    """Whether a file defines a test, or a class that inherits tests."""
+    return any(
+        (isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)) and one.name.startswith("test_"))
+        or (isinstance(one, ast.ClassDef) and one.name.startswith("Test"))
+        for one in nodes_of(source)
+    )
+
+
+def test_each_file_of_tests_tests_something(root: Path) -> None:
+    files = [root / place(module) for module in modules(root)]
+    empty = [one for one in files if one.exists() and not has_tests(one.read_text("utf-8"))]
+    assert [one.relative_to(root).as_posix() for one in empty] == []
+
+
 def test_each_file_of_tests_has_its_module(root: Path) -> None:
     places = {place(module) for module in modules(root)}
     files = {

@@ -52,9 +52,16 @@ def _definitions(scope: ast.AST, outer: str = "") -> Iterator[tuple[str, _Defini
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Positional parameters, without `self` and `cls`."""
+    """Parameters, without `self` and `cls`, and without the keyword options of a public face."""
     names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
-    return len(names) - (names[:1] in (["self"], ["cls"]))
+    own = len(names) - (names[:1] in (["self"], ["cls"]))
+    return own if _is_face(node) else own + len(node.args.kwonlyargs)
+
+
+def _is_face(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether users write the options of a function: those of a class, or of a command."""
+    commands = any(ast.unparse(one).startswith("click.") for one in node.decorator_list)
+    return node.name == "__init__" or commands
 
 
 def size_violations(root: Path) -> list[str]:
@@ -80,7 +87,8 @@ def test_the_size_guard_notices(root: Path, broken: Any) -> None:
     names = ", ".join("abcdefghi")
     made = (
         f"class Long:\n{lines * 250}\n\ndef long():\n{lines * 45}\n\n"
-        f"class Short:\n    def many(self, {names}): ...\n    def few(self, *, {names}): ...\n"
+        f"class Short:\n    def many(self, {names}): ...\n    def more(self, *, {names}): ...\n"
+        f"    def __init__(self, *, {names}): ...\n"
     )
     changes: dict[str, Any] = {f"plugins/interpstack_new/{n}.py": "" for n in "abcdefghijklm"}
     changes["plugins/interpstack_new/a.py"] = made
@@ -89,6 +97,7 @@ def test_the_size_guard_notices(root: Path, broken: Any) -> None:
         "class Long in interpstack_new/a.py: 251, at most 250",
         "function long in interpstack_new/a.py: 46, at most 45",
         "parameters of Short.many in interpstack_new/a.py: 9, at most 8",
+        "parameters of Short.more in interpstack_new/a.py: 9, at most 8",
         "modules in interpstack_new: 13, at most 12",
     ]
 
