@@ -17,7 +17,14 @@ from interpstack import SessionState
 from interpstack_agents import RecordRejected
 from interpstack_core import Image
 
-__all__ = ["MAX_BEFORE", "compress", "decompress", "pack_payload", "unpack_payload"]
+__all__ = [
+    "MAX_BEFORE",
+    "compress",
+    "decompress",
+    "expanded_bytes",
+    "pack_payload",
+    "unpack_payload",
+]
 
 _HEAD: Final = struct.Struct("<III")
 _NONE: Final = 2**32 - 1
@@ -109,7 +116,7 @@ def decompress(data: bytes, before: bytes) -> bytes:
     Raises:
         RecordRejected: It is damaged, or expands without end.
     """
-    if not 0 <= _expanded_bytes(data) <= _MAX_EXPANDED:
+    if not 0 <= expanded_bytes(data) <= _MAX_EXPANDED:
         raise RecordRejected(f"the stored state expands to more than {_MAX_EXPANDED} bytes")
     decompressor = zstandard.ZstdDecompressor(
         dict_data=_dictionary(before), max_window_size=4 * _MAX_EXPANDED
@@ -120,8 +127,12 @@ def decompress(data: bytes, before: bytes) -> bytes:
         raise RecordRejected(f"the stored state is damaged: {error}") from error
 
 
-def _expanded_bytes(data: bytes) -> int:
-    """The expanded size that a frame declares, which it cannot exceed; -1 if it declares none."""
+def expanded_bytes(data: bytes) -> int:
+    """The expanded size that a frame declares, which it cannot exceed; -1 if it declares none.
+
+    Raises:
+        RecordRejected: These bytes are no frame.
+    """
     try:
         return zstandard.frame_content_size(data)
     except zstandard.ZstdError as error:

@@ -23,6 +23,7 @@ from interpstack_persistence.payloads import (
     MAX_BEFORE,
     compress,
     decompress,
+    expanded_bytes,
     pack_payload,
     unpack_payload,
 )
@@ -64,29 +65,35 @@ def unpack_record(
     record: _Record, owner: str, earlier: Sequence[_Record], key: bytes | None
 ) -> SessionState:
     """See `Persistence.load`."""
-    return unpack_payload(_payload([*earlier, record], owner, key))
+    return unpack_payload(_expanded(_verified([*earlier, record], owner, key)))
 
 
 def _payload_before(
     earlier: Sequence[_Record], sequence: int, owner: str, key: bytes | None
 ) -> bytes:
-    """The earlier record that a new one may build on; `None` if the new record must be complete."""
+    """The payload that a new record may build on; empty if the new record must be complete."""
     if not earlier or sequence % _CHAIN == 0:
         return b""
     try:
-        before = _payload(earlier, owner, key)
+        chain = _verified(earlier, owner, key)
+        too_long = expanded_bytes(chain[-1]["data"]) > MAX_BEFORE
+        return b"" if too_long else _expanded(chain)
     except RecordRejected:
         return b""  # it changed after it was loaded; new records must not depend on it
-    return before if len(before) <= MAX_BEFORE else b""
 
 
-def _payload(records: Sequence[_Record], owner: str, key: bytes | None) -> bytes:
-    """The payload of the last of some records."""
+def _verified(records: Sequence[_Record], owner: str, key: bytes | None) -> list[_Record]:
+    """The chain of the last of some records, each of which is verified."""
     for record in records:
         _check_shape(record)
     chain = _chain(records)
     for record in chain:
         _verify(record, owner, key)
+    return chain
+
+
+def _expanded(chain: Sequence[_Record]) -> bytes:
+    """The payload of the last record of a verified chain."""
     payload = b""
     for record in chain:
         payload = decompress(record["data"], payload)

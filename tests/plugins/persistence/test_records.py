@@ -21,7 +21,8 @@ from interpstack import (
     SessionState,
 )
 from interpstack_agents import Persistence, RecordRejected, persistence_mode
-from interpstack_persistence.payloads import unpack_payload
+from interpstack_persistence import records as records_module
+from interpstack_persistence.payloads import decompress, unpack_payload
 from interpstack_persistence.records import _covered
 from interpstack_testing import PersistenceConformance
 from interpstack_testing.conformance.texts import texts
@@ -144,6 +145,26 @@ def test_records_tell_only_what_changed() -> None:
     whole = [record["sequence"] for record in records if not record["previous"]]
     assert whole == [1, 8, 16]
     assert all(len(r["data"]) < 200 for r in records if r["sequence"] not in whole)
+
+
+@pytest.fixture
+def expanded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The data of the records that were expanded, in order."""
+    seen: list[bytes] = []
+
+    def noting(data: bytes, before: bytes) -> bytes:
+        seen.append(data)
+        return decompress(data, before)
+
+    monkeypatch.setattr(records_module, "decompress", noting)
+    return seen
+
+
+def test_a_state_too_long_to_build_on_is_not_expanded(expanded: list[bytes]) -> None:
+    long = SessionState(image=Image("e", "b", bytes(5 * 2**20)))
+    records = chain([STATE, long, STATE, STATE])
+    assert [not record["previous"] for record in records] == [True, False, True, False]
+    assert expanded == [records[0]["data"], records[2]["data"]]
 
 
 @pytest.mark.parametrize("size", [2**20, 5 * 2**20])
