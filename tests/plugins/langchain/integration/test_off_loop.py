@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -28,3 +29,23 @@ async def test_states_are_packed_and_unpacked_off_the_loop(
     assert "2" in (await talk(checkpointer=saver).run("x + 1"))[0]
     assert threads.keys() == {"dump", "load"}
     assert threading.current_thread() not in threads.values()
+
+
+async def test_an_eval_takes_few_hops_to_the_threads_of_guests(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hops: list[str] = []
+    submit = ThreadPoolExecutor.submit
+
+    def counting(self: Any, *args: Any, **kwargs: Any) -> Future[Any]:
+        if self._thread_name_prefix == "interpstack-guest":
+            hops.append(threading.current_thread().name)
+        return submit(self, *args, **kwargs)
+
+    chat = talk()
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", counting)
+    assert "1" in (await chat.run("let x = 1; x"))[0]
+    assert len(hops) == 3, "opens the realm, runs the cell, takes the state"
+    hops.clear()
+    assert "2" in (await chat.run("x += 1"))[0]
+    assert len(hops) == 2, "runs the cell, takes the state"
