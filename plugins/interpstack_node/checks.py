@@ -45,17 +45,16 @@ def _permissions(runtime: NodeRuntime) -> Check:
 
 def _sandbox(faults: dict[Sandbox, str]) -> Check:
     """The strongest of the sandboxes, with the reasons why stronger ones do not work."""
-    name, without = (
-        "node sandbox",
-        "; ".join(f"{s.value}: {why}" for s, why in faults.items() if why),
-    )
+    name = "node sandbox"
+    without = "; ".join(f"{one.value}: {why}" for one, why in faults.items() if why)
     works = next((sandbox for sandbox, why in faults.items() if not why), Sandbox.NONE)
     if works is Sandbox.BUBBLEWRAP:
-        return name, _OK, "bubblewrap: other files, network, users and processes' messages", ""
+        found = "bubblewrap: processes have files, network, users and messages of their own"
+        return name, _OK, found, ""
     if works is Sandbox.UNSHARE:
-        found = f"unshare: the host's files, other network and users ({without})"
+        found = f"unshare: network and users of their own, but the host's files ({without})"
         return name, _WARN, found, "install bubblewrap to hide the host's files, too"
-    return name, _WARN, f"none ({without})", _NAMESPACES
+    return name, _WARN, f"none beside Node's permission model ({without})", _NAMESPACES
 
 
 def _limits(*, confines: bool) -> Check:

@@ -24,9 +24,14 @@ def test_the_report_fits_the_engine() -> None:
 @pytest.mark.parametrize(
     ("bubblewrap", "unshare", "verdict", "result"),
     [
-        ("", "", "ok", "bubblewrap: other files"),
-        ("no program", "", "warn", "unshare: the host's files, other network and users (bubblew"),
-        ("no program", "not permitted", "warn", "none (bubblewrap: no program; unshare: not perm"),
+        ("", "", "ok", "bubblewrap: processes have files"),
+        ("no program", "", "warn", "unshare: network and users of their own, but the h"),
+        (
+            "no program",
+            "not permitted",
+            "warn",
+            "none beside Node's permission model (bubblewrap: no program; un",
+        ),
     ],
 )
 def test_the_strongest_sandbox_is_named_with_the_faults_of_others(
