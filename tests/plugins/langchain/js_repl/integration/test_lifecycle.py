@@ -18,8 +18,10 @@ from langchain_core.tools import tool
 from interpstack_node.engine import NodeEngine
 
 URL = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
-SHORT = "// interpstack: timeout_ms=400\n"
-TIMED_OUT = "js_repl execution timed out after 0.4 s"
+SHORT = "// interpstack: timeout_ms=1000\n"
+TIMED_OUT = "js_repl execution timed out after 1 s"
+#: Starts the process, so that a cell with little time has all of it.
+FIRST = ("0", "<result>0</result>")
 NOTES: list[str] = []
 
 
@@ -95,11 +97,12 @@ CELLS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
         ["late"],
     ),
     "a time-out stops the calls": (
-        [(f"{SHORT}await codex.tool('slow')", TIMED_OUT), ("1", "<result>1</result>")],
+        [FIRST, (f"{SHORT}await codex.tool('slow')", TIMED_OUT), ("1", "<result>1</result>")],
         ["stopped"],
     ),
     "a time-out cannot be caught": (
         [
+            FIRST,
             (f"{SHORT}try {{ await codex.tool('slow') }} catch {{}} finally {{ 1 }}", TIMED_OUT),
             ("1", "<result>1</result>"),
         ],
@@ -182,7 +185,8 @@ async def test_a_process_that_is_killed_while_a_cell_computes(repl: Any) -> None
 
 
 async def test_a_file_sees_variables_of_the_session(repl: Any, tmp_path: Path) -> None:
-    (tmp_path / "sees.mjs").write_text("export const seen = globalThis.shared", "utf-8")
-    chat = repl(engine=NodeEngine(working_dir=tmp_path))
+    seen = "`${globalThis.shared} ${typeof tmpDir} ${await codex.tool('late')}`"
+    (tmp_path / "sees.mjs").write_text(f"export const seen = {seen}; console.log('file')", "utf-8")
+    chat = repl(tools=[late], engine=NodeEngine(working_dir=tmp_path))
     (said,) = await chat.run("globalThis.shared = 5; (await import('./sees.mjs')).seen")
-    assert said == "<result>5</result>"
+    assert said == "<stdout>\nfile\n</stdout>\n<result>5 string late</result>"
