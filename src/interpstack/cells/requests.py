@@ -287,7 +287,7 @@ class Requests:
             given = request.wire if request.plain else decode(request.wire)
             value = await self._invoke(bridge, given, context)
         try:
-            return await answer_text(value, self.limits.value_bytes, self._patience)
+            return await answer_text(value, self.limits.value_bytes, self._grace)
         except TooLarge:
             raise UnsupportedValue(
                 f"the answer of {bridge.name} has more than the {self.limits.value_bytes} bytes "
@@ -301,10 +301,10 @@ class Requests:
         if bridge.is_async:
             return await bridge.handler(*args, **kwargs)
         handler = partial(bridge.handler, *args, **kwargs)
-        value = await call_blocking(handler, outlasts=self._patience)
+        value = await call_blocking(handler, outlasts=self._grace)
         return await value if isinstance(value, Awaitable) else value
 
-    def _patience(self) -> float:
+    def _grace(self) -> float:
         """Seconds that a thread gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
 
