@@ -132,6 +132,21 @@ async def test_a_line_of_options_moves_no_line_number(chat: Any) -> None:
     assert "cell:3:" in said
 
 
+async def test_without_a_node_each_cell_says_what_was_tried_and_what_to_install(repl: Any) -> None:
+    chat = repl(options={"node_path": "/nowhere/node"})
+    for answer in await chat.messages("1", "2"):
+        assert answer.status == "error"
+        assert "needs Node 22.13 or later" in answer.text
+        assert "the option node_path (/nowhere/node)" in answer.text
+        assert "pip install 'interpstack[node]'" in answer.text
+
+
+async def test_a_source_has_a_bounded_length(repl: Any) -> None:
+    (answer,) = await repl().messages(f"1 /* {'x' * 2**20} */")
+    assert answer.status == "error"
+    assert "at most 1048576 are accepted" in answer.text
+
+
 async def test_a_cell_that_takes_too_long_names_its_calls_and_keeps_the_rest(chat: Any) -> None:
     said = await chat.run(
         "let kept = 1; function twice(x) { return 2 * x }",
