@@ -17,7 +17,7 @@ _ABSENT = [
     "self", "document", "importScripts", "postMessage", "kernel", "dispatch", "interpstack", "__kernel", "host_call",
 ]  # fmt: skip
 
-_SPECIFIERS = ["os", "std", "qjs:os", "fs", "node:fs", "/etc/passwd", "./x.js", "interpstack:kernel", "interpstack:web", "eval_script", "data:text/javascript,1", "https://example.com/x.js", "", "\\ud800", "x".ljust(100000, "x")]  # fmt: skip
+_SPECIFIERS = ["os", "std", "qjs:os", "fs", "node:fs", "child_process", "node:vm", "/etc/passwd", "./x.js", "interpstack:kernel", "interpstack:web", "eval_script", "data:text/javascript,1", "https://example.com/x.js", "", "\\ud800", "x".ljust(100000, "x")]  # fmt: skip
 
 _NO_MODULES = [
     "import os from 'os'",
