@@ -28,7 +28,11 @@ from interpstack_langchain.durability.checkpoint_writes import (
     task_of,
 )
 from interpstack_langchain.durability.databases import Database
-from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
+from interpstack_langchain.durability.eval_pauses import (
+    CALLS_BESIDE,
+    EvalPauses,
+    running_after,
+)
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
@@ -154,12 +158,13 @@ class CheckpointStore:
         self._ended = {n for n, _ in self.commands}
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
         self.form = form_of(entries)
+        self._pauses.continues(entries)
         return list(entries)
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
         """Keep an entry."""
         if index == 0:
-            entry = {**entry, **self._about}
+            entry = {**entry, **self._about, CALLS_BESIDE: True}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from langgraph.errors import GraphInterrupt
@@ -22,7 +22,10 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 
-__all__ = ["EvalPauses", "running_after"]
+__all__ = ["CALLS_BESIDE", "EvalPauses", "running_after"]
+
+#: Key of a journal's first entry: the scopes of its calls are beside the eval's task, see `scope`.
+CALLS_BESIDE: Final = "beside"
 
 
 @attrs.define(eq=False)
@@ -40,6 +43,7 @@ class EvalPauses:
     writes: CheckpointWrites
     editable: Editable
     leave: Callable[[Sequence[Request]], list[dict[str, Any]]]
+    _beside: bool = attrs.field(default=True, init=False)
     _known: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -49,15 +53,23 @@ class EvalPauses:
         """Note the entries that were there when this run was asked for: it answers their pause."""
         self._known = max(noted_in(asked, "pauses"), default=0)
 
+    def continues(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Note the entries of the eval's earlier runs: its calls keep the scopes they had."""
+        self._beside = not entries or bool(entries[0].get(CALLS_BESIDE))
+
     def scope_of(self, journal: Journal, request_id: int) -> Scope:
         """The scope that a call of this eval runs in."""
         found = self._scopes.get(request_id)
         if found is None:
             answers = journal.noted(f"answers {request_id}") or []
             self._send = self._send or sender(self.config)
-            found = scope(self.config, f"call:{request_id}", answers, self._given, self._send)
+            found = self._scope(request_id, answers)
             self._scopes[request_id] = found
         return found
+
+    def _scope(self, request_id: int, answers: list[Any]) -> Scope:
+        name, given, send = f"call:{request_id}", self._given, self._send
+        return scope(self.config, name, answers, given, send, beside=self._beside)
 
     async def pause(
         self,
@@ -165,7 +177,7 @@ class EvalPauses:
         LangGraph would use an answer by id for the next question as well.
         """
         for key in [key for key in self._given if key in owners]:
-            call = scope(self.config, f"call:{owners[key]}", [])
+            call = self._scope(owners[key], [])
             checkpoint = self.writes.checkpoint
             if checkpoint.has_answers(await self.writes.stored(checkpoint.within(call))):
                 del self._given[key]

@@ -4,6 +4,11 @@ LangGraph numbers the interrupts and the subgraphs of a task in the order in whi
 The calls of one eval run side by side, and after a pause only some of them run again, so each
 gets a scope of its own: a namespace, a count of interrupts, and its answers.
 
+A namespace is a path: `|` goes one graph deeper, and `:` separates a node from its task. Streams
+show the agent that a tool runs one level below the graph of the tool's task, and find it by that
+depth. So the namespace of a call in the task `tools:1` is `tools:1:call:2`; evals that earlier code
+began go on with `tools:1|call:2`.
+
 The test module `test_call_scopes` has one test for each internal in use, and shows what breaks if
 LangGraph changes it.
 """
@@ -28,6 +33,7 @@ from langgraph._internal._constants import (
     CONFIG_KEY_RESUMING,
     CONFIG_KEY_SCRATCHPAD,
     CONFIG_KEY_SEND,
+    NS_END,
     NS_SEP,
     NULL_TASK_ID,
     RESUME,
@@ -42,7 +48,6 @@ __all__ = [
     "answers_given",
     "checkpoint_key",
     "entered",
-    "inside",
     "pending_calls",
     "scope",
     "sender",
@@ -51,7 +56,7 @@ __all__ = [
 ]
 
 
-#: The scope of an inner call; a node of this name would have the id of its task for the number.
+#: A scope below its task; a node of this name would have the id of its task for the number.
 _CALL: Final = re.compile(r"call:\d+")
 
 
@@ -180,6 +185,8 @@ def scope(
     answers: list[Any],
     given: Mapping[str, Any] = {},
     send: Callable[[Any], None] | None = None,
+    *,
+    beside: bool = False,
 ) -> Scope:
     """A scope in a task.
 
@@ -189,10 +196,11 @@ def scope(
         answers: Answers to the scope's interrupts in earlier runs.
         given: Answers of this resume to interrupts of the scope, by id.
         send: The result of `sender` for the task, if the task has many scopes.
+        beside: Whether graphs in the scope have the depth of graphs that the task itself runs.
     """
     conf = config.get("configurable", {})
     outer: PregelScratchpad = conf[CONFIG_KEY_SCRATCHPAD]
-    namespace = f"{conf[CONFIG_KEY_CHECKPOINT_NS]}{NS_SEP}{name}"
+    namespace = f"{conf[CONFIG_KEY_CHECKPOINT_NS]}{NS_END if beside else NS_SEP}{name}"
     answers = list(answers)
     if given and (ours := _id(namespace, len(answers))) in given:  # an id takes long to make
         answers.append(given[ours])
@@ -222,23 +230,6 @@ def entered(config: Mapping[str, Any], inner: Scope) -> Iterator[None]:
         yield
     finally:
         var_child_runnable_config.reset(token)
-
-
-@contextmanager
-def inside(configurable: Mapping[str, Any]) -> Iterator[None]:
-    """Run the block in the scope with these values, as code that it calls does.
-
-    Middleware around a tool calls `interrupt` outside the tool's own configuration. Events that are
-    sent after the block belong to the task again.
-    """
-    before = var_child_runnable_config.get()
-    config = before or {}
-    merged = {**config.get("configurable", {}), **configurable}
-    var_child_runnable_config.set({**config, "configurable": merged})
-    try:
-        yield
-    finally:
-        var_child_runnable_config.set(before)
 
 
 def take_plain_answer(config: Mapping[str, Any]) -> Any:

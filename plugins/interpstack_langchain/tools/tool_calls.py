@@ -26,7 +26,7 @@ from interpstack import (
     HostTool,
 )
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
-from interpstack_langchain.langgraph_internals.call_scopes import inside
+from interpstack_langchain.langgraph_internals.inner_calls import inside
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import CallLog
 from interpstack_langchain.tools.finishing import finished
@@ -117,7 +117,8 @@ async def run_tool(
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
-    with CallLog(tool.name, call_id, PASSES) as log, inside(scope) if scope else nullcontext():
+    scoped = inside(scope, running.id) if scope else nullcontext()
+    with CallLog(tool.name, call_id, PASSES) as log, scoped:
         made = running.run(request)
         try:
             answer = await (made if running.store is None else finished(made, call))

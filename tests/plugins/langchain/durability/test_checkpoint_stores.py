@@ -59,6 +59,10 @@ class Step:
         )
 
 
+#: The first entry of a journal as it is stored: new evals have the scopes of calls beside the task.
+FIRST = {"n": 0, "beside": True}
+
+
 def answering(*ids: int) -> dict[str, Any]:
     """An entry with the answers to requests."""
     return {"form": 3, "asked": [], "now": 1.0, "settled": [[one, "1", None] for one in ids]}
@@ -85,7 +89,7 @@ async def test_a_resumed_eval_has_its_entries_in_order_and_no_other_eval_s(step:
     for index in range(12):
         await first.append(index, {"n": index})
     await other.append(0, {"n": "other"})
-    assert await step.run().load() == [{"n": index} for index in range(12)]
+    assert await step.run().load() == [FIRST, *({"n": index} for index in range(1, 12))]
     assert await step.run("nobody").load() == []
 
 
@@ -98,7 +102,7 @@ async def test_a_first_run_that_waited_for_another_one_reads_its_entries(step: S
     await step.run(resuming=False).append(0, {"n": 0})
     late = step.run(resuming=False)
     late.run_in(Database(None), after_another=True)
-    assert await late.load() == [{"n": 0}]
+    assert await late.load() == [FIRST]
 
 
 async def test_the_first_entry_describes_the_eval_for_a_replay(step: Step) -> None:
@@ -109,7 +113,20 @@ async def test_the_first_entry_describes_the_eval_for_a_replay(step: Step) -> No
     run.begin_without_state()
     await run.append(0, {"n": 0})
     await run.append(1, {"n": 1})
-    assert await step.run().load() == [{"n": 0, **about, "stateless": True}, {"n": 1}]
+    assert await step.run().load() == [{**FIRST, **about, "stateless": True}, {"n": 1}]
+
+
+@pytest.mark.parametrize(("first", "joint"), [(FIRST, ":"), ({"n": 0}, "|")])
+async def test_calls_of_an_eval_keep_the_scopes_they_began_in(
+    step: Step, first: dict[str, Any], joint: str
+) -> None:
+    notes: Any = Notes()
+    begun = step.run(resuming=False).scope_of(notes, 2).configurable["checkpoint_ns"]
+    assert begun == "tools:1:call:2"
+    step.shared.remembered.note("eval", 0, first)
+    again = step.run(shared=step.shared)
+    await again.load()
+    assert again.scope_of(notes, 2).configurable["checkpoint_ns"] == f"tools:1{joint}call:2"
 
 
 async def test_an_entry_that_could_not_be_stored_is_written_by_the_next_run(step: Step) -> None:
@@ -121,14 +138,14 @@ async def test_an_entry_that_could_not_be_stored_is_written_by_the_next_run(step
         await run.append(1, {"n": 1})
     step.saver.fails = False
     again = step.run(resuming=False, shared=shared)
-    assert await again.load() == [{"n": 0}, {"n": 1}]
-    assert await step.run().load() == [{"n": 0}, {"n": 1}], "it is stored now"
+    assert await again.load() == [FIRST, {"n": 1}]
+    assert await step.run().load() == [FIRST, {"n": 1}], "it is stored now"
 
 
 async def test_an_eval_that_has_ended_is_not_remembered(step: Step) -> None:
     run = step.run(resuming=False, shared=step.shared)
     await run.append(0, {"n": 0})
-    assert step.shared.remembered.of("eval") == {0: {"n": 0}}
+    assert step.shared.remembered.of("eval") == {0: FIRST}
     await run.ended()
     assert step.shared.remembered.of("eval") == {}
 
@@ -151,7 +168,7 @@ async def test_amounts_are_stored_beside_the_entries(step: Step) -> None:
     for record in records:
         await run.append_spent(record)
     again = step.run()
-    assert await again.load() == [{"n": 0}]
+    assert await again.load() == [FIRST]
     assert sorted(again.spent(), key=lambda record: record["number"]) == records
     other = step.run("other")
     await other.load()
