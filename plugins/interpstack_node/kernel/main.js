@@ -6,7 +6,7 @@
 // the guest, and should a guest get hold of it nevertheless, code cannot be made from text here.
 (require, process, Buffer, connection, stops, about) => {
   "use strict";
-  const { receive, send, hold, ask } = connection;
+  const { receive, ask } = connection;
   const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
@@ -44,6 +44,9 @@
   let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
 
   const runJobs = () => { checkpoint.runInContext(context); };
+  let isHeard = false; // by the host: it gets nothing of what warms up
+  const send = (kind, text) => { if (isHeard) connection.send(kind, text); };
+  const hold = (kind, text) => { if (isHeard) connection.hold(kind, text); };
 
   // What Node itself is made of can be required, too: boot.js needs a part of it.
   function moduleOfNode(name) {
@@ -74,23 +77,17 @@
     setUpModules(run, parts);
     guest.seal();
     runJobs();
-    warmUp();
     // Guests share these with this program, by `node:buffer`.
     for (const shared of [Buffer, Buffer.prototype]) Object.freeze(shared);
   }
-  // Cells that leave nothing behind, since V8 compiles functions when they are first called: the first
-  // cell of a session would wait for that.
-  function warmUp() {
+  // Cells that leave nothing behind. V8 compiles functions when they are first called, and collects the
+  // garbage of the start between cells: the first cell of a session would wait for both.
+  async function warmUp() {
     const begin = JSON.stringify(["begin", [1, 2, 3, 4], { now: 0, script: CELL, label: "", live: false, valueName: "" }]);
-    for (const source of ["[1 + 1, 'a', { b: null }]", "await null; undefined", "throw new TypeError('x')"]) {
-      const awaited = source.startsWith("await") ? wrap(source, LOCKED).script : "";
-      for (let i = 0; i < 2; i++) {
-        enter(() => guest.begin(begin, awaited || source, awaited !== "", ""));
-        enter(runJobs);
-        for (const text of [kernel.dispatch('["drain"]'), kernel.dispatch('["values"]')]) JSON.parse(text);
-      }
-    }
-    kernel.dispatch('["end"]');
+    await answer(["say", '["bind",[],{}]']);
+    for (const source of ["[1 + 1, 'a', { b: null }]", "await null; undefined", "throw new TypeError('x')"])
+      await answer(["begin", begin, source, source.startsWith("await"), ""]);
+    await answer(["end"]);
   }
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
     const builtin = run("interpstack:builtins", builtins)({
@@ -142,7 +139,7 @@
     begin([text, source, awaits, shifts]) {
       completed = false;
       modules.forgetLocal();
-      packages.beginCell();
+      if (isHeard) packages.beginCell();
       enter(() => {
         const wrapped = awaits ? wrap(source, LOCKED) : unwrapped, { script } = wrapped;
         shift = script === `${UNPARSED}${source}\n})()` ? UNPARSED.length : 0;
@@ -198,28 +195,32 @@
     send("E", ""); // another time limit holds from here on
     enter(() => hold("V", kernel.dispatch('["values"]')));
   }
-  async function serve(setup) {
-    if (setup !== null) setUp(setup);
-    send("Z", ""); // the host takes descriptors away before it sends a command
-    for (;;) {
-      const [kind, ...given] = JSON.parse(receive());
-      await carryOut(kind, given);
-      const stopped = state.interrupted; // what is counted is the guest's own, without the export
-      let { used_heap_size: heap, external_memory: external } = getHeapStatistics();
-      if (Math.max(heap, external) > most) {
-        gc(); // it may be garbage
-        ({ used_heap_size: heap, external_memory: external } = getHeapStatistics());
-      }
-      if (kind === "end" || (!stopped && completed && kind !== "say" && kind !== "settle")) {
-        state.interrupted = false;
-        exportValues();
-      }
-      send("Z", JSON.stringify({ stopped, seen: stops.seen(), heap, external }));
-      await turn(); // what Node notes about rejected promises goes away
+  async function answer([kind, ...given]) {
+    await carryOut(kind, given);
+    const stopped = state.interrupted; // what is counted is the guest's own, without the export
+    let { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+    if (Math.max(heap, external) > most) {
+      gc(); // it may be garbage
+      ({ used_heap_size: heap, external_memory: external } = getHeapStatistics());
     }
+    if (kind === "end" || (!stopped && completed && kind !== "say" && kind !== "settle")) {
+      state.interrupted = false;
+      exportValues();
+    }
+    send("Z", JSON.stringify({ stopped, seen: stops.seen(), heap, external }));
+    await turn(); // what Node notes about rejected promises goes away
+  }
+  async function serve(setup) {
+    if (setup !== null) {
+      setUp(setup);
+      await warmUp();
+    }
+    isHeard = true;
+    send("Z", ""); // the host takes descriptors away before it sends a command
+    for (;;) await answer(JSON.parse(receive()));
   }
   serve(about).catch((error) => {
-    send("F", isOurs(error) ? String(error.stack).slice(0, 2000) : "an error of the guest's left its context");
+    connection.send("F", isOurs(error) ? String(error.stack).slice(0, 2000) : "an error of the guest's left its context");
     exit(1);
   });
 }
