@@ -17,7 +17,7 @@
   setFlagsFromString("--no-expose-gc");
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const exit = process.reallyExit.bind(process);
-  const TURNS = 50; // of the event loop without another import, for modules that wait for something else
+  const TURNS = 50; // of the event loop without other work, for code that waits for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
   const LOCKED = ["Infinity", "NaN", "undefined", "$mport"]; // globals that ignore declarations; see `execution.py`
@@ -168,15 +168,17 @@
       else more--;
     }
   }
-  // A cell that nothing of the host can let go on may wait for Node, as for a file that is read.
-  // Node says when its event loop has run out of work.
+  // A cell that nothing of the host can let go on may wait for Node, as for a file that is read. Node
+  // says when its event loop has run out of work. Even then the answer of that work may have to go
+  // from Node's queue of jobs to the guest's a few times, as a promise of Node's that was caught does.
   async function waitForNode() {
-    emptied = false;
-    while (!isStopped() && !emptied && kernel.needsNothing()) {
+    for (let rounds = 0; rounds < TURNS && !isStopped() && kernel.needsNothing(); rounds = emptied ? rounds + 1 : 0) {
+      emptied = false;
       await new Promise((resolve) => {
         wake = resolve;
         setTimeout(resolve, 1).unref();
       });
+      if (emptied) await turn(); // without which the process would end
       enter(runJobs);
     }
   }

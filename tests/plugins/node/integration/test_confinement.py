@@ -226,6 +226,22 @@ async def test_relative_paths_start_at_the_working_folder(tmp_path: Path, read: 
         assert f"{tmp_path}/to.txt" in outcome.error.message
 
 
+async def test_a_caught_failure_of_node_lets_its_cell_go_on() -> None:
+    """However soon the event loop has no more work."""
+    limits = Limits(cpu_seconds=30, wall_seconds=60)
+    engine = NodeEngine(network=True)
+    with InterpreterStack(engine, limits=limits) as stack, stack.session() as session:
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            fetched = f"fetch('http://127.0.0.1:{deaf.getsockname()[1]}')"
+            for _ in range(20):
+                outcome = await session.eval(f"await {fetched}.catch((error) => error.cause.code)")
+                assert outcome.text == "ECONNREFUSED", outcome.error
+        outcome = await session.eval("await new Promise(() => 1)")
+        assert outcome.error is not None
+        assert outcome.error.name == "Deadlock"
+
+
 async def test_the_network_is_an_option(listening: int) -> None:
     source = f"""
       import net from 'net';
