@@ -6,21 +6,18 @@ import difflib
 import posixpath
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
-import yaml
-
-from interpstack_core import GuestException, GuestLanguage, ModuleBundle
+from interpstack_core import GuestException, GuestLanguage, ModuleBundle, call_blocking
 from interpstack_skills.api import Skills, SkillSource
+from interpstack_skills.front_matter import read_front_matter
 from interpstack_skills.source import as_source
 
 __all__ = ["skill_loader", "skills_section"]
 
 _PREFIX: Final = "@/skills/"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
-_FRONT_MATTER: Final = re.compile(r"\A\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
-#: Characters of front matter that are parsed; there is no reason to have more.
-_FRONT_MATTER_CHARS: Final = 20_000
 #: Names of skills that a message lists at most.
 _LISTED: Final = 20
 #: Characters of a specifier that a message repeats.
@@ -47,7 +44,7 @@ def skill_loader(
             raise _unavailable(f"skill {name!r} cannot be loaded: {_reason(error)}") from error
         if files is None:
             raise _unavailable(f"there is no skill {name!r}{_hint(name, known)}")
-        return _bundle(name, files, language)
+        return await call_blocking(partial(_bundle, name, files, language))
 
     return load
 
@@ -105,22 +102,10 @@ def _entry(name: str, files: Mapping[str, str], language: GuestLanguage) -> str:
 
 
 def _front_matter(name: str, text: str) -> Mapping[str, Any]:
-    found = _FRONT_MATTER.match(text)
-    if found is None:
-        return {}
-    if len(found[1]) > _FRONT_MATTER_CHARS:
-        raise _unavailable(
-            f"skill {name!r}: the front matter of its SKILL.md is longer than "
-            f"{_FRONT_MATTER_CHARS} characters"
-        )
     try:
-        data = yaml.safe_load(found[1])
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        told = " ".join(str(error).split())[:300]
-        raise _unavailable(
-            f"skill {name!r}: the front matter of its SKILL.md cannot be read: {told}"
-        ) from error
-    return data if isinstance(data, dict) else {}
+        return read_front_matter(text)
+    except ValueError as error:
+        raise _unavailable(f"skill {name!r}: the front matter of its SKILL.md {error}") from error
 
 
 def skills_section(language: GuestLanguage) -> str:
