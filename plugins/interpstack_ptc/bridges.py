@@ -22,6 +22,8 @@ __all__ = ["tool_bridges"]
 _OWNER = "interpstack_ptc"
 #: Tools that one search names at most.
 _FOUND = 20
+#: Characters of the text that a search looks for.
+_SEARCH_CHARS = 1000
 
 
 def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator[Bridge]:
@@ -93,7 +95,7 @@ def _handler(
 def _search(named: dict[str, HostTool]) -> Any:
     async def search(text: Any) -> list[dict[str, str]]:
         """Names and summaries of the tools that have all words of a text, best first."""
-        words = str("" if text is UNDEFINED else text).lower().split()
+        words = _words(text)
         scored = [(_score(name, tool, words), name) for name, tool in named.items()]
         best = sorted((-score, name) for score, name in scored if score > 0 or not words)
         return [
@@ -102,6 +104,22 @@ def _search(named: dict[str, HostTool]) -> Any:
         ]
 
     return search
+
+
+def _words(text: Any) -> list[str]:
+    """The words that a search looks for; the host is busy with each of them in every tool.
+
+    Raises:
+        TypeError: Code passed something other than a text.
+        ValueError: The text is too long.
+    """
+    if text is UNDEFINED or text is None:
+        return []
+    if not isinstance(text, str):
+        raise TypeError("a search for tools takes a text")
+    if len(text) > _SEARCH_CHARS:
+        raise ValueError(f"a search for tools takes at most {_SEARCH_CHARS} characters")
+    return list(dict.fromkeys(text.lower().split()))
 
 
 def _score(name: str, tool: HostTool, words: list[str]) -> int:
@@ -114,9 +132,11 @@ def _score(name: str, tool: HostTool, words: list[str]) -> int:
 def _describe(named: dict[str, HostTool], language: GuestLanguage, search: str) -> Any:
     async def describe(name: Any) -> str:
         """The signature and description of one tool."""
-        tool = named.get(str(name).removeprefix("tools."))
+        wanted = name.removeprefix("tools.") if isinstance(name, str) else ""
+        tool = named.get(wanted)
         if tool is None:
-            raise LookupError(f"there is no tool {str(name)[:100]!r}; find one with {search}")
-        return language.signature(str(name).removeprefix("tools."), tool)
+            shown = repr(name[:100]) if isinstance(name, str) else "of that name"
+            raise LookupError(f"there is no tool {shown}; find one with {search}")
+        return language.signature(wanted, tool)
 
     return describe

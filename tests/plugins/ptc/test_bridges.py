@@ -213,6 +213,21 @@ async def test_search_finds_by_name_first(stack: InterpreterStack, many: HostOff
 
 
 @pytest.mark.engines("javascript")
+async def test_helpers_take_short_texts(stack: InterpreterStack, many: HostOffer) -> None:
+    caught = "await tools.{call}.catch(e => `${{e.name}}: ${{e.message}}`)"
+    for call, told in (
+        ("$search('a '.repeat(501))", "a search for tools takes at most 1000 characters"),
+        ("$search(Array(9).fill('a'))", "TypeError: a search for tools takes a text"),
+        ("$describe([['a']])", "there is no tool of that name"),
+        ("$describe('a'.repeat(9e5))", f"there is no tool '{'a' * 100}'; find"),
+    ):
+        found = await run(stack, many, caught.format(call=call))
+        assert told in found
+    found = await run(stack, many, "(await tools.$search('mail '.repeat(200))).length")
+    assert found == "<result>2</result>"
+
+
+@pytest.mark.engines("javascript")
 async def test_describe_shows_one(stack: InterpreterStack, many: HostOffer) -> None:
     for name in ("sendMail", "tools.sendMail"):
         told = await run(stack, many, f"await tools.$describe('{name}')")
