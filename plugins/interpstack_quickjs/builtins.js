@@ -3,9 +3,9 @@
 // Runs after the kernel and takes it, before any guest.
 (kernel) => {
   "use strict";
-  const { apply, defineProperty } = Reflect;
+  const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   const { reject } = kernel;
-  const InternalErrorClass = InternalError, RangeErrorClass = RangeError;
+  const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
     defineProperty(owner, method.name,
       { __proto__: null, value: method, writable: true, enumerable: false, configurable: true });
@@ -45,4 +45,14 @@
   };
   replace(ArrayBuffer.prototype, transfer);
   replace(ArrayBuffer.prototype, transferToFixedLength);
+
+  // QuickJS turns the limit into a number whenever it makes an error, also one of the kernel's, and a
+  // limit that is an object runs code of the guest for that.
+  const limit = getOwnPropertyDescriptor(ErrorClass, "stackTraceLimit");
+  if (limit?.set !== undefined) {
+    defineProperty(ErrorClass, "stackTraceLimit", {
+      __proto__: null, enumerable: limit.enumerable, configurable: true, get: limit.get,
+      set(value) { if (typeof value === "number") apply(limit.set, ErrorClass, [value]); },
+    });
+  }
 }

@@ -54,6 +54,7 @@ _ATTACKS = {
     "Error.prepareStackTrace": f"Error.prepareStackTrace = {_POISON}",
     "Error.prepareStackTrace that loops": "Error.prepareStackTrace = () => { for (;;); }",
     "Error.stackTraceLimit": "Error.stackTraceLimit = 0",
+    "Error.stackTraceLimit that loops": "Error.stackTraceLimit = {valueOf() { for (;;); }}",
     "Error.stackTraceLimit getter": "try { Object.defineProperty(Error, 'stackTraceLimit', {get() { throw 1; }}); } catch {}",
     "Error.prototype": "for (const k of ['name', 'message', 'toString', 'constructor']) Object.defineProperty(Error.prototype, k, {get() { throw k; }, set() { throw k; }})",
     "Error itself": "globalThis.Error = globalThis.TypeError = globalThis.RangeError = null",
