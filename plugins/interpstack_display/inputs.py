@@ -19,7 +19,9 @@ __all__ = ["read_attachments"]
 _TYPE_FIELDS: Final = ("mimeType", "mime_type")
 _NAME_FIELDS: Final = ("name", "filename")
 _TEXT: Final = "text/plain"
-_PERCENT: Final = re.compile(r"(?:[^%]|%[0-9A-Fa-f]{2})*", re.ASCII)
+_BAD_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
+#: Characters that are decoded at once; other threads wait until that is done.
+_PIECE_CHARS: Final = 2**16
 #: The media types of blocks, where the type of the block names a family of them.
 _FAMILIES: Final = {"audio": "audio/", "image": "image/", "video": "video/"}
 
@@ -66,9 +68,20 @@ def _of_text(text: str, mime_type: str | None, name: str | None) -> Attachment:
         raise ValueError(f"the data URL is of the type {own[:100]!r}, not {mime_type[:100]!r}")
     if is_base64:
         return Attachment.of(_decoded(body), own or mime_type, name)
-    if not _PERCENT.fullmatch(body):
-        raise ValueError("the data URL has a % that is not followed by two hexadecimal digits")
-    return Attachment.of(unquote_to_bytes(body), own or mime_type or _TEXT, name)
+    return Attachment.of(_unquoted(body), own or mime_type or _TEXT, name)
+
+
+def _unquoted(text: str) -> bytes:
+    made, at = bytearray(), 0
+    while at < len(text):
+        piece = text[at : at + _PIECE_CHARS]
+        cut = piece.rfind("%", -2) if at + _PIECE_CHARS < len(text) else -1
+        piece = piece[:cut] if cut > 0 else piece
+        if _BAD_PERCENT.search(piece):
+            raise ValueError("the data URL has a % that is not followed by two hexadecimal digits")
+        made += unquote_to_bytes(piece)
+        at += len(piece)
+    return bytes(made)
 
 
 def _text(text: str, mime_type: str, name: str | None) -> Attachment:

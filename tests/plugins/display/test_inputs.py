@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -137,3 +138,14 @@ def test_attachments_are_made_one_by_one() -> None:
     assert next(items).text == "a"
     with pytest.raises(ValueError, match="cannot be determined"):
         next(items)
+
+
+@pytest.mark.parametrize("chars", [3, 4, 5, 7])
+def test_percent_signs_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch, chars: int) -> None:
+    monkeypatch.setattr("interpstack_display.inputs._PIECE_CHARS", chars)
+    for text in ("%41%42%43%44", "a%41b%42é%43", "ab%41", "abc%41", "%E2%82%ACx", "plain text"):
+        (made,) = read(f"data:text/plain,{text}")
+        assert made.data == unquote_to_bytes(text)
+    for text in ("%41%4", "ab%", "abc%4x", "%%41", "%41%42%43%4"):
+        with pytest.raises(ValueError, match="two hexadecimal digits"):
+            read(f"data:text/plain,{text}")
