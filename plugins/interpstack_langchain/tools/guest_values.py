@@ -18,6 +18,8 @@ from interpstack_display.api import to_block
 __all__ = ["to_guest"]
 
 _DEPTH = 100
+#: Types whose values need no conversion.
+_PLAIN = frozenset({bool, bytes, float, int, str, type(None)})
 
 
 def to_guest(value: Any) -> Any:
@@ -62,7 +64,9 @@ class _Conversion:
         if isinstance(value, Mapping):
             return self._object(value, depth)
         if isinstance(value, (list, tuple, Set)):
-            return [self.of(item, depth) for item in value]
+            # The event loop waits for this, so lists of millions of numbers are not walked.
+            plain = _PLAIN.issuperset(map(type, value))
+            return list(value) if plain else [self.of(item, depth) for item in value]
         if isinstance(value, ToolMessage):
             return self.of(value.content, depth)
         if isinstance(value, (BaseModel, Document)):

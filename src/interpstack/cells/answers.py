@@ -1,4 +1,4 @@
-"""Return values of handlers, as JSON text of bounded size."""
+"""Values for handlers, and their return values as JSON text of bounded size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ from typing import Any, Final
 from interpstack_core.threads import call_blocking, outlasted
 from interpstack_core.wire.encoding import TooLarge, encode
 from interpstack_core.wire.plain import simplified
+from interpstack_core.wire.values import decode
 
-__all__ = ["answer_text"]
+__all__ = ["answer_text", "decoded"]
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an answer that are encoded on the event loop; it stops for some 20 ms.
 _AT_ONCE_CHARS: Final = 2**17
 #: Items of a list that are made into text at once, of a longer answer.
 _PIECE_ITEMS: Final = 1000
+
+
+async def decoded(wire: Any) -> Any:
+    """The host's value of a guest's; a tree of many parts is decoded in a thread."""
+    parts = [wire]
+    for part in parts:
+        parts += part.values() if type(part) is dict else part if type(part) is list else ()
+        if len(parts) > _PIECE_ITEMS:
+            return await call_blocking(partial(decode, wire))
+    return decode(wire)
 
 
 async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lambda: 0.0) -> str:

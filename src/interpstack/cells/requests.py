@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from interpstack.cells.answers import answer_text
+from interpstack.cells.answers import answer_text, decoded
 from interpstack.cells.cancels import Cancels
 from interpstack.cells.counts import RequestCounts
 from interpstack.cells.guards import Guards
@@ -28,7 +28,6 @@ from interpstack_core.modules import ModuleLoader
 from interpstack_core.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
 from interpstack_core.threads import call_blocking
 from interpstack_core.wire.encoding import TooLarge
-from interpstack_core.wire.values import decode
 
 __all__ = ["Requests", "Taker"]
 
@@ -48,9 +47,8 @@ class Taker(Protocol):
         """Take an exception that is for the host."""
 
 
-_Around = Callable[
-    [Request, Callable[[], Awaitable[Settlement]], Callable[[], bool]], Awaitable[Settlement]
-]
+_Make = Callable[[], Awaitable[Settlement]]
+_Around = Callable[[Request, _Make, Callable[[], bool]], Awaitable[Settlement]]
 
 
 async def _made_anew(request: Request) -> None:
@@ -176,7 +174,7 @@ class Requests:
             return
         try:
             async with asyncio.timeout(seconds):
-                await apart(self._invoke(bridge, decode(wire), self.context))
+                await apart(self._invoke(bridge, await decoded(wire), self.context))
         except BaseException as error:
             if self._cancels.is_for_host(error):
                 raise
@@ -235,7 +233,8 @@ class Requests:
 
     async def _made(self, request: Request) -> Settlement:
         if request.bridge == TIMER:
-            await asyncio.sleep(_milliseconds(request.wire) / 1000)
+            ms = request.wire if type(request.wire) in (int, float) else 0
+            await asyncio.sleep(min(max(0, ms), 2**31 - 1) / 1000)
             return Settlement(request.id, "null")
         if request.bridge == MODULE:
             return await self._load_module(request)
@@ -274,17 +273,14 @@ class Requests:
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""
-        own = self._bridge_slots.get(bridge.name)
-        if own is None:
-            own = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
-            self._bridge_slots[bridge.name] = own
+        most = bridge.concurrency or self.limits.concurrency
+        own = self._bridge_slots.setdefault(bridge.name, asyncio.Semaphore(most))
         async with own, self._slots:
             for guard in self.guards:
                 await guard.before_call()
+            given = request.wire if request.plain else await decoded(request.wire)
             self.begun.add(request.id)
-            key = self.key(request.id)
-            context = self.context.for_request(request.id, key, request.plain)
-            given = request.wire if request.plain else decode(request.wire)
+            context = self.context.for_request(request.id, self.key(request.id), request.plain)
             value = await self._invoke(bridge, given, context)
         try:
             return await answer_text(value, self.limits.value_bytes, self._grace)
@@ -298,17 +294,10 @@ class Requests:
         args, kwargs = bridge.arguments(given, self.bridges.language)
         if bridge.takes_context:
             kwargs["context"] = context
-        if bridge.is_async:
-            return await bridge.handler(*args, **kwargs)
-        handler = partial(bridge.handler, *args, **kwargs)
-        value = await call_blocking(handler, outlasts=self._grace)
+        call = partial(bridge.handler, *args, **kwargs)
+        value = call() if bridge.is_async else await call_blocking(call, outlasts=self._grace)
         return await value if isinstance(value, Awaitable) else value
 
     def _grace(self) -> float:
         """Seconds that a thread gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
-
-
-def _milliseconds(wire: Any) -> float:
-    ms = wire if isinstance(wire, (int, float)) and not isinstance(wire, bool) else 0
-    return float(min(max(0, ms), 2**31 - 1))

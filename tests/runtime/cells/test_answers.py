@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -17,8 +18,9 @@ import attrs
 import pytest
 
 from interpstack import UNDEFINED, ErrorValue, MapValue, UnsupportedValue
-from interpstack.cells.answers import answer_text
+from interpstack.cells.answers import answer_text, decoded
 from interpstack_core.wire.encoding import TooLarge
+from interpstack_core.wire.values import decode
 
 _MOST = 2**24
 _EAST = timezone(timedelta(hours=2))
@@ -200,3 +202,26 @@ async def test_the_answer_of_a_call_that_is_over_outlasts_its_cancellation() -> 
     await asyncio.sleep(0.01)
     task.cancel()
     assert len(json.loads(await task)) == 300_000
+
+
+@pytest.mark.parametrize(
+    ("wire", "in_thread"),
+    [
+        ("x" * 10**6, False),
+        ([{"$": "date", "v": 0}] * 300, False),
+        ([{"$": "date", "v": 0}] * 1000, True),
+        ({"$": "map", "v": [[n, n] for n in range(400)]}, True),
+    ],
+)
+async def test_large_inputs_are_decoded_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, wire: Any, in_thread: bool
+) -> None:
+    threads = []
+
+    def noted(given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return decode(given)
+
+    monkeypatch.setattr("interpstack.cells.answers.decode", noted)
+    assert await decoded(wire) == decode(wire)
+    assert [one is not threading.main_thread() for one in threads] == [in_thread]

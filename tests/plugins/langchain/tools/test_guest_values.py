@@ -82,3 +82,13 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     ring.append(ring)
     with pytest.raises(ValueError, match="contains itself or is nested too deep"):
         to_guest(ring)
+
+
+def test_plain_lists_are_copied_without_a_look_at_each_item() -> None:
+    class Item(int):
+        """Needs no conversion either, but may answer to any name."""
+
+    for value in ([1, None, "a", b"b", 1.5, True], (1, 2), {3}, [], [Item(1)], [[1], 2]):
+        made = to_guest(value)
+        assert made == list(value)
+        assert made is not value
