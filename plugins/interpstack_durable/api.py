@@ -6,6 +6,7 @@ from interpstack_durable.background.cells import BackgroundCells, CellAnswer
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import Look, Shown, StillRunning
 from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.entries import answered_by, noted_in
 from interpstack_durable.flights import CallsInFlight, Flights
@@ -37,6 +38,7 @@ __all__ = [
     "UnreadableJournal",
     "answered_by",
     "form_of",
+    "free_parked",
     "journal_of",
     "noted_in",
     "read_cell",

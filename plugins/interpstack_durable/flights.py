@@ -19,13 +19,15 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import CellRun, Request, Settlement, StackView, Step, to_end
+from interpstack import CellRun, Image, Request, Settlement, StackView, Step, to_end
 from interpstack_durable.journal import Journal
 
 __all__ = ["CallsInFlight", "Flight", "Flights", "flights_of"]
 
 #: Calls that are known at once; the answers of the oldest ones are forgotten first.
 _MAX_FLIGHTS: Final = 1024
+#: Parked cells whose attachments are kept.
+_MAX_PARKED: Final = 64
 #: Seconds that cancelled calls get to clean up.
 _STOP_SECONDS: Final = 5.0
 
@@ -96,6 +98,7 @@ class Flights:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Flight] = OrderedDict()
+        self._attached: OrderedDict[Image, Sequence[Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Flight | None:
@@ -118,6 +121,18 @@ class Flights:
         """Forget a call: its answer was taken, or is not wanted."""
         with self._lock:
             self._known.pop(key, None)
+
+    def keep_attached(self, image: Image, attachments: Sequence[Any]) -> None:
+        """Keep the attachments of a cell whose realm is parked, which have no stored form."""
+        with self._lock:
+            self._attached[image] = attachments
+            while len(self._attached) > _MAX_PARKED:
+                self._attached.popitem(last=False)
+
+    def take_attached(self, image: Image) -> Sequence[Any] | None:
+        """The attachments of a parked cell; `None` if they are not known here."""
+        with self._lock:
+            return self._attached.pop(image, None)
 
     def leave_running(self, run: CellRun) -> Sequence[Request]:
         """Leave those calls of a run alone whose handlers have begun; no other call begins.

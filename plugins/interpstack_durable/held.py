@@ -13,11 +13,13 @@ from interpstack import (
     Call,
     CellRun,
     GuestError,
+    ImageError,
     Request,
     Settlement,
     Step,
     run_guest,
 )
+from interpstack_durable.flights import Flights
 from interpstack_durable.journal import Journal, Suspension
 
 __all__ = ["HeldRequests"]
@@ -123,24 +125,41 @@ class HeldRequests:
         wall = self.run.clock.wall_left()
         return wall is not None and wall <= 0
 
-    async def suspend(self, journal: Journal, steps: int, asked: tuple[Request, ...]) -> None:
+    async def suspend(
+        self,
+        journal: Journal,
+        steps: int,
+        asked: tuple[Request, ...],
+        parked: Flights | None = None,
+    ) -> None:
         """Store the unfinished run, if it has a stored form; see `suspension`."""
-        suspension = await self.suspension(steps, asked)
+        suspension = await self.suspension(steps, asked, parked)
         if suspension is not None:
             await journal.suspend(suspension)
 
-    async def suspension(self, steps: int, asked: tuple[Request, ...]) -> Suspension | None:
+    async def suspension(
+        self, steps: int, asked: tuple[Request, ...], parked: Flights | None = None
+    ) -> Suspension | None:
         """The suspended run; `None` if it was answered or has attachments that cannot be stored.
 
         Args:
             steps: The number of steps that the guest has received.
             asked: Requests that the guest made since the last of them.
+            parked: Keeps attachments in memory, for an image that stands for the live realm.
         """
-        console = self.run.context.console
+        context = self.run.context
+        attached = tuple(context.attachments)
+        console = (context if parked is None else attrs.evolve(context, attachments=[])).console
         if console is None or self.run.answered:
             return None
+        try:
+            image = await run_guest(self.run.realm.image, lambda: None)
+        except ImageError:
+            return None  # the guest is not in a state from which it could go on
+        if parked is not None:
+            parked.keep_attached(image, attached)
         return Suspension(
-            image=await run_guest(self.run.realm.image, lambda: None),
+            image=image,
             steps=steps,
             asked=asked,
             open=tuple(self.untold.values()),

@@ -30,6 +30,7 @@ from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension
 from interpstack_durable.pauses import compute, quiesce
+from interpstack_durable.suspensions import StoredRun
 
 __all__ = ["JournalSteps", "journal_of"]
 
@@ -60,8 +61,7 @@ class JournalSteps(StepSource):
     lander: Callable[[CallsInFlight], Awaitable[None]] | None = None
     repeats = True
     _began: float = attrs.field(default=0.0, init=False)
-    _suspends: bool = attrs.field(default=False, init=False)
-    _suspension: Suspension | None = attrs.field(default=None, init=False)
+    _stored: StoredRun = attrs.field(init=False)
     _replaying: bool = attrs.field(default=True, init=False)
     _pausing: bool = attrs.field(default=False, init=False)
     #: What the guest asked for since the last step, in order.
@@ -79,6 +79,7 @@ class JournalSteps(StepSource):
 
     def __attrs_post_init__(self) -> None:
         self.seed = self.journal.seed
+        self._stored = StoredRun(self.journal, self.flights)
 
     def amounts(self) -> Sequence[Mapping[str, Any]]:
         return self.journal.amounts()
@@ -90,15 +91,13 @@ class JournalSteps(StepSource):
 
     async def open(self, capabilities: Collection[Capability]) -> Image | None:
         self._began = await self.journal.begin(time.time())
-        self._suspends = self.journal.suspends and Capability.SUSPENSION in capabilities
-        self._suspension = await self.journal.suspended() if self._suspends else None
-        return None if self._suspension is None else self._suspension.image
+        return await self._stored.open(capabilities)
 
     def begin(self, run: CellRun) -> float:
         self.run, self._held = run, HeldRequests(run)
         self._age = CellAge() if self.look is None else CellAge.of(self.journal, run)
-        if run.resumed and self._suspension is not None:
-            self._go_on(self._suspension)
+        if run.resumed and self._stored.suspension is not None:
+            self._go_on(self._stored.suspension)
         return self._began
 
     def _go_on(self, suspension: Suspension) -> None:
@@ -106,6 +105,7 @@ class JournalSteps(StepSource):
         self.journal.skip(suspension.steps)
         self._told, self._asked = suspension.steps, list(suspension.asked)
         self._held.go_on(suspension)
+        self._stored.attach(self.run.context)
 
     @property
     def records(self) -> bool:
@@ -255,7 +255,7 @@ class JournalSteps(StepSource):
         await self._keep(None)
         waits_for = [shown_request(request) for request in self.outstanding]
         self._leave_running()
-        await self._suspend()
+        await self._stored.suspend(self._held, self._told, tuple(self._asked))
         age = self._age.note(self.run, counts=True)
         await self.journal.note({**age, **aside_note(self._told, self._asked)})
         return StillRunning(waits_for, self.run.context.attachments)
@@ -266,10 +266,6 @@ class JournalSteps(StepSource):
         if self.look is not None:
             self.look.leave(CallsInFlight.of(self.run, self.journal, self.flights, running))
         return running
-
-    async def _suspend(self) -> None:
-        if self._suspends:
-            await self._held.suspend(self.journal, self._told, tuple(self._asked))
 
     async def _pause(self) -> Step | None:
         """Leave the cell when the running calls have ended and are recorded.
@@ -285,7 +281,7 @@ class JournalSteps(StepSource):
             self._pausing = False
             return await self._record()
         running = self._leave_running()
-        await self._suspend()
+        await self._stored.suspend(self._held, self._told, tuple(self._asked))
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
         step, asked = self._new_step(), self._asked

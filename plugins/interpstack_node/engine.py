@@ -16,11 +16,11 @@ from interpstack_core import (
     ConfigurationError,
     Engine,
     Image,
-    ImageError,
     Isolation,
     Limits,
     Realm,
 )
+from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
@@ -94,6 +94,7 @@ class NodeEngine(Engine):
             Capability.VALUES,
             Capability.MODULES,
             Capability.DETERMINISM,
+            Capability.PARKING,
         }
     )
 
@@ -139,6 +140,7 @@ class NodeEngine(Engine):
         self._grace_seconds = grace_seconds
         self._message_bytes = message_bytes
         self.pool = KernelPool(kernels, prestarted)
+        self._parked: ParkedRealms[NodeRealm] = ParkedRealms(self.name, kernels)
         #: Ends kernels when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
 
@@ -168,7 +170,9 @@ class NodeEngine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is not None:
-            raise ImageError("engine 'node' has no images; load the state's portable values")
+            parked = self._parked.take(image)
+            parked.go_on(bridges)
+            return parked
         self.pool.check_open()
         config = KernelConfig(
             node=self.runtime.path,
@@ -183,11 +187,12 @@ class NodeEngine(Engine):
             and self.runtime.version >= NETWORK_PERMISSION,
             sandbox=self.sandbox,
         )
-        realm = NodeRealm(limits, bridges, self.pool, config, self._files)
+        realm = NodeRealm(limits, bridges, self.pool, config, self._files, self._parked)
         self.pool.start_ahead(realm.config)
         return realm
 
     def close(self) -> None:
+        self._parked.close()
         self._end()
 
 

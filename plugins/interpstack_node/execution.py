@@ -27,7 +27,7 @@ from interpstack_javascript.cells import (
     prepared,
 )
 from interpstack_javascript.exchange import drained_progress
-from interpstack_javascript.execution import KernelExecution
+from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_node.endings import is_overfull, lost, remains, undone
 from interpstack_node.errors import told_error
 from interpstack_node.home import Home
@@ -50,7 +50,7 @@ _WIND_DOWN_SECONDS: Final = 0.5
 _SMALL: Final = 16_384
 
 
-class NodeExecution(KernelExecution):
+class NodeExecution(ParkableExecution):
     """The run of one cell.
 
     Args:
@@ -130,6 +130,8 @@ class NodeExecution(KernelExecution):
         super().settle([self._imports.explained(one) for one in settlements])
 
     def abort(self, reason: str) -> Progress:
+        if self._parked:
+            return Progress()
         kernel = self._kernel
         if kernel is None or not self._begun or self._gone:
             self._realm.never_ran()
@@ -149,11 +151,21 @@ class NodeExecution(KernelExecution):
         return undone(progress, why)
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        self._output.listen(hear)
+        if not self._begun or self._output.is_heard:  # else its output comes at its end
+            self._output.listen(hear)
 
     def interrupt(self) -> None:
         """Stop the guest, or keep a poll from beginning."""
-        self._stop_guest()
+        if not self._parked:
+            self._stop_guest()
+
+    @property
+    def waits(self) -> bool:
+        over = self._gone or self._completed or self._interrupted or not self._begun
+        return not over and self._kernel is not None and self._kernel.alive
+
+    def _unheard(self) -> None:
+        self._output.ignored()
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -38,6 +38,11 @@ class PrintedLines:
         """Pass lines on as they come."""
         self._hear = hear
 
+    def ignored(self) -> None:
+        """Pass lines to nobody any more; a step of the cell still delivers its output."""
+        if self._hear is not None:
+            self._hear = lambda line: None
+
     def resumed(self) -> None:
         """Begin another step of the cell: with a listener, the last one delivered its output."""
         if self.is_heard:

@@ -10,9 +10,17 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from interpstack_core import BridgeSet, Cell, EngineFailure, Execution, Limits, Realm
+from interpstack_core import (
+    BridgeSet,
+    Cell,
+    EngineFailure,
+    Execution,
+    Limits,
+)
 from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
 from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.parking.parkable_realm import ParkableRealm
+from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_node.execution import NodeExecution
 from interpstack_node.kernels.clock import EXPORT_SECONDS
 from interpstack_node.kernels.pool import KernelPool
@@ -28,7 +36,7 @@ __all__ = ["NodeRealm"]
 _KERNEL_SECONDS: Final = 5.0
 
 
-class NodeRealm(Realm):
+class NodeRealm(ParkableRealm):
     """One guest global scope.
 
     The kernel may end at any time. The portable values from after the last cell outlive it, and
@@ -40,6 +48,7 @@ class NodeRealm(Realm):
         pool: Where kernels come from.
         config: How they are started.
         files: Modules beside those of the host's loaders.
+        parked: Where the engine keeps realms of cells that wait.
     """
 
     starts_at_once: ClassVar[bool] = True
@@ -51,7 +60,9 @@ class NodeRealm(Realm):
         pool: KernelPool,
         config: KernelConfig,
         files: ModuleQuestions,
+        parked: ParkedRealms[NodeRealm],
     ) -> None:
+        super().__init__(parked)
         self.limits = limits
         self.files = files
         self.modules = ModuleTable()
@@ -62,9 +73,8 @@ class NodeRealm(Realm):
         self._kernel: KernelProcess | None = None
         self._offered = ""
         self._saved = SavedValues()
-        self._running = False
+        self._running = self._closed = False
         self._is_new = False  # a kernel whose first cell has not ended
-        self._closed = False
         self._notices: list[str] = []
 
     # -- the protocol ----------------------------------------------------------------------
@@ -72,12 +82,13 @@ class NodeRealm(Realm):
     def bind(self, bridges: BridgeSet) -> None:
         self._bridges = bridges
         with self._lock:
-            if self._kernel is not None and self._is_usable(self._kernel):
+            if self._kernel is not None and _is_usable(self._kernel):
                 self._offer(self._kernel)
 
     def start(self, cell: Cell) -> Execution:
         self._running = True  # without the lock, which may be held while a kernel is ended
-        return NodeExecution(self, cell)
+        self._execution = NodeExecution(self, cell)
+        return self._execution
 
     def values(self) -> Mapping[str, Any]:
         if not self._saved.current:
@@ -96,10 +107,14 @@ class NodeRealm(Realm):
         # At once: the kernel may be ended before anybody asks for the values.
         self._saved.save(self._ask("say", '["values"]', seconds=EXPORT_SECONDS))
 
-    def close(self) -> None:
+    def discard(self) -> None:
         with self._lock:
             self._closed = True
             self._drop()
+
+    def _lend(self, *, parked: bool) -> None:
+        self._running = not parked
+        self._pool.used(self)
 
     # -- for executions --------------------------------------------------------------------
 
@@ -112,7 +127,7 @@ class NodeRealm(Realm):
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            return self._kernel is not None and self._is_usable(self._kernel)
+            return self._kernel is not None and _is_usable(self._kernel)
         finally:
             self._lock.release()
 
@@ -137,11 +152,12 @@ class NodeRealm(Realm):
         with self._lock:
             if self._closed:
                 raise EngineFailure("the realm was closed")
-            if self._kernel is not None and not self._is_usable(self._kernel):
+            if self._kernel is not None and not _is_usable(self._kernel):
                 self._drop()
             if self._kernel is None:
                 self._kernel = self._open()
-                self._note_losses()
+                if (loss := self._saved.loss()) is not None:
+                    self._notices.append(loss)
             kernel = self._kernel
         self._pool.used(self)
         return kernel
@@ -187,7 +203,7 @@ class NodeRealm(Realm):
         return tuple(notices)
 
     def rest(self) -> None:
-        """End the kernel until the realm is used again, unless it is in use; functions are lost."""
+        """End the kernel until it is used again; functions and a parked cell are lost."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -198,9 +214,6 @@ class NodeRealm(Realm):
             self._lock.release()
 
     # -- kernels come and go ---------------------------------------------------------------
-
-    def _is_usable(self, kernel: KernelProcess) -> bool:
-        return kernel.pid_of_host == os.getpid() and kernel.alive
 
     def _open(self) -> KernelProcess:
         saved = self._saved.readable()
@@ -250,12 +263,6 @@ class NodeRealm(Realm):
             return  # the next use starts another kernel
         self._offered = text
 
-    def _note_losses(self) -> None:
-        """Tell which variables a new kernel could not get back."""
-        loss = self._saved.loss()
-        if loss is not None:
-            self._notices.append(loss)
-
     def _drop(self) -> None:
         kernel, self._kernel = self._kernel, None
         self._pool.left(self)
@@ -278,6 +285,10 @@ class NodeRealm(Realm):
         if answer.stopped:
             raise EngineFailure("the guest was stopped while its variables were read")
         return "".join(answer.drained)
+
+
+def _is_usable(kernel: KernelProcess) -> bool:
+    return kernel.pid_of_host == os.getpid() and kernel.alive
 
 
 def _fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:

@@ -144,7 +144,7 @@ def _around(cls: type[ProcessEngine], inner: type[Engine]) -> type[ProcessEngine
         "name": f"{cls.name}:{inner.name}",
         "language": inner.language,
         "dialects": inner.dialects,
-        "capabilities": inner.capabilities,
+        "capabilities": inner.capabilities - {Capability.PARKING},  # a worker may be replaced
         "inner": inner,
         "__signature__": _signature(cls, inner),
     }

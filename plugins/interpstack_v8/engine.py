@@ -12,11 +12,12 @@ from interpstack_core import (
     ConfigurationError,
     Engine,
     Image,
-    ImageError,
     Isolation,
     Limits,
     Realm,
 )
+from interpstack_javascript.parking.parked_realms import ParkedRealms
+from interpstack_v8.awake_realms import MAX_AWAKE
 from interpstack_v8.isolates.abandoned import abandoned
 from interpstack_v8.realm import V8Realm
 
@@ -46,6 +47,7 @@ class V8Engine(Engine):
             Capability.VALUES,
             Capability.MODULES,
             Capability.DETERMINISM,
+            Capability.PARKING,
         }
     )
 
@@ -61,6 +63,7 @@ class V8Engine(Engine):
                 f"v8: give_up_seconds takes a number above 0, or None; got {give_up_seconds!r}"
             )
         self._give_up_seconds = give_up_seconds
+        self._parked: ParkedRealms[V8Realm] = ParkedRealms(self.name, MAX_AWAKE)
 
     @property
     def abandoned(self) -> int:
@@ -68,6 +71,11 @@ class V8Engine(Engine):
         return abandoned()
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
-        if image is not None:
-            raise ImageError("engine 'v8' has no images; load the state's portable values")
-        return V8Realm(limits, bridges, self._give_up_seconds)
+        if image is None:
+            return V8Realm(limits, bridges, self._parked, self._give_up_seconds)
+        realm = self._parked.take(image)
+        realm.go_on(bridges)
+        return realm
+
+    def close(self) -> None:
+        self._parked.close()

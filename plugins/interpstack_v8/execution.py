@@ -11,8 +11,8 @@ import attrs
 from interpstack_core import Call, Cell, EngineFailure, GuestError, Progress
 from interpstack_javascript.cells import TypeScriptError, load
 from interpstack_javascript.exchange import drained_progress
-from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
@@ -41,7 +41,7 @@ _GARBAGE_BYTES: Final = 64 * 2**20
 _LEFT_BYTES: Final = 32 * 2**20
 
 
-class V8Execution(KernelExecution):
+class V8Execution(ParkableExecution):
     """The run of one cell.
 
     Args:
@@ -99,6 +99,8 @@ class V8Execution(KernelExecution):
         return attrs.evolve(progress, notices=self._heap.take_notices(), cpu_seconds=spent)
 
     def abort(self, reason: str) -> Progress:
+        if self._parked:
+            return Progress()
         isolate = self._isolate
         if isolate is None or self._gone:
             self._heap.never_ran()
@@ -124,17 +126,29 @@ class V8Execution(KernelExecution):
         return attrs.evolve(progress, failure=failure, state="undone")
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        self._hear = hear
+        if self._isolate is None or self._hear is not None:  # else its output comes at its end
+            self._hear = hear
 
     def interrupt(self) -> None:
         """Keep a poll from beginning, or give up the heap of one that runs.
 
         V8 cannot be stopped before its initial time limit.
         """
+        if self._parked:
+            return
         self._interrupted = True
         isolate = self._isolate
         if isolate is not None:
             isolate.leave(lambda: self._polling)
+
+    @property
+    def waits(self) -> bool:
+        over = self._gone or self._completed or self._interrupted
+        return not over and self._isolate is not None and self._heap.holds(self._isolate)
+
+    def _unheard(self) -> None:
+        if self._hear is not None:
+            self._hear = lambda part: None
 
     # -- inside ----------------------------------------------------------------------------
 

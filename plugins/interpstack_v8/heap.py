@@ -51,6 +51,7 @@ class RealmHeap:
         self.limits = limits
         self.saved: Mapping[str, Any] = {}
         self.running = False
+        self.parked = False
         self._fresh = FreshIsolates(limits, bridges, modules, give_up_seconds)
         self._pid = os.getpid()
         self._lock = threading.Lock()  # against being put to sleep from another thread
@@ -124,6 +125,12 @@ class RealmHeap:
             self._export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
             self.running = False
 
+    def lend(self, *, parked: bool) -> None:
+        """Note whether the running cell is parked, so that other realms may take its heap."""
+        with self._lock:
+            self.parked = parked
+        awake_realms.used(self)
+
     # -- isolates come and go --------------------------------------------------------------
 
     @property
@@ -132,6 +139,10 @@ class RealmHeap:
         refuse_forked(self._pid)
         with self._lock:
             return self._awake()
+
+    def holds(self, isolate: Isolate) -> bool:
+        """Whether this isolate is the live heap."""
+        return self._isolate is isolate and not self._closed and self._pid == os.getpid()
 
     def never_ran(self) -> None:
         """Note that a cell has ended whose heap is gone, or that never began."""
@@ -170,13 +181,14 @@ class RealmHeap:
             self._notices.append(notice)
 
     def rest(self) -> None:
-        """Give heap and thread back until the realm is used again; functions are lost."""
+        """Give heap and thread back until they are used; functions and a parked cell are lost."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self.running or self._isolate is None:
+            if self._isolate is None or (self.running and not self.parked):
                 return
-            self._save(self._isolate)
+            if not self.parked:
+                self._save(self._isolate)
             self._drop()
         finally:
             self._lock.release()

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpstack_core import BridgeSet, Cell, Execution, Limits, Realm
+from interpstack_core import BridgeSet, Cell, Execution, Limits
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
 from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.parking.parkable_realm import ParkableRealm
+from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.heap import RealmHeap
 
 __all__ = ["V8Realm"]
 
 
-class V8Realm(Realm):
+class V8Realm(ParkableRealm):
     """One guest global scope.
 
     Args:
         limits: Limits of a cell.
         bridges: The bridges on offer.
+        parked: Where the engine keeps realms of cells that wait.
         give_up_seconds: As of the engine.
     """
 
-    def __init__(self, limits: Limits, bridges: BridgeSet, give_up_seconds: float | None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        bridges: BridgeSet,
+        parked: ParkedRealms[V8Realm],
+        give_up_seconds: float | None,
+    ) -> None:
+        super().__init__(parked)
         self.modules = ModuleTable()
         self.heap = RealmHeap(limits, bridges, self.modules, give_up_seconds)
 
@@ -32,7 +42,8 @@ class V8Realm(Realm):
 
     def start(self, cell: Cell) -> Execution:
         self.heap.begin()
-        return V8Execution(self.heap, self.modules, cell)
+        self._execution = V8Execution(self.heap, self.modules, cell)
+        return self._execution
 
     def values(self) -> Mapping[str, Any]:
         return self.heap.fresh_values()
@@ -49,5 +60,8 @@ class V8Realm(Realm):
     def load(self, values: Mapping[str, Any]) -> None:
         self.heap.load(values)
 
-    def close(self) -> None:
+    def discard(self) -> None:
         self.heap.close()
+
+    def _lend(self, *, parked: bool) -> None:
+        self.heap.lend(parked=parked)

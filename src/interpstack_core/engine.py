@@ -44,6 +44,7 @@ class Capability(Enum):
     MEMORY_LIMIT = "memory-limit"  #: ends a cell that wants too much memory, not the host
     IMAGES = "images"  #: `Realm.image` and `Engine.open(image=…)`
     SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
+    PARKING = "parking"  #: `Realm.image` moves a cell that waits into the engine, to go on once
     VALUES = "values"  #: `Realm.values` and `Realm.load`
     MODULES = "modules"  #: `import()` of modules that the host resolves
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
@@ -174,7 +175,7 @@ class Realm(abc.ABC):
     def image(self) -> Image:
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.
 
-        The image carries a checksum, so that accidental damage is detected before it is opened.
+        It has a checksum. With `PARKING`, only mid-cell, the engine takes the live realm over.
         """
         raise NotImplementedError(f"{type(self).__name__} has no images")
 
@@ -182,8 +183,7 @@ class Realm(abc.ABC):
         """The execution that was running when this realm's image was taken.
 
         Args:
-            before: The state from before the cell, which it is put back to if it must be undone;
-                if left out, the state it is resumed in.
+            before: The state to put back if the cell is undone; by default, that of the image.
 
         Raises:
             ImageError: `before` is damaged or of another build.

@@ -15,6 +15,7 @@ from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import StillRunning, check_seconds
 from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.background.running_cell import RunningCell
 from interpstack_durable.cell_journal import JournalStore
 
@@ -231,6 +232,7 @@ class BackgroundCells:
                 return self._gone(id)
         self._end(cell, "it was terminated")
         await cell.stop_calls()
+        await free_parked(self._session.stack, await cell.store.suspended())
         return self._gone(id)
 
     async def aclose(self) -> None:

@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
 from interpstack_display.api import noted
-from interpstack_durable.api import Look, Shown, StillRunning
+from interpstack_durable.api import Look, Shown, StillRunning, free_parked
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
 from interpstack_langchain.background.cell_records import (
@@ -120,7 +120,8 @@ class BackgroundEvals(Evals):
             await store.decide(TERMINATED)
             decided = await store.decided()
             if decided is not None and decided.why == TERMINATED:
-                await store.suspended()  # so that it is found, and dropped
+                # So that it is found, it can be dropped.
+                await free_parked(self.stack, await store.suspended())
                 await store.ended()
             return decided
 

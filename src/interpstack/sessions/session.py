@@ -54,13 +54,14 @@ class _Runner:
         session: The session, for hooks.
         queue: Knows which sessions the current code runs in.
         state: Holds the realm.
-        told: Adds the session's notices to an outcome.
+        notices: The session's notices for the reader of the next outcome.
     """
 
     session: Session
     queue: SessionQueue
     state: RealmSlot
-    told: Callable[[Outcome], Outcome]
+    notices: list[str] = attrs.field(factory=list)
+    _before: list[str] | None = None  #: those from before the last cell
 
     async def run(self, cell: Cell, listener: Listener | None) -> Outcome:
         """Run a cell to its end; an engine that breaks is an outcome, too."""
@@ -94,25 +95,30 @@ class _Runner:
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
             run = self._run_again if steps.repeats else self._run
-            return self.told(await run(start, context, extensions))
+            return self._told(await run(start, context, extensions))
         except EngineFailure as error:
             loss = "the session starts anew: all variables of earlier cells are lost"
             broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
-            return self.told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
+            return self._told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        told, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
+        return attrs.evolve(outcome, notices=tuple(told))
 
     async def _run_again(
         self, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it ends early."""
         capabilities = self.state.engine.capabilities
-        image = await extensions.steps.open(capabilities)
-        middle = await self.state.open_in_the_middle(image)
+        middle = await self.state.open_in_the_middle(await extensions.steps.open(capabilities))
         if middle is None and Capability.UNDO in capabilities:
             return await self._run(attrs.evolve(start, undo=True), context, extensions)
         before = await self.state.take()
         if middle is not None:
             await self.state.hold(middle)
             start = attrs.evolve(start, realm=middle, resumed=True, before=before.image)
+            self.notices = self.notices if self._before is None else self._before
+        self._before = list(self.notices)
         try:
             return await self._run(start, context, extensions)
         except (EngineFailure, GeneratorExit):
@@ -175,9 +181,7 @@ class Session(SyncToo):
         self._anonymous = anonymous
         self._offer = HostOffer()
         self.host: Any = None
-        self.cells = 0
-        self._users = 0
-        self._notices: list[str] = []
+        self.cells = self._users = 0
         self._state = RealmSlot(
             engine=self.stack.engine,
             limits=lambda: self.stack.limits,
@@ -186,7 +190,7 @@ class Session(SyncToo):
             notify=self.notify,
         )
         self._queue = SessionQueue(key, self._state.abandon, self._left)
-        self._runner = _Runner(session=self, queue=self._queue, state=self._state, told=self._told)
+        self._runner = _Runner(session=self, queue=self._queue, state=self._state)
 
     async def eval(
         self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
@@ -254,10 +258,6 @@ class Session(SyncToo):
         finally:
             self.host = None
 
-    def _told(self, outcome: Outcome) -> Outcome:
-        told, self._notices = dict.fromkeys([*self._notices, *outcome.notices]), []
-        return attrs.evolve(outcome, notices=tuple(told))
-
     def eval_sync(self, cell: str | Cell) -> Outcome:
         """`eval` for synchronous callers; see there."""
         return run_sync(self.eval(cell))
@@ -295,7 +295,7 @@ class Session(SyncToo):
     def notify(self, text: str) -> None:
         """Add a notice to the next outcome, such as a list of values that were not restored."""
         expect(text, str, "notify takes text")
-        self._notices.append(text)
+        self._runner.notices.append(text)
 
     @property
     def live(self) -> bool:

@@ -31,6 +31,7 @@ class Area(Enum):
     MEMORY_LIMIT = Capability.MEMORY_LIMIT.value
     IMAGES = Capability.IMAGES.value
     SUSPENSION = Capability.SUSPENSION.value
+    PARKING = Capability.PARKING.value
     UNDO = Capability.UNDO.value
     VALUES = Capability.VALUES.value
     MODULES = Capability.MODULES.value

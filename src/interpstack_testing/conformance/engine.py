@@ -24,6 +24,7 @@ from interpstack_testing.conformance.state.images import (
     SuspensionTests,
 )
 from interpstack_testing.conformance.state.life import LifeTests
+from interpstack_testing.conformance.state.parking import ParkingTests
 from interpstack_testing.conformance.state.portable import PortableTests
 from interpstack_testing.conformance.state.undo import UndoTests
 
@@ -43,6 +44,7 @@ class EngineConformance(
     MemoryLimitTests,
     ImageTests,
     SuspensionTests,
+    ParkingTests,
     UndoTests,
     PortableTests,
     ModuleTests,

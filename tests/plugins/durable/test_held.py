@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from interpstack import (
     Bridge,
     BridgeSet,
@@ -14,6 +16,7 @@ from interpstack import (
     CellRun,
     GuestError,
     Image,
+    ImageError,
     Limits,
     Request,
     Settlement,
@@ -21,6 +24,7 @@ from interpstack import (
 )
 from interpstack.cells.guards import Guards
 from interpstack.cells.requests import Requests
+from interpstack_durable.flights import Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Suspension
 
@@ -204,3 +208,27 @@ async def test_a_run_that_cannot_be_stored_whole_is_not_suspended() -> None:
     attached.run.context.attach(object())
     for world in (answered, attached):
         assert await world.held.suspension(0, ()) is None
+    assert await answered.held.suspension(0, (), Flights()) is None
+
+
+async def test_a_parked_run_keeps_its_attachments_in_memory() -> None:
+    world, flights = _World(), Flights()
+    world.run.context.write_console("hello")
+    world.run.context.attach("image")
+    suspended = await world.held.suspension(0, (), flights)
+    assert suspended is not None
+    assert suspended.console == (("hello", 0),)
+    assert world.run.context.attachments == ["image"]
+    assert flights.take_attached(suspended.image) == ("image",)
+    assert flights.take_attached(suspended.image) is None
+
+
+async def test_a_guest_that_cannot_be_suspended_is_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> Image:
+        raise ImageError("no cell waits")
+
+    world, flights = _World(), Flights()
+    monkeypatch.setattr(world.run.realm, "image", refuse)
+    assert await world.held.suspension(0, (), flights) is None

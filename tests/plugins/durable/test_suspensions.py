@@ -8,10 +8,13 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Image, Request
+from interpstack import Capability, Cell, CellContext, Image, Request
+from interpstack_durable.api import MemoryStore
+from interpstack_durable.cell_journal import CellJournal
+from interpstack_durable.flights import Flights
 from interpstack_durable.forms import VERSION
 from interpstack_durable.journal import Suspension
-from interpstack_durable.suspensions import read_suspension, suspension_text
+from interpstack_durable.suspensions import StoredRun, read_suspension, suspension_text
 
 SUSPENSION = Suspension(
     image=Image("e", "b", b"\0\1\2"),
@@ -63,3 +66,48 @@ def test_what_is_damaged_or_of_another_release_is_not_read(told: Any) -> None:
 def test_numbers_may_be_whole() -> None:
     whole = read_suspension(json.dumps({**TOLD, "cpu_seconds": 2}))
     assert whole == attrs.evolve(SUSPENSION, cpu_seconds=2.0)
+
+
+@attrs.define(eq=False)
+class _Held:
+    """Notes how a run is to be stored."""
+
+    told: list[Any] = attrs.field(factory=list)
+
+    async def suspend(self, *told: Any) -> None:
+        self.told.append(told[1:])
+
+
+def _journal(suspends: bool = True, text: str | None = None) -> Any:
+    store: Any = MemoryStore("cell")
+    store.suspends, store._text = suspends, text
+    return CellJournal(store, Cell(source="1"))
+
+
+@pytest.mark.parametrize("capability", [Capability.SUSPENSION, Capability.PARKING, None])
+@pytest.mark.parametrize("suspends", [True, False])
+async def test_runs_are_stored_where_engine_and_journal_can(
+    capability: Capability | None, suspends: bool
+) -> None:
+    flights = Flights()
+    stored, held = StoredRun(_journal(suspends), flights), _Held()
+    assert await stored.open({capability} if capability else set()) is None
+    await stored.suspend(held, 3, ())  # type: ignore[arg-type]
+    keeps = flights if capability is Capability.PARKING else None
+    assert held.told == ([(3, (), keeps)] if suspends and capability else [])
+
+
+async def test_an_image_of_a_live_realm_is_opened_with_its_attachments() -> None:
+    flights, text = Flights(), suspension_text(SUSPENSION)
+    parks = {Capability.PARKING}
+    unknown = StoredRun(_journal(text=text), flights)
+    assert await unknown.open(parks) is None, "its attachments are in another process"
+    flights.keep_attached(SUSPENSION.image, ("shown",))
+    stored, context = StoredRun(_journal(text=text), flights), CellContext("s", Cell(source="1"))
+    assert await stored.open(parks) == SUSPENSION.image
+    stored.attach(context)
+    assert context.attachments == ["shown"]
+    elsewhere = StoredRun(_journal(text=text), flights)
+    assert await elsewhere.open({Capability.SUSPENSION}) == SUSPENSION.image
+    elsewhere.attach(context)
+    assert context.attachments == ["shown"]

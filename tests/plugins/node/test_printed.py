@@ -26,3 +26,13 @@ def test_a_listener_hears_what_will_be_delivered() -> None:
     lines.take("three")
     lines.take("four")
     assert heard[2:] == ["th"]
+
+
+def test_lines_of_a_parked_cell_are_for_nobody_and_still_delivered() -> None:
+    lines, silent = PrintedLines(100), PrintedLines(100)
+    heard: list[str] = []
+    lines.listen(heard.append)
+    for one in (lines, silent):
+        one.ignored()
+        one.take("one")
+    assert (heard, lines.is_heard, silent.is_heard) == ([], True, False)

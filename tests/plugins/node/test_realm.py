@@ -7,7 +7,15 @@ import threading
 
 import pytest
 
-from interpstack import Cell, EngineFailure, InterpreterStack, Session
+from interpstack import (
+    BridgeSet,
+    Cell,
+    EngineFailure,
+    ImageError,
+    InterpreterStack,
+    Limits,
+    Session,
+)
 from interpstack_node.engine import NodeEngine
 from interpstack_node.realm import NodeRealm
 
@@ -138,3 +146,39 @@ async def test_a_kernel_rests_before_a_cell_or_not_at_all(session: Session) -> N
     realm.rest()
     assert realm.is_awake
     assert (await execution.apoll(0.0, 30.0)).completion is not None
+
+
+def _waiting(engine: NodeEngine) -> NodeRealm:
+    realm = engine.open(Limits(), BridgeSet())
+    assert isinstance(realm, NodeRealm)
+    realm.start(Cell(source="await new Promise(() => 0)", seed=1)).poll(1e9, 5.0)
+    return realm
+
+
+def test_a_parked_cell_whose_kernel_dies_is_not_continued() -> None:
+    engine = NodeEngine(prestarted=0)
+    realm = _waiting(engine)
+    image = realm.image()
+    kernel = realm._kernel
+    assert kernel is not None
+    kernel.signal(9)
+    kernel._process.wait()
+    with pytest.raises(ImageError, match="was given up; run it again"):
+        engine.open(Limits(), BridgeSet(), image)
+    assert engine.pool.resident == 0
+    engine.close()
+
+
+def test_parked_cells_make_room_and_end_with_the_engine() -> None:
+    engine = NodeEngine(kernels=2, prestarted=0)
+    realms = [_waiting(engine) for _ in range(3)]
+    images = [realm.image() for realm in realms]
+    for realm in realms:
+        realm.close()
+    assert engine.pool.resident == 2
+    with pytest.raises(ImageError):
+        engine.open(Limits(), BridgeSet(), images[0])
+    kernels = [realm._kernel for realm in realms[1:]]
+    engine.close()
+    assert [kernel is not None and kernel.alive for kernel in kernels] == [False, False]
+    assert engine.pool.resident == 0

@@ -35,6 +35,24 @@ def test_a_running_cell_keeps_its_isolate(heap: RealmHeap) -> None:
     assert heap.isolate is first
 
 
+def test_a_parked_cell_makes_room_for_others(heap: RealmHeap) -> None:
+    first = heap.isolate
+    heap.begin()
+    heap.lend(parked=True)
+    assert heap.holds(first)
+    heap.rest()
+    assert not heap.holds(first)
+
+
+def test_a_cell_that_was_parked_keeps_its_isolate(heap: RealmHeap) -> None:
+    first = heap.isolate
+    heap.begin()
+    heap.lend(parked=True)
+    heap.lend(parked=False)
+    heap.rest()
+    assert heap.holds(first)
+
+
 def test_a_cell_that_is_undone_leaves_the_values_from_before_it(heap: RealmHeap) -> None:
     heap.load({"n": 5})
     heap.begin()

@@ -282,3 +282,20 @@ def test_the_transform_keeps_lines(source: str, wrapped: str | None) -> None:
         assert found is None
     else:
         assert found == wrapped + "return {__proto__: null, value: $cellValue}; })()"
+
+
+def test_a_parked_cell_whose_heap_is_needed_is_not_continued(realm: Any) -> None:
+    realm.start(Cell(source="await new Promise(() => 0)", seed=1)).poll(time.time(), 5.0)
+    image = realm.image()
+    realm.close()
+    realm.heap.rest()
+    with pytest.raises(ImageError, match="was given up; run it again"):
+        realm._parked.take(image).go_on(BridgeSet())
+
+
+def test_a_realm_without_a_cell_that_waits_is_not_parked(realm: Any) -> None:
+    _run(realm, "1")
+    with pytest.raises(ImageError, match="only of cells that wait"):
+        realm.image()
+    with pytest.raises(ConfigurationError, match="no cell waits"):
+        realm.resume()

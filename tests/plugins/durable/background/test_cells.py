@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import attrs
@@ -33,11 +34,32 @@ COUNT = {
     "javascript": "total = total + await kit.slow({n: 1})",
     "python": "total += await kit.slow(n=1)\ntotal",
 }
+#: A class, a function with a variable of its own, and a map of instances.
+LIVE = (
+    "class Pair { constructor(n) { this.n = n } twice() { return 2 * this.n } }"
+    "let calls = 0; const count = () => ++calls; const pairs = new Map([['a', new Pair(4)]]);"
+)
+#: Uses them before, between and after its calls; so it makes other calls without them.
+USES_LIVE = (
+    "const own = new Map([[pairs, () => 5]]); count(); const a = await kit.slow({n: count()});"
+    "const b = await kit.slow({n: pairs.get('a') instanceof Pair ? count() : 0});"
+    "[a, b, pairs.get('a').twice(), own.get(pairs)(), count()].join()"
+)
 SLEEP = "await new Promise(done => setTimeout(done, 300)); 'awake'"
 
 
 class Asks(Exception):
     """A call waits for a decision."""
+
+
+#: Set by whoever waits for a cell, and read by its calls.
+caller: ContextVar[str] = ContextVar("caller", default="nobody")
+
+
+def forget_parked(cells: BackgroundCells) -> None:
+    """Have the engine end its parked cells, as it does when other sessions need their room."""
+    engine: Any = cells._session.stack.engine
+    engine._parked.close()
 
 
 @attrs.define(eq=False)
@@ -50,6 +72,7 @@ class Kit:
         go: Lets calls of `slow` end, one for each input.
         approved: Whether `pay` may be called.
         paid: Inputs of the calls of `pay` that had their effect.
+        callers: Who waited when the calls of `slow` began, and the host's object of that time.
     """
 
     begun: list[int] = attrs.field(factory=list)
@@ -58,13 +81,15 @@ class Kit:
     go: dict[int, asyncio.Event] = attrs.field(factory=dict)
     approved: bool = False
     paid: list[int] = attrs.field(factory=list)
+    callers: list[tuple[str, Any]] = attrs.field(factory=list)
     stores: dict[str, MemoryStore] = attrs.field(factory=dict)
 
     def let(self, n: int) -> None:
         self.go.setdefault(n, asyncio.Event()).set()
 
-    async def slow(self, n: int) -> int:
+    async def slow(self, n: int, context: CellContext) -> int:
         self.begun.append(n)
+        self.callers.append((caller.get(), context.host))
         try:
             await self.go.setdefault(n, asyncio.Event()).wait()
         except asyncio.CancelledError:
@@ -392,17 +417,102 @@ async def test_a_hundred_cells_at_once(kit: Kit) -> None:
     assert sorted(kit.begun) == list(range(100))
 
 
+@pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
+async def test_functions_classes_and_maps_live_on(kit: Kit, engine: str) -> None:
+    """Those of earlier cells and of the cell itself, over any number of looks."""
+    async with kit.cells(engine) as cells:
+        await cells.eval(LIVE, yield_after=30)
+        answer = await cells.eval(USES_LIVE, yield_after=0)
+        for n in (2, 3):
+            for _ in range(2):
+                while n not in kit.begun:
+                    answer = await cells.wait(answer.id, 0.05)
+                assert (await cells.wait(answer.id, 0)).outcome is None
+            kit.let(n)
+        ended = (await cells.wait(answer.id, 30)).outcome
+        assert ended is not None
+        assert (ended.text, ended.error, ended.notices) == ("2,3,8,5,4", None, ())
+        assert kit.begun == [2, 3]
+        after = (await cells.eval("count() + pairs.get('a').twice()", yield_after=30)).outcome
+        assert after is not None
+        assert (after.text, after.notices) == ("13", ())
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "v8"])
+async def test_calls_of_a_later_look_are_made_for_its_caller(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        caller.set("first")
+        first = await cells.eval(SLOW["javascript"], yield_after=0.05, host=1)
+        kit.let(1)
+        caller.set("second")
+        while 2 not in kit.begun:
+            await cells.wait(first.id, 0.5, host=2)
+        kit.let(2)
+        assert (await cells.wait(first.id, 30, host=3)).outcome is not None
+        assert kit.callers == [("first", 1), ("second", 2)]
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_functions_live_on_over_an_approval(kit: Kit, engine: str) -> None:
+    code = "await kit.slow({n: count()}); (await kit.pay({n: count()})) + count()"
+    kit.let(1)
+    async with kit.cells(engine) as cells:
+        await cells.eval(LIVE, yield_after=30)
+        with pytest.raises(Asks):
+            await cells.eval(code, yield_after=3000)
+        with pytest.raises(Asks):
+            await cells.wait("2", 30)
+        kit.approved = True
+        ended = (await cells.wait("2", 30)).outcome
+        assert ended is not None
+        assert (ended.text, ended.notices) == ("paid 23", ())
+        assert (kit.begun, kit.paid) == ([1], [2])
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_a_cell_that_is_not_kept_goes_on_by_its_journal(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(SLOW["javascript"], yield_after=0.05)
+        kit.let(1)
+        while 2 not in kit.begun:
+            await cells.wait(first.id, 0.5)
+        forget_parked(cells)
+        kit.let(2)
+        ended = (await cells.wait(first.id, 30)).outcome
+        assert ended is not None
+        assert (ended.text, ended.console, kit.begun) == ("3", "begun\nhalf", [1, 2])
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_a_cell_that_is_over_leaves_no_parked_realm(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        stack: Any = cells._session.stack
+        parked = stack.engine._parked
+        first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        assert len(parked) == 1
+        await cells.terminate(first.id)
+        assert len(parked) == 0
+        second = await cells.eval("await kit.slow({n: 2})", yield_after=0)
+        kit.let(2)
+        assert (await cells.wait(second.id, 30)).outcome is not None
+        assert len(parked) == 0
+        await cells.eval("await kit.slow({n: 3})", yield_after=0)
+        await cells._session.aclose()
+        assert len(parked) == 0
+
+
 NOT_RESTORED = "Variables of earlier cells were restored from their values. Not restored: double."
 
 
 @pytest.mark.parametrize("engine", ["v8", "node"])
-async def test_functions_that_a_look_costs_are_named(kit: Kit, engine: str) -> None:
+async def test_functions_that_are_lost_with_a_parked_cell_are_named(kit: Kit, engine: str) -> None:
     """Also by a cell that does not use them; plain values stay over any number of looks."""
     async with kit.cells(engine) as cells:
         await cells.eval("var one = 1; var double = n => 2 * n", yield_after=30)
         first = await cells.eval("one + await kit.slow({n: 1})", yield_after=0)
         for _ in range(2):
             assert (await cells.wait(first.id, 0)).outcome is None
+        forget_parked(cells)
         kit.let(1)
         ended = (await cells.wait(first.id, 30)).outcome
         assert ended is not None
@@ -437,6 +547,7 @@ async def test_a_cell_that_calls_a_lost_function_diverges(
             await looking
         cell = cells.running
         assert cell is not None
+        forget_parked(cells)
         for _ in range(2):
             with pytest.raises(ReplayDivergence) as caught:
                 await cells.wait(cell, 30)

@@ -337,10 +337,31 @@ async def test_other_engines(chat: Any, bank: Bank, engine: str) -> None:
     assert (bank.begun, bank.ended) == ([1], [1])
 
 
+async def test_functions_live_on_over_turns(chat: Any, bank: Bank) -> None:
+    """So do images that were shown, and the functions of the cell itself."""
+    gif = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+    agent = chat(engine="v8")
+    await agent.run("class Pair { constructor(n) { this.n = n } }; let k = 0; const f = () => ++k")
+    (first,) = await agent.run(
+        f"f(); await display('{gif}'); const own = new Map([[1, new Pair(7)]]);"
+        "const a = await tools.slow({n: f()}); const b = await tools.slow({n: f()});"
+        "[a, b, own.get(1) instanceof Pair, f()].join()"
+    )
+    for n in (2, 3):
+        while n not in bank.begun:  # a busy machine needs several looks
+            await agent.run(wait(first, 0.5))
+        await agent.run(wait(first, 0))
+        bank.gate(n).set()
+    assert await agent.run(wait(first)) == ["<result>2,3,true,4</result>"]
+    assert bank.begun == [2, 3]
+    assert await agent.run("f() + own.get(1).n") == ["<result>12</result>"]
+
+
 async def test_a_cell_that_calls_a_lost_function_ends(chat: Any, bank: Bank) -> None:
     agent = chat(engine="v8")
     await agent.run("var f = () => 1; var n = 2")
     (first,) = await agent.run("f(); await tools.slow({n: 1})")
+    agent.middleware._interpreter.stack.engine._parked.close()
     (said,) = await agent.run(wait(first))
     assert '<error type="ReplayDivergence">' in said
     assert "asked for tools.slow(" in said

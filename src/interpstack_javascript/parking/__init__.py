@@ -1,0 +1,1 @@
+"""Parking: engines keep the live realms of cells that wait."""

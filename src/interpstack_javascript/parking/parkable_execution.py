@@ -1,0 +1,36 @@
+"""Runs of cells that outlive their user, because the engine keeps their realm."""
+
+from __future__ import annotations
+
+import abc
+
+from interpstack_javascript.execution import KernelExecution
+
+__all__ = ["ParkableExecution"]
+
+
+class ParkableExecution(KernelExecution):
+    """The run of a cell whose realm can be parked.
+
+    While it is parked, `abort` and `interrupt` of its former user do nothing.
+    """
+
+    _parked = False
+
+    @property
+    @abc.abstractmethod
+    def waits(self) -> bool:
+        """Whether the guest waits in the middle of the cell."""
+
+    @abc.abstractmethod
+    def _unheard(self) -> None:
+        """Pass output to nobody any more; a guest with a listener delivers it at each step."""
+
+    def park(self) -> None:
+        """Leave the run as it is."""
+        self._parked = True
+        self._unheard()
+
+    def go_on(self) -> None:
+        """Continue the run for another user."""
+        self._parked = False

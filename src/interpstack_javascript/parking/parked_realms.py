@@ -1,0 +1,88 @@
+"""Realms of cells that wait, which an engine keeps until somebody continues the cell.
+
+A parked realm is known by its image, which holds no state: only the engine that made the image can
+open it, once, and only while it keeps the realm.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from typing import Final, Generic, Protocol, TypeVar
+
+from interpstack_core import Image, ImageError
+
+__all__ = ["Parkable", "ParkedRealms"]
+
+#: The start of `Image.base`.
+_PARKED: Final = "parked"
+_GONE: Final = "the cell is not kept any more; run it again"
+
+
+class Parkable(Protocol):
+    """A realm in the middle of a cell."""
+
+    def discard(self) -> None:
+        """Free everything, though the realm is parked."""
+
+
+_R = TypeVar("_R", bound=Parkable)
+
+
+class ParkedRealms(Generic[_R]):
+    """The parked realms of one engine; beyond a number, the one parked longest ago is discarded.
+
+    Args:
+        engine: Name of the engine, for images.
+        most: Realms that may be parked at once.
+    """
+
+    def __init__(self, engine: str, most: int) -> None:
+        self._engine = engine
+        self._most = most
+        self._base = f"{_PARKED} {secrets.token_hex(8)}"
+        self._pid = os.getpid()
+        self._parked: OrderedDict[bytes, _R] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._parked)
+
+    def park(self, realm: _R) -> Image:
+        """Keep a realm; returns the image that stands for it."""
+        image = Image(self._engine, self._base, secrets.token_bytes(16))
+        with self._lock:
+            self._parked[image.data] = realm
+            surplus = max(0, len(self._parked) - self._most)
+            discarded = [self._parked.popitem(last=False)[1] for _ in range(surplus)]
+        for one in discarded:
+            one.discard()
+        return image
+
+    def take(self, image: Image) -> _R:
+        """The realm that an image stands for; the image cannot be opened again.
+
+        Raises:
+            ImageError: The engine does not keep that realm, or not any more.
+        """
+        if not image.base.startswith(_PARKED):
+            name = self._engine
+            raise ImageError(f"engine {name!r} has no images; load the state's portable values")
+        if image.base != self._base or self._pid != os.getpid():
+            raise ImageError(_GONE)
+        with self._lock:
+            realm = self._parked.pop(image.data, None)
+        if realm is None:
+            raise ImageError(_GONE)
+        return realm
+
+    def close(self) -> None:
+        """Discard all realms."""
+        with self._lock:
+            realms = list(self._parked.values())
+            self._parked.clear()
+        if self._pid == os.getpid():
+            for one in realms:
+                one.discard()
