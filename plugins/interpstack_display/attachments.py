@@ -130,7 +130,7 @@ class DisplayLimits:
         total_bytes: Bytes of all attachments together.
 
     Raises:
-        ConfigurationError: A value is no whole number above 0.
+        ConfigurationError: A value is not a whole number above 0.
     """
 
     count: int = attrs.field(default=16, validator=_BOUND)

@@ -38,7 +38,7 @@ class ProcessEngine(Engine):
     """Runs guests of another engine in worker processes; asked for as `process:NAME`.
 
     Args:
-        workers: Worker processes at most; `None` for one a core.
+        workers: Worker processes at most; `None` for one per core.
         grace_seconds: Seconds that a command may take beyond its CPU time before its worker is
             killed.
         keep_state: Hand each session's state to the host after each cell, so that it outlives

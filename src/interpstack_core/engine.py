@@ -89,7 +89,7 @@ class Execution(abc.ABC):
     ) -> Progress:
         """Settle and poll, for a caller on an event loop.
 
-        Effectively, by default, `settle` and `poll` in a guest thread. An engine that waits for
+        By default, this calls `settle` and `poll` in a guest thread. An engine that waits for
         guests elsewhere overrides it, so that they hold no guest thread. When the caller is
         cancelled, it waits until the guest has stopped: nobody else may touch the realm before.
 
@@ -138,7 +138,7 @@ class Execution(abc.ABC):
     def listen(self, hear: Callable[[str], None]) -> None:  # noqa: B027 - optional
         """Pass console output on as it comes. Called once, before the first poll.
 
-        Effectively nothing by default: output then comes with calls alone.
+        By default, this does nothing: output then comes with calls alone.
 
         Args:
             hear: Takes parts of the text that the next call of the bridge `console` will deliver,
@@ -150,8 +150,8 @@ class Execution(abc.ABC):
         """Make a poll in another thread return soon, as if out of CPU time.
 
         The one method that may be called while another runs; it may also come just before the
-        poll begins, which still waited for its thread. Effectively nothing by default: the
-        poll then ends when its CPU time does.
+        poll begins, which still waited for its thread. By default, this does nothing: the poll
+        then ends when its CPU time does.
         """
 
 

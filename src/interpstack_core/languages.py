@@ -95,7 +95,7 @@ class GuestLanguage:
         words: For prompts.
         editor: For the REPL.
         kinds: Words for kinds of values in messages, by Python type, as `{list: "an array"}`.
-        helper_prefix: Begins names of functions that are no tools, as `_search` on `tools`.
+        helper_prefix: Begins names of functions that are not tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
         module_endings: Endings of files that code may import.
         module_entries: Names of files that a folder of modules may start with, best first.

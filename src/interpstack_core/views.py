@@ -62,7 +62,7 @@ class SessionView(Protocol):
 
     @property
     def stack(self) -> StackView:
-        """The stack that the session is of."""
+        """The stack that made the session."""
 
     @property
     def language(self) -> GuestLanguage:

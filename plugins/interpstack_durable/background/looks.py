@@ -66,7 +66,7 @@ class Look:
             Record their answers until the next look (`CallsInFlight.land`).
 
     Raises:
-        ConfigurationError: It is no number of seconds of at least 0.
+        ConfigurationError: The number of seconds is not a number of at least 0.
     """
 
     seconds: float = attrs.field()

@@ -19,7 +19,7 @@ from interpstack_langchain.terminal import plain
 
 __all__ = ["Shown"]
 
-_COLUMNS: Final = ("step", "asked", "told", "call", "input", "answer", "decision")
+_COLUMNS: Final = ("step", "called", "answered", "call", "input", "answer", "decision")
 #: Columns of a terminal from which on a table has room for all of these.
 _TABLE_COLUMNS: Final = 80
 _COLOURS: Final[Mapping[str, str]] = {
@@ -156,7 +156,7 @@ class Shown:
             Text(plain(call.bridge)),
             Text(plain(self._cut(call.input))),
             Text(plain(self._cut(call.answer)), "red" if call.failed else ""),
-            Text(plain("; ".join([*call.decisions, *["not told yet"] * call.kept]))),
+            Text(plain("; ".join([*call.decisions, *["not received yet"] * call.kept]))),
         )
 
     def _cut(self, text: str) -> str:

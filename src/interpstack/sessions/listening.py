@@ -44,7 +44,7 @@ class Listener:
         """The listener of `Session.eval(on_console=tell)`.
 
         Raises:
-            ConfigurationError: It is no function, or nobody would await its result.
+            ConfigurationError: It is not a function, or nobody would await its result.
         """
         if tell is not None and not callable(tell):
             raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")

@@ -169,7 +169,7 @@ class Session(SyncToo):
 
     Attributes:
         key: The key given to `InterpreterStack.session`, or a random one.
-        stack: The stack that the session is of.
+        stack: The stack that made the session.
         host: The object passed as `host` with the cell that is running; `None` between cells.
         cells: Cells run so far in this process.
     """
@@ -207,11 +207,11 @@ class Session(SyncToo):
                 `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
 
         Returns:
-            How it ended; what the guest does wrong is the outcome's `error`.
+            The outcome of the cell; an error of the guest is its `error`.
 
         Raises:
-            ConfigurationError: The source is no text, or longer than the limit; or
-                `on_console` is no function.
+            ConfigurationError: The source is not text, or is longer than the limit; or
+                `on_console` is not a function.
             SessionClosed: The session was closed.
         """
         cell = _checked(self.stack, cell)
@@ -283,7 +283,7 @@ class Session(SyncToo):
         return self._offer
 
     def bind(self, offer: HostOffer) -> None:
-        """Offer something else from the next cell on.
+        """Offer these tools and parts instead, from the next cell on.
 
         Raises:
             BridgeNameClash: Two bridges of this offer cannot stand side by side.
@@ -331,7 +331,7 @@ class Session(SyncToo):
 
         Raises:
             ImageError: Neither can be opened. The state is as it was.
-            UnsupportedValue: Its values are no plain JSON. The state is as it was.
+            UnsupportedValue: Its values are not plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
         async with self._queue.held():
@@ -354,7 +354,7 @@ class Session(SyncToo):
 
         Raises:
             ImageError: One of them is damaged, or the engine cannot load it.
-            UnsupportedValue: One of them is no plain JSON.
+            UnsupportedValue: One of them is not plain JSON.
         """
         await off_loop(partial(check_portable, values))
         await self._ask(partial(load, values=values))

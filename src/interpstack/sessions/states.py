@@ -103,9 +103,9 @@ def check_portable(values: Any) -> None:
     """Refuse values from which no realm can define globals.
 
     Raises:
-        ConfigurationError: It is no mapping of names to values.
+        ConfigurationError: It is not a mapping of names to values.
         ImageError: One of them is damaged: `Realm.values` gives no such form.
-        UnsupportedValue: One of them is no plain JSON.
+        UnsupportedValue: One of them is not plain JSON.
     """
     accepted = "load takes a mapping of names to portable values, as values() gives them"
     expect(values, Mapping, accepted)

@@ -140,7 +140,7 @@ class CellContext:
         """Add lines to the cell's console output, or note that some were dropped.
 
         Raises:
-            ConfigurationError: The text is no string.
+            ConfigurationError: The text is not a string.
         """
         expect(text, str, "write_console takes a string")
         self._console.append((text, omitted_chars))

@@ -108,7 +108,7 @@ class Guest:
         redeclare: Declares the same name anew, so that `recall` shows `2`.
         error: Raises an error named `error_name` with the message `broken by the cell`.
         error_name: See `error`.
-        syntax_error: Text that is no program.
+        syntax_error: Text that is not a program.
         print: Prints `heard 7`, once.
         print_much: Prints 20,000 characters or more in several lines, and shows `printed`.
         long_text: An expression for a text of 20,000 characters or more, all `x`.
@@ -158,7 +158,7 @@ class Guest:
         modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
             the others.
         dialect: Name of the typed variant of the language. For `Area.DIALECTS`.
-        typed: A cell in the dialect that is none in the language; shows `42`. Likewise.
+        typed: A cell in the dialect that is not valid in the language; shows `42`. Likewise.
         reach: Attempts to read the host's environment variable `{name}` or the file `{path}`. A
             successful attempt shows the content.
         exits: Attempts to end the process that runs the guest.

@@ -374,7 +374,7 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
     await asyncio.wait({running})
     # An answer that comes before the question is told the code at once, in a step of its own.
     step = found["timeline"][0]["step"]
-    untold = "ended, and the code not told yet: tools.pay" in found["text"]
+    untold = "ended, but not received by the code: tools.pay" in found["text"]
     assert (found["status"], untold) == ("in flight", step is None)
     assert found["text"].startswith(
         'in flight when the record ends: tools.ask({"what":"when?"}), tools.wait({"seconds":900})'

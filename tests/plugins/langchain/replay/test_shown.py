@@ -87,7 +87,7 @@ def test_inputs_and_answers_are_cut_to_the_given_length(chars: int, text: str) -
 
 def test_a_wide_terminal_has_a_table_and_a_narrow_one_a_list() -> None:
     wide, narrow = (printed(shown(PAID, PAUSED), width=width) for width in (80, 79))
-    header = ["step", "asked", "told", "call", "input", "answer", "decision"]
+    header = ["step", "called", "answered", "call", "input", "answer", "decision"]
     assert any(line.split() == header for line in wide.splitlines())
     assert not any(line.split() == header for line in narrow.splitlines())
     for text in (wide, narrow):
@@ -100,7 +100,7 @@ def test_a_wide_terminal_has_a_table_and_a_narrow_one_a_list() -> None:
 def test_a_call_that_waits_has_no_time_of_its_answer() -> None:
     row = next(line for line in printed(shown(KEPT)).splitlines() if "tools.wait" in line)
     assert row.count(" s ") == 1
-    assert "not told yet" in row
+    assert "not received yet" in row
 
 
 def test_an_eval_without_calls_says_so() -> None:
