@@ -11,11 +11,14 @@ __all__ = ["language_named", "language_of_file"]
 
 
 def language_named(name: str, stack: InterpreterStack) -> str:
-    """The name of the language with this name or alias; an unknown name is returned unchanged."""
+    """The name of the language with this name or alias, also in capitals.
+
+    An unknown name is returned unchanged.
+    """
     if name in stack.engine.languages():
         return name
-    known = _known(stack)
-    return next((one.name for one in known if name in (one.name, *one.aliases)), name)
+    same, known = {name, name.lower()}, _known(stack)
+    return next((one.name for one in known if same & {one.name, *one.aliases}), name)
 
 
 def language_of_file(path: Path, stack: InterpreterStack) -> str | tuple[str, ...]:

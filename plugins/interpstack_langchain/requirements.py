@@ -21,7 +21,7 @@ def check_requirements() -> None:
     missing = [name for name in _MODULES if find_spec(name) is None]
     if missing:
         raise ModuleNotFoundError(
-            f"interpstack_langchain needs {', '.join(missing)}; install them with: "
+            f"interpstack_langchain needs {', '.join(missing)}; install the extra with: "
             "pip install 'interpstack[langchain]'",
             name=missing[0],
         )

@@ -1,10 +1,24 @@
-"""Text for a terminal."""
+"""Text for a terminal, and the check that there is somewhere to write it."""
 
 from __future__ import annotations
 
 import sys
 
-__all__ = ["plain"]
+from interpstack import ConfigurationError
+
+__all__ = ["check_output", "plain"]
+
+
+def check_output() -> None:
+    """Refuse to begin where nobody could see the result.
+
+    Raises:
+        ConfigurationError: Standard output was closed by whoever started this process.
+    """
+    if sys.stdout is None:
+        raise ConfigurationError(
+            "standard output is closed; send it to a terminal, a pipe or a file"
+        )
 
 
 def plain(text: str) -> str:

@@ -218,5 +218,5 @@ def _check_number(name: str, value: Any, least: float, *, whole: bool = False) -
         raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
     if not least <= value <= _MOST_SECONDS:
         raise ConfigurationError(
-            f"{name} takes a number from {least:g} to {_MOST_SECONDS}; got {value!r}"
+            f"{name} takes a number from {least} to {_MOST_SECONDS}; got {value!r}"
         )

@@ -210,10 +210,15 @@ def _python(given: Any) -> str:
 
 
 def _environment(given: Mapping[str, str] | None) -> dict[str, str]:
-    variables = dict(given or {})
-    if not all(isinstance(text, str) for item in variables.items() for text in item):
-        raise ConfigurationError("worker_environment takes names and values that are strings")
-    return variables
+    variables = {} if given is None else given
+    if not isinstance(variables, Mapping) or not all(
+        isinstance(text, str) for item in variables.items() for text in item
+    ):
+        raise ConfigurationError(
+            "worker_environment takes a mapping of names to values, all of them strings; got "
+            f"{given!r:.60}"
+        )
+    return dict(variables)
 
 
 def _check_number(name: str, value: Any, least: float) -> None:
@@ -221,4 +226,4 @@ def _check_number(name: str, value: Any, least: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
         raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
     if not least <= value < float("inf"):
-        raise ConfigurationError(f"{name} takes a number of at least {least:g}; got {value!r}")
+        raise ConfigurationError(f"{name} takes a number of at least {least}; got {value!r}")

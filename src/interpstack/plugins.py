@@ -158,7 +158,8 @@ class PluginManager:
         try:
             self._manager.register(target, name)
         except (ValueError, pluggy.PluginValidationError) as error:
-            raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
+            why = " ".join(str(error).split())
+            raise ConfigurationError(f"plugin {name!r} cannot be used: {why}") from error
         if not self._manager.get_hookcallers(target):
             raise ConfigurationError(f"plugin {name!r} has no hooks; mark functions with @hookimpl")
         if isinstance(target, type):
@@ -174,7 +175,8 @@ class PluginManager:
             self._manager.check_pending()
         except pluggy.PluginValidationError as error:
             name = self._manager.get_name(error.plugin)
-            raise ConfigurationError(f"plugin {name!r} cannot be used: {error}") from error
+            why = " ".join(str(error).split())
+            raise ConfigurationError(f"plugin {name!r} cannot be used: {why}") from error
 
     def names(self) -> tuple[str, ...]:
         """Plugin names in the order in which they are called."""
@@ -237,12 +239,10 @@ class PluginManager:
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""
-        plugins = reversed(self._manager.list_name_plugin())
-        return tuple(self._describe(name, plugin) for name, plugin in plugins)
+        return tuple(self._describe(*one) for one in reversed(self._manager.list_name_plugin()))
 
     def _describe(self, name: str, plugin: Any) -> PluginInfo:
-        callers = self._manager.get_hookcallers(plugin) or []
-        hooks = tuple(sorted(caller.name for caller in callers))
+        hooks = tuple(sorted(one.name for one in self._manager.get_hookcallers(plugin) or ()))
         engines = "interpstack_register_engine" in hooks
         engine = getattr(plugin.interpstack_register_engine() if engines else None, "name", None)
         entry = self._entries.get(name)  # its version is in a file, so it is read on demand
@@ -273,7 +273,7 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
     if name in engines:
         return engines[name]
     candidates, missing = installed(), list[str]()
-    for plugin in [name] if name in candidates else candidates:
+    for plugin in sorted(candidates, key=lambda plugin: plugin != name):
         if plugin in manager.names():
             continue
         try:

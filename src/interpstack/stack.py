@@ -14,7 +14,7 @@ from interpstack.sessions.pool import SessionPool
 from interpstack.sessions.session import Session
 from interpstack.sync import SyncToo
 from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack_core.checks import expect
+from interpstack_core.checks import expect, shown
 from interpstack_core.engine import Engine
 from interpstack_core.errors import ConfigurationError
 from interpstack_core.languages import GuestLanguage
@@ -57,7 +57,7 @@ class InterpreterStack(SyncToo):
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
             if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-                raise ConfigurationError(f"{name} takes a list of {name}; got {given!r}")
+                raise ConfigurationError(f"{name} takes a list of {name}; got {shown(given)}")
         expect(options, (Mapping, NoneType), "options takes a mapping")
         expect(limits, (Limits, NoneType), "limits takes a Limits object")
         if unawaited not in ("finish", "cancel"):

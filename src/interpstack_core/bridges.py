@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import attrs
 
-from interpstack_core.checks import shown, takes
+from interpstack_core.checks import expect, shown, takes
 from interpstack_core.errors import BridgeError, BridgeNameClash
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.protocol import MODULE, TIMER
@@ -268,10 +268,10 @@ class BridgeRegistry:
         Raises:
             BridgeNameClash: A source of this name and language is there already.
         """
-        key = (item.language, item.name)
-        if key in self._sources:
-            raise BridgeNameClash(item.name, item.name, (self._sources[key].owner, item.owner))
-        self._sources[key] = item
+        expect(item, GuestSource, "register.source takes a GuestSource")
+        if other := self._sources.get((item.language, item.name)):
+            raise BridgeNameClash(item.name, item.name, (other.owner, item.owner))
+        self._sources[item.language, item.name] = item
 
     def freeze(self, error_names: Mapping[str, str] | None = None) -> BridgeSet:
         """An immutable set of the bridges and sources registered so far.

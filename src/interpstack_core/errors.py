@@ -171,11 +171,11 @@ def install_command(name: str) -> str:
 
 def _unknown(kind: str, name: str, known: tuple[str, ...], commands: list[str]) -> str:
     message = f"unknown {kind} {name!r}; known: {', '.join(known) or 'none are installed'}"
-    message += f"; to be installed: {', '.join(commands)}" if commands else ""
+    message += f"; not installed: {', '.join(commands)}" if commands else ""
     from difflib import get_close_matches  # loaded for an error only
 
-    message += "".join(f"; nearest: {one}" for one in get_close_matches(name, known, 1))
-    command = install_command(name)
+    message += "".join(f"; nearest: {one}" for one in get_close_matches(name.lower(), known, 1))
+    command = install_command(name) if kind == "plugin" else ""  # an engine's is there
     if command:
         return f"{message}. Install it with: {command}"
     if not _PACKAGE.fullmatch(name):  # nothing that could be installed

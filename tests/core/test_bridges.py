@@ -10,6 +10,7 @@ from interpstack import (
     BridgeError,
     BridgeNameClash,
     BridgeRegistry,
+    ConfigurationError,
     GuestLanguage,
     GuestSource,
     HostOffer,
@@ -193,6 +194,11 @@ def test_clobber_replaces_the_same_name_but_no_namespace() -> None:
     assert found.owner == "two"
     with pytest.raises(BridgeNameClash):
         registry.bridge(_bridge("a", "three"), clobber=True)
+
+
+def test_a_guest_source_is_an_object_of_its_class() -> None:
+    with pytest.raises(ConfigurationError, match=r"register\.source takes a GuestSource; got 'x'"):
+        BridgeRegistry().source("x")  # type: ignore[arg-type]
 
 
 def test_guest_sources_are_kept_by_language_and_clash_by_name() -> None:

@@ -18,6 +18,7 @@ from interpstack import (
     PluginLoadError,
     UnknownEngine,
     UnknownPlugin,
+    bridge,
     hookimpl,
     installed,
     plugins,
@@ -48,8 +49,25 @@ def test_an_unknown_engine_lists_those_whose_packages_are_missing(
     monkeypatch.setattr("interpstack_core.errors.install_command", lambda name: f"get {name}")
     with pytest.raises(UnknownEngine) as info:
         InterpreterStack("fakes")
-    assert "known: fake; to be installed: v8 (get v8); nearest: fake. Install" in str(info.value)
+    assert "known: fake; not installed: v8 (get v8); nearest: fake. If a package" in str(info.value)
     assert info.value.known == ("fake",)
+
+
+def test_a_plugin_without_an_engine_is_no_engine(entries: Any) -> None:
+    entries(agents=None, fake=_module("fake", FakeEngine), console=_module("console", None))
+    with pytest.raises(UnknownEngine, match=r"'console'; known: fake\. If a package") as info:
+        InterpreterStack("console")
+    assert info.value.known == ("fake",)
+
+
+def test_the_nearest_engine_is_found_in_capitals_too() -> None:
+    with pytest.raises(UnknownEngine, match="nearest: quickjs"):
+        InterpreterStack("QuickJS")
+
+
+def test_a_wrong_list_is_shown_in_short() -> None:
+    with pytest.raises(ConfigurationError, match=r"bridges takes a list of bridges; got .{60}$"):
+        InterpreterStack(bridges=bridge("greet")(lambda: "x" * 100))  # type: ignore[arg-type]
 
 
 class _Offer:
@@ -193,7 +211,7 @@ class _WrongArguments:
     ("plugin", "message"),
     [
         (_Misspelt(), "'misspelt' cannot be used: .*interpstack_regster_engine"),
-        (_WrongArguments(), r"(?s)'wrong' cannot be used: .*colour"),
+        (_WrongArguments(), r"'wrong' cannot be used: .*colour"),
         (object(), "'builtins.object' has no hooks; mark functions with @hookimpl"),
         (5, "has no hooks"),
     ],

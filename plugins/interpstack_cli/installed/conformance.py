@@ -94,7 +94,7 @@ def check_kit() -> None:
     missing = [name for name in ("hypothesis", "pytest") if find_spec(name) is None]
     if missing:
         raise ConfigurationError(
-            f"the kit needs {', '.join(missing)}; install it with: "
+            f"the kit needs {', '.join(missing)}; install the extra with: "
             "pip install 'interpstack[testing]'"
         )
 

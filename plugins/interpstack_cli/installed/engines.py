@@ -24,10 +24,10 @@ def command() -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def report_command(names: tuple[str, ...], as_json: bool) -> None:
-    """Run the conformance kit on engines; without NAME, on every installed one.
+    """Run the conformance kit on engines.
 
-    Exit status 1 means that a test failed which no declared gap explains, or that an engine in
-    NAME cannot run here.
+    Without NAME, it runs on every installed engine. Exit status 1 means that a test failed which no
+    declared gap explains, or that an engine in NAME cannot run here.
     """
     check_kit()
     reports = []

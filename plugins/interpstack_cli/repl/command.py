@@ -107,4 +107,6 @@ def _text(line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
-        raise ConfigurationError(f"line {number} of standard input is not UTF-8 text") from None
+        raise ConfigurationError(
+            f"line {number} of standard input is not UTF-8 text; send it as UTF-8"
+        ) from None

@@ -175,7 +175,8 @@ class Shell:
         except FileExistsError:
             raise ConfigurationError(f"{file} already exists; choose another name") from None
         except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{file} cannot be written: {error}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigurationError(f"{file} cannot be written: {reason}") from error
         write(f"{len(self._succeeded)} cell(s) saved to {file}")
 
     def _load(self, file: str) -> None:

@@ -50,4 +50,10 @@ def engine_with(cls: type[Engine], options: dict[str, Any]) -> Engine:
         raise ConfigurationError(
             f"engine {cls.name!r} has no option {unknown[0]!r}; it has: {offer}"
         )
-    return cls(**options)
+    try:
+        return cls(**options)
+    except (ConfigurationError, TypeError) as error:
+        raise ConfigurationError(
+            f"--engine-option: {error}. Values are JSON, as in NAME=true, NAME=4 and "
+            'NAME=["a", "b"]; anything else is text'
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -33,6 +32,7 @@ __all__ = ["check_language", "open_stack", "save_option", "stack_options", "stop
 _MIB = 2**20
 _LEAST_MIB = 4
 _MOST_MIB = 2**53 // _MIB
+_MOST_SECONDS = 10**9
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
 
@@ -40,8 +40,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise click.BadParameter(f"takes seconds above 0; got {value:g}", ctx, option)
+    if value is not None and not 0 < value <= _MOST_SECONDS:
+        message = f"takes seconds above 0, at most {_MOST_SECONDS}; got {value:g}"
+        raise click.BadParameter(message, ctx, option)
     return value
 
 

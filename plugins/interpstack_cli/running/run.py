@@ -57,6 +57,8 @@ def command(
     to standard error. Exit status 1 means that the code failed.
     """
     _check_source(file, code)
+    if language == "":
+        raise ConfigurationError("--language takes the name of a language, such as python")
     gallery = Gallery(save)
     gallery.check()
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)

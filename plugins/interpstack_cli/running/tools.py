@@ -45,7 +45,8 @@ def load_tools(references: Iterable[str], language: GuestLanguage) -> Tools:
         ConfigurationError: A reference cannot be imported, or is nothing to call.
         BridgeError: A function cannot be called with named fields.
     """
-    items = [item for reference in references for item in _load(reference, language)]
+    loaded = (_load(reference, language) for reference in dict.fromkeys(references))
+    items = [item for some in loaded for item in some]
     return Tools(
         tuple(item for item in items if isinstance(item, Bridge)),
         tuple(item for item in items if isinstance(item, HostTool)),

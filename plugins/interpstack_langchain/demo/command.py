@@ -26,7 +26,7 @@ from interpstack_langchain.demo.files import MAX_FILES, folder_tools, survey
 from interpstack_langchain.demo.model import ScriptedModel
 from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
-from interpstack_langchain.terminal import plain
+from interpstack_langchain.terminal import check_output, plain
 
 __all__ = ["command", "run_demo"]
 
@@ -53,6 +53,7 @@ def command(folder: Path | None, model: str | None) -> None:
 
     FOLDER defaults to the installed package's own source.
     """
+    check_output()
     folder = (folder or Path(interpstack.__file__).parent).resolve()
     console = Console()
     if not survey(folder)[0]:

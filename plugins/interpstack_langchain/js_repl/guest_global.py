@@ -18,6 +18,7 @@ from interpstack import (
     HostTool,
 )
 from interpstack_agents import ToolBridge, as_single_field, plain_input
+from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
@@ -128,7 +129,7 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         if isinstance(value, str):
             raise _refused(namespace, tool, "a string that is not a JSON object")
     if not isinstance(value, dict):
-        raise _refused(namespace, tool, "null" if value is None else f"a {type(value).__name__}")
+        raise _refused(namespace, tool, shown(value, JAVASCRIPT.literal))
     given: dict[str, Any] = plain_input(value)
     return given
 

@@ -29,6 +29,7 @@ from interpstack_langchain.stacks import PRESET
 
 __all__ = ["JsReplMiddleware"]
 
+_MOST_SECONDS: Final = 10**9
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 
 
@@ -146,8 +147,11 @@ def _check(namespace: Any, cell_seconds: Any, freeform: Any) -> None:
     _check_namespace(namespace)
     if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):
         raise WrongType(f"cell_seconds takes a number; got {cell_seconds!r:.60}")
-    if not 0 < cell_seconds <= 10**9:
-        raise ConfigurationError(f"cell_seconds takes a number above 0; got {cell_seconds!r:.60}")
+    if not 0 < cell_seconds <= _MOST_SECONDS:
+        raise ConfigurationError(
+            f"cell_seconds takes a number above 0, at most {_MOST_SECONDS}; got "
+            f"{cell_seconds!r:.60}"
+        )
     if freeform is not None and not isinstance(freeform, bool):
         raise WrongType(f"freeform takes True, False or None; got {freeform!r:.60}")
 

@@ -66,7 +66,7 @@ def _sqlite(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
                     f"--checkpointer {url!r}: the database has no checkpoints; name the database "
                     "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
-            yield make(connection, serde=serde)
+            yield _read_only(make)(connection, serde=serde)
     except sqlite3.Error as error:
         raise _unreadable(url, error) from error
 
@@ -102,6 +102,24 @@ def _saver(module: str, name: str, package: str) -> Callable[..., Saver]:
             f"run: pip install {package}"
         ) from error
     return found
+
+
+def _read_only(saver: Callable[..., Saver]) -> Callable[..., Saver]:
+    """The class of a SQLite checkpointer, for a database that cannot be written.
+
+    Its set-up changes the journal mode of the database, for example of a copy that `VACUUM INTO`
+    made. The tables are there already, so a set-up that is refused is not needed.
+    """
+
+    def setup(self: Any) -> None:
+        try:
+            saver.setup(self)  # type: ignore[attr-defined]
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error):
+                raise
+
+    made: Callable[..., Saver] = type("ReadOnlySaver", (saver,), {"setup": setup})  # type: ignore[arg-type]
+    return made
 
 
 def _unreadable(url: str, error: Exception) -> ConfigurationError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,11 +25,13 @@ from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
+from interpstack_langchain.terminal import check_output
 from interpstack_protocol import ProtocolError
 
 __all__ = ["command"]
 
 _MIB = 2**20
+_MOST_SECONDS = 10**9
 _SECONDS = 5.0
 #: Exit statuses of deviations from the record, the most serious first.
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
@@ -41,8 +42,9 @@ _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
 
 
 def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise click.BadParameter(f"takes seconds above 0; got {value:g}", ctx, option)
+    if not 0 < value <= _MOST_SECONDS:
+        message = f"takes seconds above 0, at most {_MOST_SECONDS}; got {value:g}"
+        raise click.BadParameter(message, ctx, option)
     return value
 
 
@@ -145,6 +147,7 @@ def command(
     reason that the record does not have, or ended with another answer; 2 when an option is wrong
     or the record is damaged; 3 when a run asked for something else than is recorded.
     """
+    check_output()
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )

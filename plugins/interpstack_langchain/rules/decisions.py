@@ -99,7 +99,9 @@ def decisions(
             f"got {answer!r:.200}",
         ))  # fmt: skip
     if len(given) != len(questions):
-        why = f"{len(questions)} action requests wait for a decision; got {len(given)}"
+        why = (
+            f"give one decision for each action request, {len(questions)} in all; got {len(given)}"
+        )
         return Decisions({}, dict.fromkeys(questions, why))
     made, refused = dict[str, dict[str, Any]](), dict[str, str]()
     for (key, question), decision in zip(questions.items(), given, strict=True):

@@ -63,7 +63,7 @@ async def wrapped_request(
     """
     call = _Call(make, asyncio.current_task())
     answer = await call.inside(partial(find, request), records)
-    if answer is call.value:
+    if call.value is not None and answer is call.value:
         return call.value
     refused = not call.begun or (call.value is not None and call.value.refused)
     try:

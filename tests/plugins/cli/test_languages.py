@@ -25,7 +25,8 @@ def stack() -> Iterator[InterpreterStack]:
         ("typescript", "typescript"),
         ("ts", "typescript"),
         ("py", "python"),  # of another engine: the refusal names it
-        ("JS", "JS"),
+        ("JS", "javascript"),
+        ("TypeScript", "typescript"),
         ("cobol", "cobol"),
         ("", ""),
     ],

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from interpstack_langchain.terminal import plain
+from interpstack import ConfigurationError
+from interpstack_langchain.terminal import check_output, plain
 
 
 def test_control_characters_are_escaped() -> None:
@@ -17,3 +18,10 @@ def test_control_characters_are_escaped() -> None:
 def test_what_the_terminal_cannot_encode_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     assert plain("é") == "\\xe9"
+
+
+def test_a_closed_output_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_output()
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(ConfigurationError, match="standard output is closed; send it to"):
+        check_output()

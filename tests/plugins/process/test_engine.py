@@ -65,10 +65,17 @@ def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -
         ({"worker_memory_bytes": 5}, "worker_memory_bytes takes a whole number of at least 67108"),
         ({"worker_cpu_seconds": 0.5}, "worker_cpu_seconds takes a whole number of at least 1"),
         ({"worker_files": True}, "worker_files takes a whole number of at least 32, or None"),
-        ({"worker_message_bytes": 5}, "worker_message_bytes takes a number of at least 1.04858e"),
+        (
+            {"worker_message_bytes": 5},
+            "worker_message_bytes takes a number of at least 1048576; got 5",
+        ),
         ({"worker_python": 5}, "worker_python takes the path of a Python interpreter, .*; got 5"),
         ({"worker_python": ""}, "worker_python takes the path of a Python interpreter"),
-        ({"worker_environment": {"A": 1}}, "names and values that are strings"),
+        (
+            {"worker_environment": {"A": 1}},
+            "takes a mapping of names to values, all of them strings",
+        ),
+        ({"worker_environment": 5}, "all of them strings; got 5"),
         ({"flavour": "x"}, "engine 'process:quickjs' does not take these options: .*'flavour'"),
     ],
 )

@@ -151,6 +151,7 @@ async def test_a_wrapper_that_fails_is_an_error_and_loses_nothing(late: bool) ->
     ("answer", "told"),
     [
         ("text", "returned str, not Settlement"),
+        (None, "returned NoneType, not Settlement"),
         (Settlement(1, "no JSON"), "Expecting value"),
         (Settlement(1, '{"$": "nonsense"}'), "failed: "),
         (Settlement(1, '"' + "x" * 3000 + '"'), "more than 2000 bytes"),

@@ -182,6 +182,7 @@ def test_the_kit_says_what_it_needs(run, monkeypatch):
     monkeypatch.setattr(conformance, "find_spec", lambda name: None)
     result = run("engines", "report", "fake")
     assert result.exit_code == 2
-    assert "needs hypothesis, pytest; install it with: pip install 'interpstack[testing]'" in (
-        result.stderr
+    assert (
+        "needs hypothesis, pytest; install the extra with: pip install 'interpstack[testing]'"
+        in (result.stderr)
     )

@@ -6,6 +6,7 @@ import pytest
 
 from interpstack import ConfigurationError
 from interpstack_cli.running.engine_options import engine_options, engine_with
+from interpstack_process.engine import ProcessEngine
 from interpstack_quickjs.engine import QuickJSEngine
 
 
@@ -25,6 +26,12 @@ def test_values_are_json_or_text() -> None:
 def test_other_forms_are_refused(given: str) -> None:
     with pytest.raises(ConfigurationError, match="takes NAME=VALUE"):
         engine_options([given])
+
+
+def test_a_refused_value_says_how_values_are_written() -> None:
+    told = r"keep_state takes True or False; got 'yes'\. Values are JSON, as in NAME=true, NAME=4"
+    with pytest.raises(ConfigurationError, match=f"--engine-option: {told}"):
+        engine_with(ProcessEngine.around(QuickJSEngine), {"keep_state": "yes"})
 
 
 def test_an_unknown_option_names_the_known_ones() -> None:

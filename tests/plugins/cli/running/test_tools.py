@@ -147,6 +147,11 @@ def test_a_name_given_twice_names_both_owners(run):
     assert "'tools.fetch' (from cli_tools.fetch) is already offered by" in result.stderr
 
 
+def test_a_reference_given_twice_counts_once(run):
+    result = run("run", "--tools", "cli_tools", "--tools", "cli_tools", "-e", "1")
+    assert (result.exit_code, result.stdout) == (0, "1\n")
+
+
 def test_the_cause_is_kept():
     with pytest.raises(ConfigurationError) as caught:
         load_tools(["cli_raises"], JAVASCRIPT)

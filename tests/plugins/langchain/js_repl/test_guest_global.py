@@ -107,8 +107,8 @@ async def test_a_call_and_its_answer(chat: Any, code: str, result: str) -> None:
         ("await codex.tool('task')", "unsupported call: task; subagents have a function"),
         ("await codex.tool('x'.repeat(1e6))", "unsupported call: xxxx"),
         ("await codex.tool('look', null)", 'codex.tool("look", …) takes an object'),
-        ("await codex.tool('look', [1])", "got a list"),
-        ("await codex.tool('look', 3)", "got a int"),
+        ("await codex.tool('look', [1])", "got [1]"),
+        ("await codex.tool('look', 3)", "got 3"),
         ("await codex.tool('read-file', 'a')", "got a string that is not a JSON object"),
         ("await codex.tool('look', () => 1)", "expects arguments that can be sent"),
         ("await codex.tool('look', {place: () => 1})", ""),  # it settles, which is what matters

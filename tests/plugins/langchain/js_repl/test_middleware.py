@@ -147,7 +147,7 @@ def test_another_language_is_refused() -> None:
         ({"namespace": "a.b"}, "namespace takes the name of a global, an identifier; got 'a.b'"),
         ({"namespace": ""}, "namespace takes the name of a global"),
         ({"namespace": 1}, "namespace takes a string; got 1"),
-        ({"cell_seconds": 0}, "cell_seconds takes a number above 0; got 0"),
+        ({"cell_seconds": 0}, "cell_seconds takes a number above 0, at most 1000000000; got 0"),
         ({"cell_seconds": "1"}, "cell_seconds takes a number; got '1'"),
         ({"cell_seconds": True}, "cell_seconds takes a number; got True"),
         ({"cwd": 1}, "cwd takes a string or None; got 1"),

@@ -32,6 +32,16 @@ def refused(url: str) -> str:
     return str(raised.value)
 
 
+def test_a_copy_in_another_journal_mode_is_read(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute(f"VACUUM INTO '{copy}'")
+    before = copy.read_bytes()
+    with open_checkpointer(str(copy)) as saver:
+        assert saver.get_tuple({"configurable": PLACE}) is not None
+    assert copy.read_bytes() == before
+
+
 @pytest.mark.parametrize("form", ["{path}", "a b%.db", "sqlite:///a%20b%25.db", "sqlite:///{url}"])
 def test_a_file_is_named_by_its_path_or_as_a_url(database: Path, form: str) -> None:
     quoted = str(database).replace("%", "%25").replace(" ", "%20")

@@ -386,7 +386,7 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
         ("tools.wait", False, None),
     ]
     assert found["timeline"][1]["answer"] is None
-    assert ("not told yet" in " ".join(shown.stdout.split())) == untold
+    assert ("not received yet" in " ".join(shown.stdout.split())) == untold
 
 
 # -- what differs --------------------------------------------------------------------------
