@@ -1,16 +1,17 @@
-"""Text for a terminal, and the check that there is somewhere to write it."""
+"""Text for a terminal, and the stream that it is written to."""
 
 from __future__ import annotations
 
 import sys
+from typing import TextIO
 
 from interpstack import ConfigurationError
 
-__all__ = ["check_output", "plain"]
+__all__ = ["output", "plain"]
 
 
-def check_output() -> None:
-    """Refuse to begin where nobody could see the result.
+def output() -> TextIO:
+    """Standard output; a command that nobody could see the result of does not begin.
 
     Raises:
         ConfigurationError: Standard output was closed by whoever started this process.
@@ -19,6 +20,7 @@ def check_output() -> None:
         raise ConfigurationError(
             "standard output is closed; send it to a terminal, a pipe or a file"
         )
+    return sys.stdout
 
 
 def plain(text: str) -> str:

@@ -26,7 +26,7 @@ from interpstack_langchain.demo.files import MAX_FILES, folder_tools, survey
 from interpstack_langchain.demo.model import ScriptedModel
 from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
-from interpstack_langchain.terminal import check_output, plain
+from interpstack_langchain.terminal import output, plain
 
 __all__ = ["command", "run_demo"]
 
@@ -53,9 +53,8 @@ def command(folder: Path | None, model: str | None) -> None:
 
     FOLDER defaults to the installed package's own source.
     """
-    check_output()
     folder = (folder or Path(interpstack.__file__).parent).resolve()
-    console = Console()
+    console = Console(file=output())
     if not survey(folder)[0]:
         raise ConfigurationError(f"{folder} has no text files to look at; name another FOLDER")
     chosen = _chat_model(model)

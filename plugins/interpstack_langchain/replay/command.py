@@ -25,7 +25,7 @@ from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
-from interpstack_langchain.terminal import check_output
+from interpstack_langchain.terminal import output
 from interpstack_protocol import ProtocolError
 
 __all__ = ["command"]
@@ -147,14 +147,13 @@ def command(
     reason that the record does not have, or ended with another answer; 2 when an option is wrong
     or the record is damaged; 3 when a run asked for something else than is recorded.
     """
-    check_output()
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
     replayer = Replayer(engine, limits, _signing_key(signing_key_env))
     serde = serializer(serializer_name, aes_key_env)
     option = "--serializer" if serializer_name else "--aes-key-env" if aes_key_env else ""
-    console = Console(safe_box=True, highlight=False)
+    console = Console(file=output(), safe_box=True, highlight=False)
     shown = []
     with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
         Checked.install(saver, option)

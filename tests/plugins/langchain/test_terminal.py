@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_langchain.terminal import check_output, plain
+from interpstack_langchain.terminal import output, plain
 
 
 def test_control_characters_are_escaped() -> None:
@@ -21,7 +21,7 @@ def test_what_the_terminal_cannot_encode_is_escaped(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_closed_output_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_output()
+    assert output() is sys.stdout
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(ConfigurationError, match="standard output is closed; send it to"):
-        check_output()
+        output()
