@@ -156,7 +156,7 @@ class Shown:
             Text(plain(call.bridge)),
             Text(plain(self._cut(call.input))),
             Text(plain(self._cut(call.answer)), "red" if call.failed else ""),
-            Text(plain("; ".join([*call.decisions, *["not received yet"] * call.kept]))),
+            Text(plain("; ".join([*call.decisions, *["not received"] * call.kept]))),
         )
 
     def _cut(self, text: str) -> str:
