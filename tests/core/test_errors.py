@@ -84,7 +84,8 @@ def test_only_the_projects_own_packages_are_named_for_installation() -> None:
     missing = ModuleNotFoundError("No module named 'x'", name="x")
     assert str(PluginLoadError("a", missing)).endswith("No module named 'x'; install what it needs")
     assert "with: pip install 'interpstack[v8-engine]'" in str(PluginLoadError("v8", missing))
-    assert "with: pip install 'interpstack[v8-engine]'" in str(UnknownEngine("v8", ["quickjs"]))
+    needed = str(UnknownEngine("v8", ["quickjs"], missing=["v8"]))
+    assert "; not installed: v8 (pip install 'interpstack[v8-engine]')" in needed
     advised = ModuleNotFoundError("run: pip install 'interpstack[v8-engine]'", name="x")
     assert str(PluginLoadError("v8", advised)).count("pip install") == 1
     for name in ("else", "quikjs"):

@@ -60,9 +60,10 @@ def test_a_plugin_without_an_engine_is_no_engine(entries: Any) -> None:
     assert info.value.known == ("fake",)
 
 
-def test_the_nearest_engine_is_found_in_capitals_too() -> None:
-    with pytest.raises(UnknownEngine, match="nearest: quickjs"):
-        InterpreterStack("QuickJS")
+def test_the_nearest_engine_is_found_in_capitals_too(entries: Any) -> None:
+    entries(agents=None, fake=_module("fake", FakeEngine))
+    with pytest.raises(UnknownEngine, match="nearest: fake"):
+        InterpreterStack("FAKES")
 
 
 def test_a_wrong_list_is_shown_in_short() -> None:
