@@ -7,7 +7,7 @@
   "use strict";
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const RangeErrorClass = RangeError;
+  const RangeErrorClass = RangeError, { random, ceil } = Math;
   const Buffer = ArrayBuffer, Items = Array, { fill } = Array.prototype;
   const globals = globalThis;
   const { isArray } = Array;
@@ -16,9 +16,18 @@
   const typed = getPrototypeOf(Uint8Array.prototype);
   const byteLength = uncurry(getOwnPropertyDescriptor(typed, "byteLength").get);
   const length = uncurry(getOwnPropertyDescriptor(typed, "length").get);
+  const bufferOf = uncurry(getOwnPropertyDescriptor(typed, "buffer").get);
   const bufferLength = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get);
+  const mostLength = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "maxByteLength").get);
+  const isResizable = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "resizable").get);
   const LATE_BYTES = 67108864; // below the limit; the host ends a cell that leaves more
-  let limit = Infinity, room = STEP;
+  const BUFFER_BYTES = 384; // what V8 keeps outside its heap for any buffer, besides its bytes
+  const WEIGHED = 256; // one of so many buffers, by chance, holds the weight of all of them
+  const WEIGHT = WEIGHED * BUFFER_BYTES;
+  const RESERVED = 65536; // bytes of reserved addresses that weigh as much as a buffer
+  const RESIZABLE = 16; // buffers that a resizable one weighs at least: V8 maps its pages
+  const INSIDE = 64; // bytes of a typed array that V8 keeps in its heap until code asks for its buffer
+  let limit = Infinity, room = STEP, next = WEIGHED;
 
   // V8 frees buffers late, by chance; it frees those of young garbage once its young heap is full.
   function collectYoung() {
@@ -35,17 +44,72 @@
     }
     room = STEP;
   }
-  function wrap(name, size) {
+  // The weight of buffers is bytes of others, which V8 counts, in a private field. Those are
+  // resizable: V8 maps them, and nobody touches their pages, so they take no memory.
+  class Weighted extends function (owner) { return owner; } {
+    #weight;
+    static on(owner) { return #weight in owner; }
+    constructor(owner, bytes) { super(owner); this.#weight = new Buffer(bytes, { __proto__: null, maxByteLength: bytes }); }
+  }
+  class Asked extends function (owner) { return owner; } {
+    #asked;
+    static on(owner) { return #asked in owner; }
+  }
+  // A guest that knew which buffers hold the weight could drop those alone.
+  function weigh(buffer) {
+    const times = isResizable(buffer) ? RESIZABLE + ceil(mostLength(buffer) / RESERVED) : 1;
+    if (times < WEIGHED && (next -= times) > 0 || limit >= 2 ** 53) return buffer;
+    if (times < WEIGHED) next = ceil(random() * 2 * WEIGHED);
+    const bytes = times < WEIGHED ? WEIGHT : times * BUFFER_BYTES;
+    take(bytes);
+    if (!Weighted.on(buffer)) new Weighted(buffer, bytes);
+    return buffer;
+  }
+  function weighItems(items) {
+    if (byteLength(items) > INSIDE) weigh(bufferOf(items));
+    return items;
+  }
+  // The buffer of a typed array; V8 makes that of a small one now, if it has not yet.
+  function asked(items) {
+    const buffer = bufferOf(items);
+    if (bufferLength(buffer) > INSIDE || Asked.on(buffer)) return buffer;
+    new Asked(buffer);
+    return weigh(buffer);
+  }
+  // How far a buffer can grow: V8 reserves as many addresses, and a process can run out of those.
+  function reserved(options) {
+    if (typeof options !== "object" && typeof options !== "function" || options === null) return undefined;
+    const given = options.maxByteLength;
+    if (given === undefined) return undefined;
+    const maxByteLength = +given;
+    if (maxByteLength > limit) throw new RangeErrorClass("Array buffer allocation failed");
+    return { __proto__: null, maxByteLength };
+  }
+  function wrapBuffer() {
+    const wrapper = { ArrayBuffer: function (length, options) {
+      if (new.target === undefined) return Buffer(length); // throws V8's own error
+      const bytes = +length;
+      take(bytes);
+      return weigh(construct(Buffer, [bytes, reserved(options)], new.target === wrapper ? Buffer : new.target));
+    } }.ArrayBuffer;
+    dress(wrapper, Buffer);
+    defineProperty(globals, "ArrayBuffer", { value: wrapper });
+  }
+  function wrap(name, width) {
     const original = globals[name];
     const wrapper = { [name]: function (first, second, third) {
       if (new.target === undefined) return original(first); // throws V8's own error
-      if (typeof first === "number") take(size(first, second));
-      else if (isArray(first)) take(size(first.length));
+      const maker = new.target === wrapper ? original : new.target;
+      if (typeof first !== "object" && typeof first !== "function" || first === null) {
+        const items = +first;
+        take(items * width);
+        return weighItems(construct(original, [items], maker));
+      }
+      if (isArray(first)) take(first.length * width);
       const made = arguments.length > 1
-        ? construct(original, [first, second, third], new.target === wrapper ? original : new.target)
-        : construct(original, arguments, new.target === wrapper ? original : new.target);
-      if (typeof first === "object" && name !== "ArrayBuffer" && !isArray(first)) taken(made, first);
-      return made;
+        ? construct(original, [first, second, third], maker)
+        : construct(original, arguments, maker);
+      return isArray(first) ? weighItems(made) : taken(made, first);
     } }[name];
     dress(wrapper, original);
     defineProperty(globals, name, { value: wrapper });
@@ -60,37 +124,48 @@
   }
   // A copy of something with a length of its own; views of buffers cost nothing.
   function taken(made, source) {
-    try { bufferLength(source); return; } catch { /* no buffer */ }
+    try { bufferLength(source); return made; } catch { /* no buffer */ }
     take(byteLength(made));
+    return weighItems(made);
   }
-  function before(owner, name, size) {
+  // Count what a method is about to make, and weigh what it made.
+  function around(owner, name, size, weighed) {
     const original = owner[name];
     if (typeof original !== "function") return;
-    const method = { [name](first, second) {
-      take(size(this, first));
-      return apply(original, this, arguments);
+    const method = { [name](...given) {
+      take(size(this, given));
+      return weighed(apply(original, this, given));
     } }[name];
+    defineProperty(method, "length", { __proto__: null, value: original.length });
     defineProperty(owner, name, { value: method });
   }
-  const count = (value, fallback) => typeof value === "number" ? value : fallback;
+  // The length that a method is given, as the number that V8 would make of it, once.
+  function lengthIn(buffer, given) {
+    if (given.length === 0 || given[0] === undefined) return 0;
+    return given[0] = +given[0];
+  }
   const ownSize = (value) => { try { return byteLength(value); } catch { return 0; } };
+  const textSize = (owner, given) => typeof given[0] === "string" ? given[0].length : 0;
 
-  wrap("ArrayBuffer", (bytes) => bytes);
+  wrapBuffer();
   const arrays = ["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array",
     "Uint32Array", "Float16Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"];
   for (let i = 0; i < arrays.length; i++) {
     if (typeof globals[arrays[i]] !== "function") continue;
     const width = globals[arrays[i]].BYTES_PER_ELEMENT;
-    wrap(arrays[i], (items) => items * width);
+    wrap(arrays[i], width);
   }
-  before(ArrayBuffer.prototype, "resize", (buffer, bytes) => count(bytes, 0));
-  before(ArrayBuffer.prototype, "transfer", (buffer, bytes) => count(bytes, 0));
-  before(ArrayBuffer.prototype, "transferToFixedLength", (buffer, bytes) => count(bytes, 0));
-  before(typed, "toSorted", ownSize);
-  before(typed, "toReversed", ownSize);
-  before(typed, "with", ownSize);
-  before(Uint8Array, "fromBase64", (owner, text) => typeof text === "string" ? text.length : 0);
-  before(Uint8Array, "fromHex", (owner, text) => typeof text === "string" ? text.length : 0);
+  around(ArrayBuffer.prototype, "resize", lengthIn, (nothing) => nothing);
+  around(ArrayBuffer.prototype, "transfer", lengthIn, weigh);
+  around(ArrayBuffer.prototype, "transferToFixedLength", lengthIn, weigh);
+  around(typed, "toSorted", ownSize, weighItems);
+  around(typed, "toReversed", ownSize, weighItems);
+  around(typed, "with", ownSize, weighItems);
+  around(Uint8Array, "fromBase64", textSize, weighItems);
+  around(Uint8Array, "fromHex", textSize, weighItems);
+  around(typed, "subarray", (items) => (ownSize(items) > 0 && asked(items), 0), (items) => items);
+  const { get } = getOwnPropertyDescriptor({ get buffer() { return asked(this); } }, "buffer");
+  defineProperty(typed, "buffer", { __proto__: null, get });
   // What ICU keeps for objects of `Intl` V8 does not count. So each holds a buffer of that size, in
   // a private field: what a `WeakMap` holds stays until V8 collects everything.
   class Held extends function (owner) { return owner; } {

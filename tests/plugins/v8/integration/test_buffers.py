@@ -1,0 +1,124 @@
+"""What array buffers cost besides their bytes, which V8 does not count."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsrun
+import pytest
+
+from interpstack import Session
+
+_GUARD = (files("interpstack_v8") / "guard.js").read_text("utf-8")
+_ROOM = 8 * 2**20
+#: What 384 bytes for each buffer allow in that room.
+_MOST = _ROOM // 384
+
+_KEPT = {
+    "buffer": "new ArrayBuffer(1)",
+    "buffer by text": "new ArrayBuffer('1')",
+    "class": "new (class B extends ArrayBuffer {})(1)",
+    "copy of a buffer": "one.slice(0)",
+    "moved": "new ArrayBuffer(1).transfer()",
+    "array": "new Uint8Array(65)",
+    "array by text": "new Uint8Array('65')",
+    "array of items": "Uint8Array.from({length: 65})",
+    "copy of an array": "many.slice(0)",
+    "mapped": "many.map((each) => each)",
+    "sorted": "many.toSorted()",
+    "changed": "many.with(0, 1)",
+    "buffer of a small array": "new Uint8Array(1).buffer",
+    "part of a small array": "new Uint8Array(1).subarray(0)",
+}
+
+
+async def _run(source: str) -> Any:
+    """Run code in a bare V8 whose guard leaves room for so many buffers."""
+    runtime = jsrun.Runtime(jsrun.RuntimeConfig(enable_console=True))
+    script = f"""(() => {{
+      const memory = __bootstrap.core.ops.op_memory_usage;
+      const limit = ({_GUARD})(memory);
+      const one = new ArrayBuffer(1), many = new Uint8Array(65), kept = [];
+      limit(memory().external + {_ROOM});
+      {source}
+    }})()"""
+    return await runtime.eval_async(script)
+
+
+@pytest.mark.parametrize("made", _KEPT.values(), ids=_KEPT)
+async def test_small_buffers_that_are_kept_count(made: str) -> None:
+    source = f"""
+    try {{ for (let i = 0; i < {4 * _MOST}; i++) kept.push({made}); }}
+    catch (error) {{ return String(error) + kept.length; }}
+    return kept.length"""
+    name, message = "RangeError: ", "Array buffer allocation failed"
+    told = str(await _run(source))
+    assert told.startswith(name + message)
+    assert _MOST // 4 < int(told.removeprefix(name + message)) < 2 * _MOST
+
+
+async def test_small_buffers_that_are_dropped_cost_nothing() -> None:
+    source = f"""
+    let bytes = 0;
+    for (let i = 0; i < {4 * _MOST}; i++) {{
+      kept[i % 100] = new ArrayBuffer(1);
+      bytes += kept[i % 100].byteLength + new Uint8Array(1).buffer.byteLength;
+    }}
+    return bytes"""
+    assert await _run(source) == 8 * _MOST
+
+
+async def test_arrays_that_v8_keeps_in_its_heap_cost_no_buffer() -> None:
+    source = f"for (let i = 0; i < {4 * _MOST}; i++) kept.push(new Float32Array(3));"
+    assert await _run(source + "return kept.length") == 4 * _MOST
+
+
+async def test_asking_often_for_a_buffer_costs_one() -> None:
+    source = f"""
+    const small = new Uint8Array(8);
+    for (let i = 0; i < {4 * _MOST}; i++) kept.push(small.buffer, small.subarray(1));
+    return kept[0] === small.buffer"""
+    assert await _run(source) is True
+
+
+async def test_addresses_that_resizable_buffers_reserve_count() -> None:
+    source = f"""
+    const options = {{maxByteLength: 2 ** 22}};
+    try {{ for (let i = 0; i < {_MOST}; i++) kept.push(new ArrayBuffer(0, options)); }}
+    catch (error) {{ return String(error) + (kept.length < {_MOST // 64}); }}"""
+    assert await _run(source) == "RangeError: Array buffer allocation failedtrue"
+
+
+async def test_a_buffer_cannot_reserve_more_than_the_limit(session: Session) -> None:
+    outcome = await session.eval("new ArrayBuffer(0, {maxByteLength: 2 ** 33})")
+    assert outcome.error is not None
+    assert outcome.error.message == "Array buffer allocation failed"
+
+
+async def test_lengths_are_read_once_and_as_ever(session: Session) -> None:
+    source = """
+    let asked = 0;
+    const two = {valueOf() { asked++; return 2; }};
+    const failure = (call) => { try { call(); } catch (error) { return error.name; } };
+    const b = new ArrayBuffer(two, {maxByteLength: 8});
+    b.resize(two);
+    JSON.stringify([
+      asked, b.byteLength, b.maxByteLength, b.resizable, new ArrayBuffer().byteLength,
+      new ArrayBuffer(5).transfer().byteLength, new ArrayBuffer(5).transfer('3').byteLength,
+      new Uint8Array().length, new Uint8Array(null).length, new Uint8Array('3').length,
+      new Uint8Array(2.5).length, new Uint8Array(new ArrayBuffer(8), 4).length,
+      new Uint16Array(new Set([1, 2])).length, new Uint8Array(3).subarray(1).length,
+      ArrayBuffer.prototype.resize.length, Uint8Array.prototype.with.length,
+      failure(() => new ArrayBuffer(-1)), failure(() => new ArrayBuffer(1n)),
+      failure(() => new Uint8Array(Symbol())), failure(() => ArrayBuffer(1)),
+      failure(() => new ArrayBuffer(9, {maxByteLength: 8})), failure(() => new Uint8Array(-1)),
+      failure(() => Object.getPrototypeOf(Uint8Array.prototype).buffer),
+      failure(() => Uint8Array.prototype.subarray.call([])),
+    ])"""
+    told = json.loads((await session.eval(source)).text)
+    numbers = [2, 2, 8, True, 0, 5, 3, 0, 0, 3, 2, 4, 2, 2, 1, 2]
+    range_error, type_error = "RangeError", "TypeError"
+    errors = [range_error, type_error, type_error, type_error, range_error, range_error]
+    assert told == [*numbers, *errors, type_error, type_error]
