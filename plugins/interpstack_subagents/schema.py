@@ -64,10 +64,10 @@ def _title(given: Any) -> str:
 def _objects(node: Mapping[str, Any], level: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """All schemas inside a schema, with their level."""
     yield level, node
-    properties = node.get("properties")
-    if properties is not None and not isinstance(properties, dict):
-        raise ValueError('has an object as "properties"')
-    inner: list[Any] = list((properties or {}).values())
+    properties = node.get("properties", {})
+    if not isinstance(properties, dict):
+        raise ValueError('has an object as "properties"')  # noqa: TRY004 - as all refusals here
+    inner: list[Any] = list(properties.values())
     inner += [node.get(key) for key in ("items", "additionalProperties", "not")]
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         found = node.get(key)

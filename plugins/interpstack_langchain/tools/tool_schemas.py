@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -88,9 +88,9 @@ def _wrongs(error: Exception) -> list[str]:
 
 
 def _misfit_in_json(schema: Mapping[str, Any], args: Mapping[Any, Any]) -> str:
-    properties = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name not in args:
+    properties, required = _properties(schema), schema.get("required")
+    for name in required if isinstance(required, Sequence) else ():
+        if isinstance(name, str) and name not in args:
             return f"{name}: Field required"
     for name, value in args.items():
         about = properties.get(name)
@@ -152,8 +152,16 @@ def visible_fields(tool: BaseTool) -> tuple[str, ...]:
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         injected = _in_signature(tool)
-        return tuple(name for name in schema.get("properties", ()) if name not in injected)
+        return tuple(name for name in _properties(schema) if name not in injected)
     return tuple(get_fields(schema))
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that a schema describes; none if its maker wrote what is no JSON Schema."""
+    given = schema.get("properties")
+    if not isinstance(given, Mapping):
+        return {}
+    return {name: about for name, about in given.items() if isinstance(name, str)}
 
 
 def _takes_text(tool: BaseTool) -> bool:

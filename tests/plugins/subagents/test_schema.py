@@ -35,8 +35,9 @@ def test_a_schema_has_a_type_and_a_title() -> None:
             f"may have {MAX_PROPERTIES} properties",
         ),
         ({"properties": []}, 'has an object as "properties"'),
+        ({"properties": None}, 'has an object as "properties"'),
     ],
-    ids=["list", "array", "nan", "bytes", "long", "deep", "wide", "odd"],
+    ids=["list", "array", "nan", "bytes", "long", "deep", "wide", "odd", "null"],
 )
 def test_what_is_none_or_too_large_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(GuestException, match=message):

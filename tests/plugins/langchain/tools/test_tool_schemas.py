@@ -12,6 +12,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from interpstack_langchain.tools import tool_schemas
+from interpstack_langchain.tools.tool_calls import host_tool
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
@@ -147,6 +148,22 @@ _JSON = {
 def test_arguments_are_checked_against_a_schema_in_json(schema: Any, args: Any, why: str) -> None:
     made = StructuredTool(name="pay", description="Pay.", args_schema=schema, func=lambda: None)
     assert misfit(made, args) == why
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": [1, 2]},
+        {"properties": None, "required": None},
+        {"properties": "ab", "required": 5},
+        {"properties": {5: {}}, "required": [["x"], 5]},
+    ],
+)
+def test_what_is_no_json_schema_describes_no_fields(schema: Any) -> None:
+    made = StructuredTool(name="pay", description="Pay.", args_schema=schema, func=lambda: None)
+    assert (visible_fields(made), injected_fields(made)) == ((), frozenset())
+    assert misfit(made, {"to": "Ann"}) == ""
+    assert host_tool(made).name == "pay"
 
 
 def test_arguments_are_checked_against_the_fields_that_callers_pass() -> None:
