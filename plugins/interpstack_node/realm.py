@@ -170,8 +170,7 @@ class NodeRealm(ParkableRealm):
         """Note the end of a cell.
 
         Args:
-            values: The guest's variables; `None` if they were not exported in time, and the
-                earlier ones stay.
+            values: The guest's variables; `None` for the earlier ones.
         """
         if values is not None:
             self._saved.save(values)
@@ -181,6 +180,7 @@ class NodeRealm(ParkableRealm):
         """Note that a cell has ended whose kernel is gone, or that never began."""
         with self._lock:
             self._running = False
+            _rest(self._kernel)
         self._replace_spare()
 
     def _replace_spare(self) -> None:
@@ -273,8 +273,7 @@ class NodeRealm(ParkableRealm):
         """Run a command of the guest's kernel outside a cell.
 
         Raises:
-            EngineFailure: The guest was stopped, or its process ended; the next cell finds the
-                saved values.
+            EngineFailure: The guest was stopped, or its process ended.
         """
         kernel = self.attach()
         try:
@@ -282,6 +281,8 @@ class NodeRealm(ParkableRealm):
         except KernelDied as death:
             self.give_up()
             raise EngineFailure(f"{death}; variables have their last saved values") from death
+        if not self._running:
+            kernel.rest()
         if answer.stopped:
             raise EngineFailure("the guest was stopped while its variables were read")
         return "".join(answer.drained)
@@ -289,6 +290,11 @@ class NodeRealm(ParkableRealm):
 
 def _is_usable(kernel: KernelProcess) -> bool:
     return kernel.pid_of_host == os.getpid() and kernel.alive
+
+
+def _rest(kernel: KernelProcess | None) -> None:
+    if kernel is not None:
+        kernel.rest()
 
 
 def _fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:

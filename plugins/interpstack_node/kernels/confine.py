@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["CONFINES", "allow_cpu", "cpu_clock", "seal"]
+__all__ = ["CONFINES", "allow_cpu", "allow_rest", "cpu_clock", "seal"]
 
 #: Whether this system can put limits on another process.
 CONFINES: Final = sys.platform == "linux"
@@ -22,6 +22,9 @@ _ROOM: Final = 512 * _MIB
 _FILE_BYTES: Final = 256 * _MIB
 #: Seconds of a guest's time after which the system ends a kernel whose host is gone.
 _ORPHAN_SECONDS: Final = 30
+#: Seconds that a kernel may compute between two cells: its own work, and short work of Node's
+#: thread pool that a cell left behind.
+_REST_SECONDS: Final = 2
 
 
 def seal(pid: int, memory_bytes: int | None, descriptors: int = 0) -> None:
@@ -69,6 +72,23 @@ def allow_cpu(pid: int, spent: float, seconds: float | None) -> None:
     most = resource.RLIM_INFINITY
     if seconds is not None:
         most = math.ceil(spent + 2 * seconds) + _ORPHAN_SECONDS
+    _limit(pid, resource.RLIMIT_CPU, most, resource.RLIM_INFINITY)
+
+
+def allow_rest(pid: int, spent: float) -> None:
+    """Have the system end a kernel that computes on between two cells.
+
+    Nothing else ends work of Node's thread pool, such as `crypto.pbkdf2`, once it has begun.
+
+    Args:
+        pid: The process.
+        spent: Seconds that it has computed so far.
+    """
+    if not CONFINES:
+        return
+    import resource
+
+    most = math.ceil(spent) + _REST_SECONDS
     _limit(pid, resource.RLIMIT_CPU, most, resource.RLIM_INFINITY)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from interpstack_node.kernels.confine import allow_cpu, cpu_clock, seal
+from interpstack_node.kernels.confine import allow_cpu, allow_rest, cpu_clock, seal
 from interpstack_node.kernels.conversation import Answer, Callbacks, Conversation
 from interpstack_node.kernels.frames import Frames
 from interpstack_node.kernels.starting.launch import KernelConfig, launch
@@ -156,6 +156,11 @@ class KernelProcess:
         allow_cpu(self.pid, self.cpu_seconds, None)
         yield from Conversation(self, Stop(self.stops), None).run(["settle", sent])
         self._signals_seen = sent
+
+    def rest(self) -> None:
+        """Note that no cell runs, so that there is nothing to compute."""
+        if self.alive:
+            allow_rest(self.pid, self.cpu_seconds)
 
     # -- ending ----------------------------------------------------------------------------
 

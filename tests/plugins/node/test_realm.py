@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 
 import pytest
@@ -17,6 +18,7 @@ from interpstack import (
     Session,
 )
 from interpstack_node.engine import NodeEngine
+from interpstack_node.kernels.confine import CONFINES
 from interpstack_node.realm import NodeRealm
 
 
@@ -47,6 +49,27 @@ async def test_a_kernel_that_dies_between_cells_costs_functions_only(session: Se
     assert lost.error is not None
     assert "Value for 'Point' was not restored because" in lost.error.message
     assert lost.notices == ()
+
+
+@pytest.mark.skipif(not CONFINES, reason="the system limits no other process")
+async def test_the_system_ends_a_kernel_that_computes_between_cells(session: Session) -> None:
+    import resource
+
+    def allowed() -> float:
+        kernel = _realm(session)._kernel
+        assert kernel is not None
+        return resource.prlimit(kernel.pid, resource.RLIMIT_CPU)[0] - kernel.cpu_seconds
+
+    await session.eval("const f = () => 1; const left = import('node:crypto')")
+    assert 0 < allowed() < 4
+    assert sorted(await session.names()) == ["f", "left"]
+    assert 0 < allowed() < 4
+    kernel = _realm(session)._kernel
+    assert kernel is not None
+    kernel.signal(signal.SIGXCPU)
+    kernel._process.wait()
+    (notice,) = (await session.eval("1")).notices
+    assert notice.startswith("The kernel process has ended since the last cell.")
 
 
 async def test_nothing_is_told_where_nothing_is_lost(session: Session) -> None:

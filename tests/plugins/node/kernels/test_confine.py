@@ -75,6 +75,8 @@ def test_time_is_limited_and_given_back() -> None:
     with _opener() as process:
         confine.allow_cpu(process.pid, 2.0, 5.0)
         assert resource.prlimit(process.pid, resource.RLIMIT_CPU)[0] == 42
+        confine.allow_rest(process.pid, 2.5)
+        assert resource.prlimit(process.pid, resource.RLIMIT_CPU)[0] == 5
         confine.allow_cpu(process.pid, 2.0, None)
         hard = resource.prlimit(process.pid, resource.RLIMIT_CPU)[1]
         assert resource.prlimit(process.pid, resource.RLIMIT_CPU)[0] == hard
