@@ -21,6 +21,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
 )
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
+from interpstack_langchain.rules.noted import read_decision, read_pause
 
 __all__ = ["CALLS_BESIDE", "EvalPauses", "running_after"]
 
@@ -107,6 +108,7 @@ class EvalPauses:
         number = journal.noted("pauses")
         if not number:
             return
+        self._check(journal, number)
         plain = take_plain_answer(self.config)
         try:
             if not journal.noted(f"resumed {number}"):
@@ -116,6 +118,15 @@ class EvalPauses:
         finally:
             if plain is not None:
                 await self.writes.take_plain_answer()
+
+    def _check(self, journal: Journal, number: int) -> None:
+        """Read the last pause and the decisions about its questions, before anything is done.
+
+        Raises:
+            UnreadableJournal: One of them is damaged.
+        """
+        for key in read_pause(journal.noted(f"pause {number}"))["questions"]:
+            read_decision(journal.noted(f"decision {key}"))
 
     async def _take_answers(self, journal: Journal, number: int, plain: Any) -> None:
         pause = journal.noted(f"pause {number}")

@@ -24,6 +24,7 @@ from interpstack import ConfigurationError, GuestException, Request
 from interpstack_durable.api import Journal, ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
+from interpstack_langchain.rules.noted import read_decision
 from interpstack_langchain.rules.shown_values import plain, read, storable, unstorable_key
 
 __all__ = [
@@ -195,10 +196,9 @@ def decided(call: ToolCall, journal: Journal | None, request_id: int) -> Mapping
 
     Raises:
         ReplayDivergence: The decision was made on another call.
+        UnreadableJournal: The decision is damaged.
     """
-    decision: Mapping[str, Any] | None = (
-        None if journal is None else journal.noted(f"decision {request_id}")
-    )
+    decision = None if journal is None else read_decision(journal.noted(f"decision {request_id}"))
     if decision is not None and decision["digest"] != _digest(call):
         asked = f"{call['name']}({json.dumps(plain(call['args']), default=repr)[:200]})"
         raise ReplayDivergence(

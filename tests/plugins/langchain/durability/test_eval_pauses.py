@@ -12,6 +12,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from interpstack import Request
+from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer
 from interpstack_langchain.rules.decisions import Editable
@@ -137,6 +138,15 @@ async def test_another_exception_leaves_the_eval_alone_and_notes_nothing() -> No
     asked = [approval(1, "Ann"), (request(2), lost)]
     assert await pauses().pause(notes, asked, ()) is lost  # type: ignore[arg-type]
     assert notes.values == {}
+
+
+async def test_a_damaged_pause_is_refused_before_its_answer_is_taken() -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    notes.values["pause 1"]["questions"]["1"].pop("digest")
+    writes, before = Writes(), dict(notes.values)
+    with pytest.raises(UnreadableJournal, match="damaged"):
+        await resume(notes, writes=writes, answers={asked.id: {"decisions": [APPROVE]}})
+    assert (notes.values, writes.taken) == (before, 0)
 
 
 async def test_an_answer_that_a_call_refused_opens_its_question_again() -> None:
