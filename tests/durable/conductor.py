@@ -224,10 +224,10 @@ def watched(engine: Engine) -> None:
 
     def opening(limits: Limits, bridges: BridgeSet, *image: Any) -> Realm:
         realm = open_realm(limits, bridges, *image)
-        start, resume = realm.start, realm.resume
-        watch = _conductor(bridges).watch
-        realm.start = lambda cell: watch.over(start(cell))  # type: ignore[method-assign]
-        realm.resume = lambda *before: watch.over(resume(*before))  # type: ignore[method-assign]
+        kind, watch = type(realm), _conductor(bridges).watch
+        # Not the methods of the realm: one that was parked is watched already.
+        realm.start = lambda cell: watch.over(kind.start(realm, cell))  # type: ignore[method-assign]
+        realm.resume = lambda *before: watch.over(kind.resume(realm, *before))  # type: ignore[method-assign]
         return realm
 
     engine.open = opening  # type: ignore[method-assign,assignment]

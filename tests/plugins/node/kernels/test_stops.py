@@ -83,10 +83,14 @@ def test_a_command_ends_only_when_no_signal_is_being_sent() -> None:
 @pytest.mark.parametrize("seen", [0, 1])
 def test_a_kernel_sees_every_signal_before_the_next_command(fake_node: Fake, seen: int) -> None:
     body = f"""
-import json, signal
-signal.signal(signal.SIGINT, lambda *_: None)
+import json, signal, time
+signals = []
+signal.signal(signal.SIGINT, lambda *signal: signals.append(signal))
 {GREETING}receive(); {end()}
-receive(); {end(seen=seen)}
+receive()
+while not signals:
+    time.sleep(0.001)
+{end(seen=seen)}
 commands = []
 while True:
     commands.append(json.loads(receive()))
