@@ -64,7 +64,7 @@ class Signature:
         """
         try:
             signature = inspect.signature(function)
-            hints = typing.get_type_hints(_annotated(function)) if by_name else {}
+            hints = typing.get_type_hints(*_annotated(function)) if by_name else {}
         except Exception as error:
             raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
         parameters: dict[str, tuple[Any, bool]] = {}
@@ -99,9 +99,8 @@ class Signature:
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
         for key in [key for key in given if key not in fields and self.more is None]:
             raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}")
-        for key in fields:
-            if fields[key] and key not in given:
-                raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage()}")
+        for key in [key for key, must in fields.items() if must and key not in given]:
+            raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage()}")
         check, more = _Checker(language).check, (self.more, False)
         try:
             return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
@@ -109,12 +108,14 @@ class Signature:
             raise TypeError(f"{self.name}: {error}") from None
 
 
-def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that carries the annotations of a wrapped, partial or callable object."""
+def _annotated(function: Callable[..., Any]) -> tuple[Callable[..., Any], None, dict[str, Any]]:
+    """What has the hints of a wrapped, partial or callable object: function, globals, locals."""
     function = inspect.unwrap(function)
     while isinstance(function, functools.partial):
         function = inspect.unwrap(function.func)
-    return function if inspect.isroutine(function) else type(function).__call__
+    function = function if inspect.isroutine(function) else type(function).__call__
+    # Python 3.12.1 does not look for a function's type parameters itself.
+    return function, None, {one.__name__: one for one in getattr(function, "__type_params__", ())}
 
 
 @functools.cache
@@ -252,9 +253,8 @@ class _Checker:
             self._refuse(value, typed_dict, path)
         fields, unknown = _fields_of(typed_dict), (Any, False)
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
-        for key, (_, must) in fields.items():
-            if must and key not in given:
-                self._refuse(value, typed_dict, path, f" with the field {key!r}")
+        for key in [key for key, (_, must) in fields.items() if must and key not in given]:
+            self._refuse(value, typed_dict, path, f" with the field {key!r}")
         return {
             k: self.check(v, fields.get(k, unknown)[0], f"{path}.{k}") for k, v in given.items()
         }
