@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 #: Characters of console output in one message, at most, while its cell runs.
 PRINTED_CHARS: Final = 1_000_000
-#: Characters of a name: of a bridge, an error, an engine.
+#: Characters of a name: of a bridge, an engine; of an error's, as many are taken.
 _NAME_CHARS: Final = 1000
 #: Characters of a line of source, on either side of a place.
 _PLACE_CHARS: Final = 1000
@@ -109,25 +109,26 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
     for name in [*(r.bridge for r in progress.requests), *(c.bridge for c in progress.calls)]:
         _check_length(name, _NAME_CHARS)
     done = progress.completion
-    for error in (progress.failure, None if done is None else done.error):
-        _check_error(error)
     if done is not None and done.omitted_chars < 0:
         raise Malformed(f"{done.omitted_chars} characters left out")
     return attrs.evolve(
         progress,
+        completion=None if done is None else attrs.evolve(done, error=_read_error(done.error)),
+        failure=_read_error(progress.failure),
         loss=_check_length(progress.loss, _NOTICE_CHARS),
         cpu_seconds=min(max(0.0, progress.cpu_seconds), seconds),
         notices=[_check_length(text, _NOTICE_CHARS) for text in progress.notices[:_NOTICES]],
     )
 
 
-def _check_error(error: GuestError | None) -> None:
+def _read_error(error: GuestError | None) -> GuestError | None:
+    """An error whose name, which code may choose, is cut to its bound."""
     if error is None:
-        return
-    _check_length(error.name, _NAME_CHARS)
+        return None
     if error.place is not None:
         _check_length(error.place.before, _PLACE_CHARS)
         _check_length(error.place.after, _PLACE_CHARS)
+    return attrs.evolve(error, name=error.name[:_NAME_CHARS])
 
 
 def _read(kind: type[_T], told: Any) -> _T:
