@@ -109,7 +109,7 @@ class Signature:
 
 
 def _annotated(function: Callable[..., Any]) -> tuple[Callable[..., Any], None, dict[str, Any]]:
-    """What has the hints of a wrapped, partial or callable object: function, globals, locals."""
+    """Arguments for the hints of a wrapped, partial or callable object: function, scopes."""
     function = inspect.unwrap(function)
     while isinstance(function, functools.partial):
         function = inspect.unwrap(function.func)
