@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def refused(url: str) -> str:
 
 def test_a_copy_in_another_journal_mode_is_read(database: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection:
         connection.execute(f"VACUUM INTO '{copy}'")
     before = copy.read_bytes()
     with open_checkpointer(str(copy)) as saver:

@@ -605,6 +605,7 @@ async def test_damage_is_told_on_one_line(record: Any, table: str) -> None:
     chance, told = random.Random(7), 0
     with sqlite3.connect(agent.url) as database:
         rows = database.execute(query).fetchall()
+    database.close()
     for _ in range(25):
         row, value = chance.choice(rows)
         damaged = bytearray(value)
