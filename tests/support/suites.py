@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 #: How the ids of a family begin, and of how many cases one is drawn. Each has many cases of one
 #: kind that start processes, wait for limits or fill memory, or runs whole in an env of its own;
@@ -123,8 +123,12 @@ def pytest_configure(config: pytest.Config) -> None:
     suite = os.environ[_SUITE]
     if suite not in _SUITES:
         raise pytest.UsageError(f"{_SUITE} takes one of {', '.join(_SUITES)}; got {suite!r}")
-    # How long an example takes says more of the machine than of the code.
-    settings.register_profile(suite, deadline=None, max_examples=_EXAMPLES[suite])
+    # How long an example takes says more of the machine than of the code; how many of the drawn
+    # ones are large is chance.
+    chance = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile(
+        suite, deadline=None, max_examples=_EXAMPLES[suite], suppress_health_check=chance
+    )
     settings.load_profile(suite)
 
 
