@@ -18,6 +18,11 @@ class ParkableExecution(KernelExecution):
     _parked = False
 
     @property
+    def is_parked(self) -> bool:
+        """Whether the realm of the run is parked."""
+        return self._parked
+
+    @property
     @abc.abstractmethod
     def waits(self) -> bool:
         """Whether the guest waits in the middle of the cell."""

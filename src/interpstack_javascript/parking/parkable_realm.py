@@ -21,7 +21,6 @@ class ParkableRealm(Realm):
 
     def __init__(self, parked: ParkedRealms[Any]) -> None:
         self._parked = parked
-        self._is_parked = False
         self._execution: ParkableExecution | None = None
 
     @abc.abstractmethod
@@ -33,7 +32,7 @@ class ParkableRealm(Realm):
         """Free everything, though the realm is parked."""
 
     def close(self) -> None:
-        if not self._is_parked:
+        if self._execution is None or not self._execution.is_parked:
             self.discard()
 
     def image(self) -> Image:
@@ -45,7 +44,6 @@ class ParkableRealm(Realm):
         execution = self._execution
         if execution is None or not execution.waits:
             raise ImageError("this engine has images only of cells that wait")
-        self._is_parked = True
         execution.park()
         self._lend(parked=True)
         return self._parked.park(self)
@@ -56,7 +54,6 @@ class ParkableRealm(Realm):
         Raises:
             ImageError: The cell is lost; the realm is closed.
         """
-        self._is_parked = False
         self._lend(parked=False)
         execution = self._execution
         if execution is not None and execution.waits:

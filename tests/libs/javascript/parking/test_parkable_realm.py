@@ -19,6 +19,10 @@ class Run:
     waits: bool = True
     told: list[str] = attrs.field(factory=list)
 
+    @property
+    def is_parked(self) -> bool:
+        return self.told[-1:] == ["park"]
+
     def park(self) -> None:
         self.told.append("park")
 
