@@ -115,7 +115,7 @@ def _read_only(saver: Callable[..., Saver]) -> Callable[..., Saver]:
         try:
             saver.setup(self)  # type: ignore[attr-defined]
         except sqlite3.OperationalError as error:
-            if "readonly" not in str(error):
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:  # extended codes have more
                 raise
 
     made: Callable[..., Saver] = type("ReadOnlySaver", (saver,), {"setup": setup})  # type: ignore[arg-type]
