@@ -90,7 +90,7 @@ class Requests:
     settled: list[Settlement] = attrs.field(factory=list)
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
     _slots: asyncio.Semaphore = attrs.field(init=False)
-    _bridge_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
+    _own_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
     _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
     _cancels: Cancels = attrs.field(factory=Cancels)
@@ -273,9 +273,9 @@ class Requests:
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""
-        most = bridge.concurrency or self.limits.concurrency
-        own = self._bridge_slots.setdefault(bridge.name, asyncio.Semaphore(most))
-        async with own, self._slots:
+        if (name := bridge.name) not in self._own_slots:
+            self._own_slots[name] = asyncio.Semaphore(bridge.concurrency or self.limits.concurrency)
+        async with self._own_slots[name], self._slots:
             for guard in self.guards:
                 await guard.before_call()
             given = request.wire if request.plain else await decoded(request.wire)
