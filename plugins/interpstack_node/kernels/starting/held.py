@@ -12,7 +12,6 @@ import os
 import socket
 from contextlib import suppress
 from io import FileIO
-from types import TracebackType
 from typing import Final
 
 __all__ = ["LAST_OPTION", "HeldStart"]
@@ -24,22 +23,15 @@ _INFO_BYTES: Final = 4096
 
 
 class HeldStart:
-    """One start of bubblewrap; a context that closes its descriptors."""
+    """One start of bubblewrap."""
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
         reading, writing = os.pipe()
         self._told, self._telling = FileIO(reading, "r"), FileIO(writing, "w")
 
-    def __enter__(self) -> HeldStart:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close its descriptors."""
         for end in (self._ours, self._theirs, self._told, self._telling):
             end.close()
 

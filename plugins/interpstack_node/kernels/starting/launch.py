@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import Final
 
 import attrs
@@ -96,7 +96,7 @@ def _started(
     Raises:
         OSError: The system starts none.
     """
-    with HeldStart() if config.sandbox is Sandbox.BUBBLEWRAP else nullcontext() as held:
+    with closing(HeldStart()) if config.sandbox is Sandbox.BUBBLEWRAP else nullcontext() as held:
         process = _process(config, connection, lifeline, held, scratch)
         try:
             lifeline.tie(process.pid)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -18,14 +19,14 @@ from interpstack_node.kernels.starting.sandbox import Sandbox, wrapped
     [(b'{\n "child-pid": 41\n}', 41), (b"", None), (b"{}", None), (b'{"child-pid": "x"}', None)],
 )
 def test_the_number_of_the_child(told: bytes, child: int | None) -> None:
-    with HeldStart() as held:
+    with closing(HeldStart()) as held:
         os.write(held.info, told)
         held.begin()
         assert held.child() == child
 
 
 def test_a_program_gets_the_last_option_and_its_end_though_a_fork_has_a_copy() -> None:
-    with HeldStart() as held:
+    with closing(HeldStart()) as held:
         copy, options = os.dup(held._ours.fileno()), os.dup(held.options)
         held.begin()
         assert os.read(options, 100) == b"--unshare-uts\0"
@@ -35,7 +36,7 @@ def test_a_program_gets_the_last_option_and_its_end_though_a_fork_has_a_copy() -
 
 
 def test_a_program_that_has_ended_is_no_error() -> None:
-    with HeldStart() as held:
+    with closing(HeldStart()) as held:
         held.begin()
         assert held.child() is None
 
@@ -44,7 +45,7 @@ def test_a_program_that_has_ended_is_no_error() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 def test_bubblewrap_begins_nothing_without_its_host() -> None:
     """Its host ends before it lets it begin."""
-    with HeldStart() as held:
+    with closing(HeldStart()) as held:
         command = wrapped(Sandbox.BUBBLEWRAP, ["/bin/true"], network=False, held=held)
         process = subprocess.Popen(
             command, stderr=subprocess.PIPE, pass_fds=(held.options, held.info)

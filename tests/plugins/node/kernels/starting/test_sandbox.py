@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_sandbox_that_does_not_work_is_passed_over_or_named() -> None:
 
 
 def test_bubblewrap_gives_folders_and_the_network_that_are_named() -> None:
-    with HeldStart() as held:
+    with closing(HeldStart()) as held:
         numbers = held.info, held.options
         command = wrapped(
             Sandbox.BUBBLEWRAP,
