@@ -43,30 +43,24 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`(\w+)`", cell)
 
 
+#: Tables of options with their defaults: the page, the heading, whose options they are.
+TABLES = [
+    ("how-to/use-in-langchain.md", "Arguments", CodeInterpreterMiddleware),
+    ("reference/js-repl.md", "Arguments", JsReplMiddleware),
+    ("how-to/run-cells-in-the-background.md", "In an agent", BackgroundOptions),
+    ("how-to/use-worker-processes.md", "Options", ProcessEngine),
+]
+
+
 @pytest.mark.parametrize(
-    ("page", "heading", "owner"),
-    [
-        ("how-to/use-in-langchain.md", "Arguments", CodeInterpreterMiddleware),
-        ("reference/js-repl.md", "Arguments", JsReplMiddleware),
-        ("how-to/run-cells-in-the-background.md", "In an agent", BackgroundOptions),
-        ("reference/node.md", "Options", NodeEngine),
-        ("how-to/use-worker-processes.md", "Options", ProcessEngine),
-    ],
+    ("page", "heading", "owner"), [*TABLES, ("reference/node.md", "Options", NodeEngine)]
 )
 def test_the_page_lists_every_option(page: str, heading: str, owner: Callable[..., Any]) -> None:
     listed = [name for row in rows(page, heading) for name in names(row[0])]
     assert sorted(listed) == sorted(options(owner))
 
 
-@pytest.mark.parametrize(
-    ("page", "heading", "owner"),
-    [
-        ("how-to/use-in-langchain.md", "Arguments", CodeInterpreterMiddleware),
-        ("reference/js-repl.md", "Arguments", JsReplMiddleware),
-        ("how-to/run-cells-in-the-background.md", "In an agent", BackgroundOptions),
-        ("how-to/use-worker-processes.md", "Options", ProcessEngine),
-    ],
-)
+@pytest.mark.parametrize(("page", "heading", "owner"), TABLES)
 def test_defaults_in_code_are_the_ones_of_the_page(
     page: str, heading: str, owner: Callable[..., Any]
 ) -> None:
