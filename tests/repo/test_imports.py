@@ -65,6 +65,7 @@ _HOSTS = {
     "interpstack_persistence",
     "interpstack_pytest",
     "interpstack_subagents",
+    "interpstack_workflows",
 }
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
 

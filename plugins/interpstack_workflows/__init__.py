@@ -1,0 +1,1 @@
+"""Workflows: modules that orchestrate agents, and go on after a crash, a pause or a restart."""

@@ -1,0 +1,83 @@
+"""Exceptions of workflows, raised to the host.
+
+An error that the script of a workflow does not catch never raises one of these: it is the `error`
+of the run's result. The tree, below `InterpstackError`:
+
+```text
+WorkflowError
+├── MetadataError          a workflow file has no valid metadata; says where
+├── WorkflowModuleError    the module cannot be declared or evaluated, or its script failed
+├── UnknownWorkflow        no workflow has this name
+├── UnknownAgent           no agent has this name
+├── UnknownRun             the store has no run of this id
+├── LeaseLost              another runner works on the run
+└── ScriptChanged          the script is not the one that the run began with
+```
+"""
+
+from __future__ import annotations
+
+from interpstack import InterpstackError
+
+__all__ = [
+    "LeaseLost",
+    "MetadataError",
+    "ScriptChanged",
+    "UnknownAgent",
+    "UnknownRun",
+    "UnknownWorkflow",
+    "WorkflowError",
+    "WorkflowModuleError",
+]
+
+
+class WorkflowError(InterpstackError):
+    """Base class of the exceptions of workflows."""
+
+
+class MetadataError(WorkflowError, ValueError):
+    """A workflow file has no valid metadata.
+
+    Attributes:
+        line: Number of the line at fault, from 1; 0 if there is none.
+        column: Number of the character in its line, from 1; 0 if there is none.
+    """
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class WorkflowModuleError(WorkflowError):
+    """The module of a workflow cannot be declared or evaluated, or its script failed.
+
+    Attributes:
+        name: The name of the script's error, as in `TypeError`; empty if it is not the script's.
+        stack: The script's stack trace, without host paths; may be empty.
+    """
+
+    def __init__(self, message: str, *, name: str = "", stack: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.stack = stack
+
+
+class UnknownWorkflow(WorkflowError, LookupError):
+    """No workflow has this name; the message lists the known ones."""
+
+
+class UnknownAgent(WorkflowError, LookupError):
+    """No agent has this name; the message lists the known ones."""
+
+
+class UnknownRun(WorkflowError, LookupError):
+    """The store has no run of this id."""
+
+
+class LeaseLost(WorkflowError):
+    """Another runner works on the run now; nothing more may be recorded by this one."""
+
+
+class ScriptChanged(WorkflowError):
+    """The script is not the one that the run began with."""
