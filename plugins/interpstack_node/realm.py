@@ -218,7 +218,7 @@ class NodeRealm(ParkableRealm):
     def _open(self) -> KernelProcess:
         saved = self._saved.readable()
         try:
-            return self._filled(saved)
+            return self._refilled(saved)
         except KernelDied as death:
             if not saved:
                 raise EngineFailure(f"no kernel can be started: {death}") from death
@@ -230,6 +230,20 @@ class NodeRealm(ParkableRealm):
             return self._filled({})
         except KernelDied as death:
             raise EngineFailure(f"no kernel can be started: {death}") from death
+
+    def _refilled(self, values: Mapping[str, Any]) -> KernelProcess:
+        """A new kernel with these variables, at the second attempt if need be.
+
+        Raises:
+            KernelDied: It ended.
+        """
+        try:
+            return self._filled(values)
+        except KernelDied as death:
+            if death.memory or death.slow:  # so it would end again
+                raise
+            # What ended the last kernel may have ended the one that was started ahead as well.
+            return self._filled(values)
 
     def _filled(self, values: Mapping[str, Any]) -> KernelProcess:
         """A new kernel with these variables.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -17,8 +19,10 @@ from interpstack import (
     Limits,
     Session,
 )
+from interpstack_node import realm as realm_module
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.confine import CONFINES
+from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.realm import NodeRealm
 
 
@@ -105,6 +109,29 @@ async def test_a_kernel_that_dies_in_a_cell_costs_that_cell(session: Session) ->
     assert "the kernel process was ended by SIGKILL; variables have" in outcome.error.message
     assert (outcome.console, outcome.state) == ("began", "undone")
     assert (await session.eval("n")).text == "41"
+
+
+@pytest.mark.parametrize(("killed", "kept"), [(1, True), (2, False)])
+async def test_kernels_that_die_while_variables_are_put_into_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch, killed: int, kept: bool
+) -> None:
+    await session.eval("let n = 41")
+    _kill(session)
+    taken: list[KernelProcess] = []
+
+    def fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:
+        taken.append(kernel)
+        if len(taken) <= killed:
+            kernel.signal(9)
+        put_into(kernel, values)
+
+    put_into = realm_module._fill
+    monkeypatch.setattr(realm_module, "_fill", fill)
+    outcome = await session.eval("typeof n")
+    assert len(taken) == 2
+    assert outcome.text == ("number" if kept else "undefined")
+    lost = [text.startswith("All variables are lost: they could") for text in outcome.notices]
+    assert lost == ([] if kept else [True])
 
 
 async def test_what_rests_wakes_with_its_values(session: Session) -> None:
