@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -218,7 +219,7 @@ class NodeRealm(ParkableRealm):
     def _open(self) -> KernelProcess:
         saved = self._saved.readable()
         try:
-            return self._refilled(saved)
+            return _at_second_attempt(partial(self._filled, saved))
         except KernelDied as death:
             if not saved:
                 raise EngineFailure(f"no kernel can be started: {death}") from death
@@ -230,20 +231,6 @@ class NodeRealm(ParkableRealm):
             return self._filled({})
         except KernelDied as death:
             raise EngineFailure(f"no kernel can be started: {death}") from death
-
-    def _refilled(self, values: Mapping[str, Any]) -> KernelProcess:
-        """A new kernel with these variables, at the second attempt if need be.
-
-        Raises:
-            KernelDied: It ended.
-        """
-        try:
-            return self._filled(values)
-        except KernelDied as death:
-            if death.memory or death.slow:  # so it would end again
-                raise
-            # What ended the last kernel may have ended the one that was started ahead as well.
-            return self._filled(values)
 
     def _filled(self, values: Mapping[str, Any]) -> KernelProcess:
         """A new kernel with these variables.
@@ -309,6 +296,21 @@ def _is_usable(kernel: KernelProcess) -> bool:
 def _rest(kernel: KernelProcess | None) -> None:
     if kernel is not None:
         kernel.rest()
+
+
+def _at_second_attempt(make: Callable[[], KernelProcess]) -> KernelProcess:
+    """A new kernel, at the second attempt if need be.
+
+    Raises:
+        KernelDied: It ended.
+    """
+    try:
+        return make()
+    except KernelDied as death:
+        if death.memory or death.slow:  # so it would end again
+            raise
+        # What ended the last kernel may have ended the one that was started ahead as well.
+        return make()
 
 
 def _fill(kernel: KernelProcess, values: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import (
     LeaseLost,
     MetadataError,
@@ -12,14 +14,71 @@ from interpstack_workflows.errors import (
     WorkflowError,
     WorkflowModuleError,
 )
+from interpstack_workflows.runtime.boundary import (
+    AgentRequest,
+    AskRequest,
+    CheckpointRequest,
+    Complete,
+    ExecRequest,
+    ExecSpec,
+    Failed,
+    LogCall,
+    ModuleBudget,
+    ModuleProgress,
+    Pending,
+    PhaseCall,
+    ScriptPath,
+    SleepRequest,
+    Undefined,
+    Value,
+    ValueWithBudget,
+    WaitRequest,
+    WorkflowModuleInput,
+    WorkflowModuleOutput,
+    WorkflowRequest,
+)
+from interpstack_workflows.runtime.runtime import (
+    ModuleExecution,
+    WorkflowExecution,
+    WorkflowRuntime,
+)
 
 __all__ = [
+    "Agent",
+    "AgentAnswer",
+    "AgentCall",
+    "AgentPaused",
+    "AgentRequest",
+    "AskRequest",
+    "CheckpointRequest",
+    "Complete",
+    "ExecRequest",
+    "ExecSpec",
+    "Failed",
     "LeaseLost",
+    "LogCall",
     "MetadataError",
+    "ModuleBudget",
+    "ModuleExecution",
+    "ModuleProgress",
+    "Pending",
+    "PhaseCall",
     "ScriptChanged",
+    "ScriptPath",
+    "SleepRequest",
+    "Undefined",
     "UnknownAgent",
     "UnknownRun",
     "UnknownWorkflow",
+    "Usage",
+    "Value",
+    "ValueWithBudget",
+    "WaitRequest",
     "WorkflowError",
+    "WorkflowExecution",
     "WorkflowModuleError",
+    "WorkflowModuleInput",
+    "WorkflowModuleOutput",
+    "WorkflowRequest",
+    "WorkflowRuntime",
 ]

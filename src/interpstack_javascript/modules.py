@@ -78,9 +78,9 @@ class ModuleTable:
     def resolve(self, base: str, specifier: str) -> str | None:
         """The name of a module as `base` imports it; `None` refuses.
 
-        The kernel imports by name. Modules import each other by relative paths only, which
-        lead nowhere but to names in their own bundle. For others the name tells what is wrong, and
-        `load` has no source for it.
+        The kernel imports by name. Modules import each other by relative paths, which lead nowhere
+        but to names in their own bundle, or by a name of their bundle that has a scheme, as in
+        `team:prompts`. For others the name tells what is wrong, and `load` has no source for it.
         """
         if base == KERNEL_NAME:
             return self._checked(specifier) if specifier in self._bundles else None
@@ -89,7 +89,10 @@ class ModuleTable:
             return None
         shown = specifier[:_SHOWN_CHARS]
         if not specifier.startswith(("./", "../")):
-            return f"{shown}: {base} can import only files of its own, as in './helper.js'"
+            if _is_named(specifier) and specifier in bundle:
+                return self._checked(specifier)
+            others = "".join(f", or {name}" for name in bundle if _is_named(name))
+            return f"{shown}: {base} can import only files of its own, as in './helper.js'{others}"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
         found = next((self._checked(name) for name in _candidates(path) if name in bundle), None)
         return found or f"{shown}: there is no such file beside {base}"
@@ -122,6 +125,11 @@ class ModuleTable:
             return f"{name}: {error}"
         self._ready.add(name)
         return name
+
+
+def _is_named(specifier: str) -> bool:
+    """Whether a specifier is a name with a scheme instead of a path."""
+    return ":" in specifier
 
 
 def _candidates(path: str) -> Iterator[str]:

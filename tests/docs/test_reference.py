@@ -15,6 +15,7 @@ import interpstack
 from interpstack import Limits
 from interpstack_core import hookspecs
 from interpstack_persistence.api import hookspecs as persistence_hookspecs
+from interpstack_workflows import hookspecs as workflow_hookspecs
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -66,7 +67,8 @@ def test_hooks_page_documents_every_hook_with_its_arguments() -> None:
     }
     hooks = {
         name: function
-        for name, function in {**vars(hookspecs), **vars(persistence_hookspecs)}.items()
+        for module in (hookspecs, persistence_hookspecs, workflow_hookspecs)
+        for name, function in vars(module).items()
         if name.startswith("interpstack_") and inspect.isfunction(function)
     }
     assert documented.keys() == hooks.keys()

@@ -1,0 +1,1 @@
+"""Agents as workflows call them, whatever they are made with."""

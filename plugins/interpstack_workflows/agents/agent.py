@@ -1,0 +1,105 @@
+"""The contract between a run and the agents that it calls."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from interpstack_workflows.budgets.usage import Usage
+
+__all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentPaused"]
+
+
+def _ignore(event: Mapping[str, Any]) -> None:
+    """Take an event of an agent that nobody watches."""
+
+
+@attrs.frozen(kw_only=True)
+class AgentCall:
+    """One call of an agent.
+
+    Attributes:
+        prompt: The task, from the script; untrusted.
+        agent: The name of the agent.
+        schema: The JSON Schema of the wanted value; `None` for text.
+        model: The model that the script asks for; `None` for the agent's own.
+        provider: The provider that the script asks for.
+        label: Words that tell this call from others.
+        phase: The phase of the run.
+        cwd: The folder to work in; `None` for none of its own.
+        key: The same for this step of the run however often it is tried; different for every
+            other step. Agents can use it as an idempotency key, and to find their own state.
+        attempt: The number of this attempt, from 1.
+        max_tokens: Tokens that this call may use at most; `None` for no limit.
+        decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
+            first.
+        emit: Takes an event of the agent, plain JSON, while it works; returns at once.
+    """
+
+    prompt: str
+    agent: str = "default"
+    schema: Mapping[str, Any] | None = None
+    model: str | None = None
+    provider: str | None = None
+    label: str | None = None
+    phase: str | None = None
+    cwd: Path | None = None
+    key: str = ""
+    attempt: int = 1
+    max_tokens: int | None = None
+    decisions: Mapping[str, Any] | None = None
+    emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
+
+
+@attrs.frozen
+class AgentAnswer:
+    """The answer of an agent.
+
+    Attributes:
+        value: The value, plain JSON: text, or what the schema describes.
+        usage: The resources used by the call.
+        session_id: The agent's own name for the conversation; `None` if it has none.
+    """
+
+    value: Any
+    usage: Usage = attrs.field(factory=Usage)
+    session_id: str | None = None
+
+
+class AgentPaused(Exception):
+    """Raised by an agent that cannot go on before a person has decided.
+
+    Nothing that needs the decision was done. The agent is called again with `AgentCall.decisions`,
+    and goes on where it was.
+
+    Attributes:
+        approvals: What is to be decided: plain JSON, each with an `id`.
+    """
+
+    def __init__(self, approvals: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(f"{len(approvals)} decisions are needed")
+        self.approvals = tuple(approvals)
+
+
+class Agent(abc.ABC):
+    """An agent that workflows can call.
+
+    Attributes:
+        max_tokens: Tokens that one call uses at most; `None` if that is not known.
+        max_cost: Money that one call costs at most; `None` if that is not known.
+    """
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+
+    @abc.abstractmethod
+    async def run(self, call: AgentCall) -> AgentAnswer:
+        """Do the task of a call.
+
+        Raises:
+            AgentPaused: A person has to decide first.
+        """

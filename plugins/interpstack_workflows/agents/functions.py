@@ -1,0 +1,57 @@
+"""Plain functions as agents."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from interpstack import ConfigurationError
+from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
+
+__all__ = ["FunctionAgent", "agent_of"]
+
+
+class FunctionAgent(Agent):
+    """An agent made of an async function.
+
+    Args:
+        function: Takes the prompt, or the `AgentCall` if its first parameter is called `call` or
+            is annotated so; returns the value, or an `AgentAnswer`.
+
+    Raises:
+        ConfigurationError: It is no async function of one argument.
+    """
+
+    def __init__(self, function: Callable[[Any], Awaitable[Any]]) -> None:
+        self._function = function
+        self._takes_call = _takes_call(function)
+
+    async def run(self, call: AgentCall) -> AgentAnswer:
+        answer = await self._function(call if self._takes_call else call.prompt)
+        return answer if isinstance(answer, AgentAnswer) else AgentAnswer(answer)
+
+
+def _takes_call(function: Callable[..., Any]) -> bool:
+    parameters = list(inspect.signature(function).parameters.values())
+    taken = [
+        one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    needed = [one for one in taken[1:] if one.default is one.empty]
+    if not taken or needed:
+        raise ConfigurationError(
+            "an agent made of a function takes one argument, the prompt or the call; "
+            f"got {function!r:.100}"
+        )
+    first = taken[0]
+    return first.name == "call" or first.annotation in (AgentCall, "AgentCall")
+
+
+def agent_of(target: Any) -> Agent | None:
+    """The agent that a target is or makes; `None` for a target of another kind."""
+    if isinstance(target, Agent):
+        return target
+    call = getattr(type(target), "__call__", None)  # noqa: B004 - the method itself is wanted
+    if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(call):
+        return FunctionAgent(target)
+    return None

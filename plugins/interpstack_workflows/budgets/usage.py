@@ -1,0 +1,81 @@
+"""The resources that agents used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from interpstack import ConfigurationError
+
+__all__ = ["Usage"]
+
+#: Amounts that are counts.
+_WHOLE: Final = ("input_tokens", "output_tokens", "agents")
+
+
+def _amount(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+
+
+@attrs.frozen(kw_only=True)
+class Usage:
+    """The resources that agents used, as they report them.
+
+    Attributes:
+        input_tokens: Tokens that models read.
+        output_tokens: Tokens that models wrote.
+        cost: Money, in the currency of the host.
+        seconds: Time that agents worked.
+        agents: Agents that were called, attempts not counted.
+
+    Raises:
+        ConfigurationError: An amount is no number, or below 0.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+    agents: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        for name, value in attrs.asdict(self).items():
+            whole = name in _WHOLE
+            if not _amount(value) or (whole and type(value) is not int):
+                kind = "a whole number" if whole else "a number"
+                raise ConfigurationError(
+                    f"Usage: {name} takes {kind}, 0 or more; got {value!r:.40}"
+                )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=self.cost + other.cost,
+            seconds=self.seconds + other.seconds,
+            agents=self.agents + other.agents,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The amounts that are not 0, as plain JSON."""
+        return attrs.asdict(self, filter=lambda _, value: bool(value))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Usage:
+        """The usage that `to_json` wrote.
+
+        Raises:
+            ConfigurationError: The data have another form.
+        """
+        known = {field.name for field in attrs.fields(cls)}
+        if not isinstance(data, Mapping) or not known.issuperset(data):
+            raise ConfigurationError(f"a usage has {', '.join(sorted(known))}; got {data!r:.80}")
+        return cls(**data)

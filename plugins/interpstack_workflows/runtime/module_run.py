@@ -1,0 +1,230 @@
+"""One run of a workflow module: messages of the engine in, progress of the module out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from interpstack import GuestError, Progress, Settlement
+from interpstack_core import MODULE, encode
+from interpstack_core import Request as EngineRequest
+from interpstack_workflows.errors import WorkflowModuleError
+from interpstack_workflows.runtime.boundary import (
+    Call,
+    Complete,
+    Failed,
+    ModuleBudget,
+    ModuleProgress,
+    Request,
+    Resolution,
+    ValueWithBudget,
+    WorkflowModuleInput,
+    WorkflowModuleOutput,
+)
+from interpstack_workflows.runtime.requests import (
+    budget_pair,
+    read_calls,
+    read_request,
+    settlement,
+)
+from interpstack_workflows.runtime.sources import CELL_NAME, ENTRY, RESTRICTED, module_sources
+from interpstack_workflows.runtime.texts import parsed
+
+__all__ = ["ModuleRun"]
+
+_START: Final = "workflow.start"
+#: `_loading` after the poll in which the module was evaluated.
+_FIRST_POLL: Final = 3
+_CALLS, _RESULT, _FAILED = "workflow.calls", "workflow.result", "workflow.failed"
+#: Prefixes of errors, by the stage at which a module failed.
+_PREFIXES: Final = {
+    "declare": "failed to declare workflow module: ",
+    "evaluate": "failed to evaluate workflow module: ",
+    "load": "workflow module evaluation rejected: ",
+    "export": "",
+    "run": "workflow module rejected: ",
+    "result": "failed to convert workflow result: ",
+}
+
+
+class ModuleRun:
+    """The host's side of one module: which requests are open, and how the module ended.
+
+    It neither polls nor waits; `settlements` and `read` surround each poll of the engine.
+
+    Args:
+        start: The module, and what it is started with.
+        value_bytes: Bytes that one answer may have.
+    """
+
+    def __init__(self, start: WorkflowModuleInput, value_bytes: int) -> None:
+        self._start = start
+        self._most = value_bytes
+        self._open: dict[str, int] = {}
+        self._budget: ModuleBudget | None = None
+        self._answers: list[Settlement] = []
+        self._stage = ""
+        self._dropped = 0
+        self._result: str | None = None
+        self._value: Any = None
+        self._loading = 0  # polls since the module was handed over, and one more
+        self._ended = False
+        #: Whether the module ended because it cannot be declared or evaluated.
+        self.failed_at_start = False
+
+    @property
+    def awaiting(self) -> tuple[str, ...]:
+        """Ids of the requests that are open."""
+        return tuple(self._open)
+
+    @property
+    def needs_poll(self) -> bool:
+        """Whether there are answers that the guest has not got."""
+        return bool(self._answers) and not self._ended
+
+    def resolve(self, number: str, resolution: Resolution) -> bool:
+        """Answer a request at the next poll.
+
+        Returns:
+            Whether there is such a request.
+        """
+        told = resolution.budget if isinstance(resolution, ValueWithBudget | Failed) else None
+        if told is not None:
+            self._budget = told
+        engine_id = self._open.pop(number, None)
+        if engine_id is None:
+            return False
+        budget = None if isinstance(resolution, Failed) else self._take_budget()
+        self._answers.append(settlement(engine_id, resolution, budget, self._most))
+        return True
+
+    def _take_budget(self) -> ModuleBudget | None:
+        budget, self._budget = self._budget, None
+        return budget
+
+    def settlements(self) -> list[Settlement]:
+        """The answers for the next poll."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    @property
+    def poll_seconds(self) -> float | None:
+        """Seconds that the guest may compute at a poll."""
+        return self._start.poll_seconds
+
+    def read(self, progress: Progress) -> ModuleProgress:
+        """The progress of the module in one of the engine.
+
+        Raises:
+            EngineFailure: The guest's memory is damaged.
+        """
+        calls, requests = list(self._read_calls(progress)), list(self._read_requests(progress))
+        self._loading += self._loading > 0
+        error = self._error(progress)
+        if error is not None:
+            self._ended = True
+        return ModuleProgress(
+            calls=calls,
+            requests=requests,
+            complete=None if error is not None else self._complete(progress),
+            error=error,
+            awaiting=self.awaiting,
+            cpu_seconds=progress.cpu_seconds,
+        )
+
+    # -- what the guest says ---------------------------------------------------------------
+
+    def _read_calls(self, progress: Progress) -> Iterator[Call]:
+        for call in progress.calls:
+            if call.bridge == _CALLS:
+                yield from read_calls(call.wire)
+            elif call.bridge == _RESULT:
+                self._result, self._dropped = call.wire
+            elif call.bridge == _FAILED:
+                self._stage, self._dropped = call.wire
+
+    def _read_requests(self, progress: Progress) -> Iterator[Request]:
+        for request in progress.requests:
+            if request.bridge == _START:
+                self._answers.append(Settlement(request.id, self._begin()))
+            elif request.bridge == MODULE:
+                self._answers.append(self._load(request))
+            else:
+                try:
+                    read = read_request(request.bridge, request.wire)
+                except ValueError as error:
+                    self._answers.append(
+                        Settlement(request.id, error=GuestError("TypeError", str(error)))
+                    )
+                    continue
+                self._open[read.id] = request.id
+                yield read
+
+    def _begin(self) -> str:
+        start = {
+            "args": json.dumps(self._start.args),
+            "budget": budget_pair(self._start.budget),
+            "requests": self._start.requests,
+        }
+        return json.dumps(encode(start, self._most))
+
+    def _load(self, request: EngineRequest) -> Settlement:
+        if request.wire != ENTRY or self._loading:
+            refusal = f"{RESTRICTED}; there is no {str(request.wire)[:100]!r}"
+            return Settlement(request.id, error=GuestError("ModuleNotFound", refusal))
+        self._loading = 1
+        entry = self._start.source_name
+        return Settlement(request.id, json.dumps(entry), modules=module_sources(self._start))
+
+    # -- how it ends -----------------------------------------------------------------------
+
+    def _complete(self, progress: Progress) -> Complete | None:
+        if progress.completion is None:
+            return None
+        self._ended = True
+        return Complete(WorkflowModuleOutput(self._value, self._dropped))
+
+    def _error(self, progress: Progress) -> WorkflowModuleError | None:
+        if progress.failure is not None:
+            return self._failed(progress.failure, "")
+        if progress.exhausted:
+            seconds = f"{self._start.poll_seconds:g}"
+            message = f"the workflow computed for {seconds} seconds without waiting"
+            return self._failed(GuestError("Timeout", message), "")
+        if progress.completion is None:
+            return None
+        if progress.completion.error is not None:
+            error = progress.completion.error
+            return self._failed(error, self._failing_stage(error))
+        try:
+            self._value = parsed(self._result or "")
+        except ValueError as error:
+            return self._failed(GuestError("TypeError", str(error)), "result")
+        return None
+
+    def _failing_stage(self, error: GuestError) -> str:
+        if self._stage != "load":
+            return self._stage
+        if error.name in ("SyntaxError", "ModuleNotFound"):
+            return "declare"
+        return "evaluate" if self._loading <= _FIRST_POLL else "load"
+
+    def _failed(self, error: GuestError, stage: str) -> WorkflowModuleError:
+        self.failed_at_start = stage in ("declare", "evaluate")
+        text = error.message
+        if error.name == "ModuleNotFound" and stage == "declare":
+            text = f"{RESTRICTED}; {text}"
+        elif stage in ("declare", "evaluate", "load", "run") and error.name not in ("", "Error"):
+            text = f"{error.name}: {text}"
+        if error.place is not None:
+            text += f"\n{error.place.excerpt()}"
+        stack = _script_frames(error.stack)
+        if stack and stage not in ("export", "result"):
+            text += f"\n{stack}"
+        return WorkflowModuleError(_PREFIXES.get(stage, "") + text, name=error.name, stack=stack)
+
+
+def _script_frames(stack: str) -> str:
+    """A stack trace without the frame of the cell, which the engine may show by its name."""
+    return "\n".join(line for line in stack.splitlines() if f"({CELL_NAME}:" not in line)

@@ -1,0 +1,64 @@
+"""Sources that run in the guest: the verbs, and the modules that a workflow may import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+from interpstack import Bridge, BridgeSet, GuestSource
+from interpstack_javascript import JAVASCRIPT
+from interpstack_workflows.runtime.boundary import WorkflowModuleInput
+from interpstack_workflows.runtime.requests import KINDS
+
+__all__ = ["CELL", "CELL_NAME", "ENTRY", "RESTRICTED", "bridge_set", "module_sources"]
+
+#: The specifier by which the cell imports the module of the workflow.
+ENTRY: Final = "@/workflow"
+#: The source of the cell.
+CELL: Final = f'await $workflow(() => import("{ENTRY}"))'
+#: The name of the cell, whose frames in stack traces are not the script's.
+CELL_NAME: Final = "interpstack:workflow"
+RESTRICTED: Final = (
+    "workflow imports are restricted; only workflow:extra and workflow:sandbox are available"
+)
+_OWNER: Final = "interpstack_workflows"
+#: Read when this is imported: an event loop must not wait for files.
+_SOURCE: Final = (files(_OWNER) / "runtime" / "workflow.js").read_text("utf-8")
+_EXTRA: Final = (
+    "export const { sleep, ask, wait, checkpoint } = SW.extra;\nexport default SW.extra;\n"
+)
+_SANDBOX: Final = "export const { exec } = SW.sandbox;\nexport default SW.sandbox;\n"
+
+
+def _taken(value: Any) -> None:
+    raise NotImplementedError("a module run takes the messages of its guest itself")
+
+
+def bridge_set() -> BridgeSet:
+    """The bridges behind the verbs, all hidden, and the guest source that calls them."""
+    requests = ("start", *KINDS)
+    calls = ("calls", "failed", "result")
+    bridges = [
+        Bridge(
+            name=f"workflow.{name}",
+            handler=_taken,
+            owner=_OWNER,
+            raw=True,
+            hidden=True,
+            awaited=name in requests,
+        )
+        for name in (*requests, *calls)
+    ]
+    source = GuestSource(JAVASCRIPT.name, CELL_NAME, _SOURCE, owner=_OWNER)
+    return BridgeSet({each.name: each for each in bridges}, (source,), {}, JAVASCRIPT)
+
+
+def module_sources(start: WorkflowModuleInput) -> Mapping[str, str]:
+    """The module of a workflow, and those it may import, by name."""
+    return {
+        start.source_name: start.source,
+        "workflow:extra": _EXTRA,
+        "workflow:sandbox": _SANDBOX,
+        **start.modules,
+    }

@@ -1,0 +1,31 @@
+"""Values of a script as text, and JSON texts of a script as values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["parsed", "shown"]
+
+
+def parsed(text: str) -> Any:
+    """The value of a JSON text that a guest wrote.
+
+    Raises:
+        ValueError: It is no JSON text, or is nested too deeply.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("the value is nested too deeply") from None
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def shown(value: Any) -> str:
+    """A value as one piece of a line: a string as it is, other values as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,393 @@
+// The guest's side of a workflow: its verbs, and a realm without clocks, chance and code of its own.
+//
+// A cell calls `$workflow` once, with a function that imports the module. From then on the realm is
+// guarded: what every script shares is frozen, what reaches the host or makes code is gone. Requests
+// carry JSON texts, which the host parses and checks; all that is used of the language is captured first.
+(kernel) => {
+  "use strict";
+  const { request, call, define, asNative, describe } = kernel;
+  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, RangeErrorClass = RangeError;
+  const faultClasses = [TypeError, ReferenceError, SyntaxError, RangeError];
+  const globals = globalThis;
+  const { stringify, parse } = JSON;
+  const { isArray } = Array;
+  const { freeze, isFrozen, keys } = Object;
+  const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+  const { ceil } = Math;
+  const isFiniteNumber = Number.isFinite, isWhole = Number.isSafeInteger;
+  const promiseThen = Promise.prototype.then;
+  const hasInstance = Function.prototype[Symbol.hasInstance];
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const WeakSetClass = WeakSet, seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has);
+  const fatalErrors = new WeakSetClass();
+  const MAX_SLEEP_DAYS = 365;
+
+  // -- values ------------------------------------------------------------------------------
+
+  const isObject = (value) => typeof value === "object" && value !== null;
+  const isPromise = (value) => isObject(value) && typeof value.then === "function";
+  const kindOf = (value) => value === null ? "null" : isArray(value) ? "an array" : isPromise(value) ? "a promise"
+    : typeof value === "object" ? "an object" : typeof value === "undefined" ? "undefined" : "a " + typeof value;
+  const wrong = (message) => new TypeErrorClass(message);
+  const isFault = (error) => {
+    for (let i = 0; i < faultClasses.length; i++) if (apply(hasInstance, faultClasses[i], [error])) return true;
+    return false;
+  };
+  // The JSON text of a value, as the host is to see it; `undefined` is null.
+  const json = (value, what) => {
+    let text;
+    try {
+      text = stringify(value);
+    } catch (error) {
+      throw wrong(what + " cannot be turned into JSON: " + describe(error).message);
+    }
+    return text === undefined ? "null" : text;
+  };
+  // Followed as by the language itself, whatever the script has put on the promise.
+  const follow = (value, done, failed) =>
+    apply(promiseThen, new PromiseClass((resolve) => { resolve(value); }), [done, failed]);
+  function frozen(value) {
+    if (!isObject(value) || isFrozen(value)) return value;
+    const names = ownKeys(value);
+    for (let i = 0; i < names.length; i++) frozen(value[names[i]]);
+    return freeze(value);
+  }
+
+  // -- requests ----------------------------------------------------------------------------
+
+  let lastId = 0, mostRequests = 0, sharedBudget = { __proto__: null, total: null, spent: 0 };
+  function ask(kind, ...parts) {
+    if (lastId >= mostRequests) throw new RangeErrorClass("the workflow may make " + mostRequests + " requests; this was one more");
+    const id = "" + ++lastId, body = [id];
+    for (let i = 0; i < parts.length; i++) body[i + 1] = parts[i];
+    return apply(promiseThen, request("workflow." + kind, body), [(answer) => {
+      setBudget(answer[1]);
+      return answer[2] ? undefined : answer[0];
+    }, (error) => {
+      if (isObject(error) && error.escapes === true) {
+        deleteProperty(error, "escapes");
+        seenAdd(fatalErrors, error);
+      }
+      throw error;
+    }]);
+  }
+  function setBudget(told) {
+    if (told !== null) sharedBudget = { __proto__: null, total: told[0], spent: told[1] };
+  }
+  const optionsOf = (options, verb) => {
+    if (options === undefined || options === null) return {};
+    if (!isObject(options) || isArray(options)) throw wrong(verb + " takes options as an object; got " + kindOf(options));
+    return { ...options };
+  };
+  const packed = (options, verb) => keys(options).length === 0 ? null : json(options, verb + ": its options");
+  const asked = (make) => {
+    try {
+      return make();
+    } catch (error) {
+      return new PromiseClass((resolve, reject) => { reject(error); });
+    }
+  };
+
+  // -- verbs -------------------------------------------------------------------------------
+
+  let currentPhase;
+  const messages = [];
+  let sent = 0, waits = false;
+  const MOST_CALLS = 5000;
+  // The kernel bounds calls; beyond some thousands, the calls of one turn go together.
+  function tell(kind, ...parts) {
+    if (++sent <= MOST_CALLS) { call("workflow.calls", [[kind, ...parts]]); return; }
+    messages[messages.length] = [kind, ...parts];
+    if (waits) return;
+    waits = true;
+    apply(promiseThen, new PromiseClass((resolve) => { resolve(); }), [() => {
+      waits = false;
+      const all = [];
+      for (let i = 0; i < messages.length; i++) all[i] = messages[i];
+      messages.length = 0;
+      call("workflow.calls", all);
+    }]);
+  }
+  function log(...values) {
+    const texts = [];
+    for (let i = 0; i < values.length; i++) texts[i] = json(values[i], "log: value " + (i + 1));
+    tell("log", texts);
+  }
+  function phase(name, options) {
+    if (typeof name !== "string") throw wrong("phase(name, options?) takes a string; got " + kindOf(name));
+    const text = packed(optionsOf(options, "phase"), "phase");
+    currentPhase = name;
+    tell("phase", name, text);
+  }
+  function agent(prompt, options) {
+    return asked(() => {
+      if (typeof prompt !== "string") throw wrong("agent(prompt, options?) takes a string as its prompt; got " + kindOf(prompt));
+      const own = optionsOf(options, "agent");
+      if (currentPhase !== undefined && !("phase" in own)) own.phase = currentPhase;
+      return ask("agent", prompt, packed(own, "agent"));
+    });
+  }
+  function workflow(ref, args) {
+    return asked(() => {
+      const path = isObject(ref) && !isArray(ref) ? ref.scriptPath : undefined;
+      if (typeof ref !== "string" && typeof path !== "string")
+        throw wrong("workflow(ref, args?) takes a name, or {scriptPath: '…'}; got " + kindOf(ref));
+      return ask("workflow", typeof ref === "string" ? ref : null, typeof ref === "string" ? null : path, json(args, "workflow: args"));
+    });
+  }
+  function sleep(ms) {
+    return asked(() => {
+      if (typeof ms !== "number" || !isFiniteNumber(ms) || ms < 0) throw wrong("sleep(ms) requires a finite non-negative number");
+      if (ms > MAX_SLEEP_DAYS * 86400000) throw wrong("sleep(ms) duration exceeds the maximum allowed delay");
+      return ask("sleep", ceil(ms));
+    });
+  }
+  function question(text, options) {
+    return asked(() => {
+      if (typeof text !== "string") throw wrong("ask(question, options?) takes a string; got " + kindOf(text));
+      return ask("ask", text, packed(optionsOf(options, "ask"), "ask"));
+    });
+  }
+  function wait(signal, options) {
+    return asked(() => {
+      if (typeof signal !== "string" || signal === "") throw wrong("wait(signal, options?) takes the name of a signal; got " + kindOf(signal));
+      return ask("wait", signal, packed(optionsOf(options, "wait"), "wait"));
+    });
+  }
+  function checkpoint(label, value) {
+    return asked(() => {
+      if (typeof label !== "string") throw wrong("checkpoint(label, value?) takes a string; got " + kindOf(label));
+      return ask("checkpoint", label, json(value, "checkpoint: its value"));
+    });
+  }
+  function exec(profile, spec) {
+    return asked(() => {
+      const slash = typeof profile === "string" ? apply(indexOf, profile, ["/"]) : -1;
+      if (slash < 1 || slash === profile.length - 1) throw wrong("exec(profile, request) takes a profile as '<provider>/<name>'");
+      const given = optionsOf(spec, "exec"), { command, args = [], cwd, env = {}, stdin } = given;
+      if (typeof command !== "string" || command === "") throw wrong("exec: request.command takes a string that is not empty; got " + kindOf(command));
+      if (!isArray(args)) throw wrong("exec: request.args takes an array of strings; got " + kindOf(args));
+      for (let i = 0; i < args.length; i++) if (typeof args[i] !== "string") throw wrong("exec: request.args takes strings; item " + i + " is " + kindOf(args[i]));
+      if (cwd !== undefined && typeof cwd !== "string") throw wrong("exec: request.cwd takes a string; got " + kindOf(cwd));
+      if (!isObject(env) || isArray(env)) throw wrong("exec: request.env takes an object of strings; got " + kindOf(env));
+      const names = keys(env);
+      for (let i = 0; i < names.length; i++) if (typeof env[names[i]] !== "string") throw wrong("exec: request.env takes strings; '" + names[i] + "' is " + kindOf(env[names[i]]));
+      if (stdin !== undefined && typeof stdin !== "string") throw wrong("exec: request.stdin takes a string; got " + kindOf(stdin));
+      return ask("exec", profile, json({ command, args, cwd, env, stdin }, "exec: its request"));
+    });
+  }
+  const indexOf = String.prototype.indexOf;
+
+  // -- many at once ------------------------------------------------------------------------
+
+  let dropped = 0;
+  const failureOf = (error) => {
+    const told = describe(error);
+    const read = (key) => { try { return isObject(error) ? error[key] : undefined; } catch { return undefined; } };
+    const kind = read("kind"), attempts = read("attempts"), usage = read("usage");
+    return { kind: typeof kind === "string" ? kind : told.name, name: told.name, message: isObject(error) ? told.message : "" + json(error, "the failure"),
+      attempts: isWhole(attempts) ? attempts : 1, usage: isObject(usage) ? usage : null };
+  };
+  const escapes = (error) => isFault(error) || (isObject(error) && seenHas(fatalErrors, error));
+  const LIMITS = "{failFast: boolean, maxFailures: number}";
+  function limitsOf(options, verb) {
+    const { failFast = false, maxFailures, ...others } = optionsOf(options, verb);
+    const unknown = keys(others);
+    if (unknown.length > 0) throw wrong(verb + " has no option '" + unknown[0] + "'; it takes " + LIMITS);
+    if (typeof failFast !== "boolean") throw wrong(verb + ": failFast takes true or false; got " + kindOf(failFast));
+    if (maxFailures !== undefined && !(isWhole(maxFailures) && maxFailures >= 0)) throw wrong(verb + ": maxFailures takes a whole number, 0 or more");
+    return { failFast, maxFailures };
+  }
+  // Run `start(i)` for each of `count` slots at once; a slot that fails is null, or says so if `settled`.
+  function all(count, start, { failFast, maxFailures }, settled, verb) {
+    return new PromiseClass((resolve, reject) => {
+      const results = [];
+      let open = count, failures = 0;
+      for (let i = 0; i < count; i++) results[i] = null;
+      if (count === 0) { resolve(results); return; }
+      const done = (i, value) => {
+        results[i] = settled ? { ok: true, value } : value;
+        if (--open === 0) resolve(results);
+      };
+      const failed = (i, error) => {
+        if (failFast || escapes(error)) { reject(error); return; }
+        failures++;
+        dropped++;
+        if (maxFailures !== undefined && failures > maxFailures) {
+          const message = verb + ": " + failures + " failures are more than maxFailures: " + maxFailures + "; the last one: " + failureOf(error).message;
+          const many = new ErrorClass(message);
+          many.name = "TooManyFailures";
+          reject(many);
+          return;
+        }
+        if (settled) results[i] = { ok: false, error: failureOf(error) };
+        if (--open === 0) resolve(results);
+      };
+      for (let i = 0; i < count; i++) {
+        try {
+          follow(start(i), (value) => { done(i, value); }, (error) => { failed(i, error); });
+        } catch (error) {
+          failed(i, error);
+        }
+      }
+    });
+  }
+  const parallelAs = (settled) => function parallel(tasks, options) {
+    return asked(() => {
+      if (!isArray(tasks)) throw wrong("parallel(tasks) takes an array of functions; got " + kindOf(tasks));
+      const own = [];
+      for (let i = 0; i < tasks.length; i++) {
+        if (typeof tasks[i] !== "function")
+          throw wrong("parallel(tasks) takes functions, as in parallel([() => agent('…')]); item " + i + " is " + kindOf(tasks[i]));
+        own[i] = tasks[i];
+      }
+      return all(own.length, (i) => own[i](), limitsOf(options, "parallel"), settled, "parallel");
+    });
+  };
+  const pipelineAs = (settled) => function pipeline(items, ...stages) {
+    return asked(() => {
+      if (!isArray(items)) throw wrong("pipeline(items, ...stages) takes an array of items; got " + kindOf(items));
+      const last = stages.length > 0 ? stages[stages.length - 1] : undefined;
+      const options = isObject(last) && !isPromise(last) && !isArray(last) ? stages.pop() : undefined;
+      for (let i = 0; i < stages.length; i++)
+        if (typeof stages[i] !== "function") throw wrong("pipeline(items, ...stages) takes functions as stages; stage " + i + " is " + kindOf(stages[i]));
+      const own = [];
+      for (let i = 0; i < items.length; i++) own[i] = items[i];
+      const run = (value, i, at) => at === stages.length ? value
+        : follow(stages[at](value, own[i], i), (next) => run(next, i, at + 1));
+      return all(own.length, (i) => run(own[i], i, 0), limitsOf(options, "pipeline"), settled, "pipeline");
+    });
+  };
+
+  // -- what a script sees ------------------------------------------------------------------
+
+  const native = (name, made) => {
+    const seen = asNative(made);
+    defineProperty(seen, "name", { __proto__: null, value: name });
+    return seen;
+  };
+  const verbs = {
+    agent: native("agent", agent), ask: native("ask", question), checkpoint: native("checkpoint", checkpoint),
+    log: native("log", log), phase: native("phase", phase), workflow: native("workflow", workflow), wait: native("wait", wait),
+    parallel: native("parallel", parallelAs(false)), pipeline: native("pipeline", pipelineAs(false)),
+  };
+  verbs.parallel.settled = native("settled", parallelAs(true));
+  verbs.pipeline.settled = native("settled", pipelineAs(true));
+  const budget = { __proto__: null };
+  defineProperty(budget, "total", { __proto__: null, enumerable: true, get: native("total", () => sharedBudget.total) });
+  budget.spent = native("spent", () => sharedBudget.spent);
+  budget.remaining = native("remaining", () => sharedBudget.total === null ? Infinity
+    : sharedBudget.total > sharedBudget.spent ? sharedBudget.total - sharedBudget.spent : 0);
+  const extra = { sleep: native("sleep", sleep), ask: verbs.ask, wait: verbs.wait, checkpoint: verbs.checkpoint };
+  const sandbox = { exec: native("exec", exec) };
+  const console = {};
+  for (const name of ["debug", "error", "info", "log", "warn"]) console[name] = verbs.log;
+  const offered = { ...verbs, budget, console, SW: { extra, sandbox } };
+
+  // -- the guard ---------------------------------------------------------------------------
+
+  const GONE = ["eval", "Function", "AsyncFunction", "GeneratorFunction", "AsyncGeneratorFunction", "ShadowRealm", "WebAssembly",
+    "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "location", "Deno", "Bun", "process", "require", "module",
+    "exports", "Buffer", "__dirname", "__filename", "performance", "crypto", "setTimeout", "setInterval", "setImmediate", "clearTimeout",
+    "clearInterval", "clearImmediate", "queueMicrotask", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics", "gc", "global",
+    "MessageChannel", "BroadcastChannel", "Worker"];
+  const functionKinds = [() => {}, async () => {}, function* () {}, async function* () {}];
+  const noCode = native("Function", function () { throw wrong("code from text is disabled in workflows"); });
+  // Where an assignment to an object is to make an own property, although what it inherits is frozen.
+  const ASSIGNABLE = [Object.prototype, Function.prototype, Error.prototype, TypeError.prototype, RangeError.prototype,
+    SyntaxError.prototype, ReferenceError.prototype, EvalError.prototype, URIError.prototype];
+
+  function fix(name, value) {
+    const found = getOwnPropertyDescriptor(globals, name);
+    const kept = found !== undefined && !found.configurable;
+    const done = defineProperty(globals, name, kept ? { __proto__: null, value, writable: false }
+      : { __proto__: null, value, writable: false, configurable: false, enumerable: false });
+    if (!done) throw new ErrorClass("the engine does not let " + name + " be guarded");
+  }
+  function letAssign(owner) {
+    const names = ownKeys(owner);
+    for (let i = 0; i < names.length; i++) {
+      const key = names[i], found = getOwnPropertyDescriptor(owner, key);
+      if (!found.configurable || found.get !== undefined || found.set !== undefined || !found.writable) continue;
+      const { value, enumerable } = found;
+      defineProperty(owner, key, {
+        __proto__: null, enumerable, configurable: false,
+        get() { return value; },
+        set(next) {
+          if (this === owner || !isObject(this) && typeof this !== "function") throw wrong("cannot change what all scripts share");
+          defineProperty(this, key, { __proto__: null, value: next, writable: true, enumerable: true, configurable: true });
+        },
+      });
+    }
+  }
+  function harden(root) {
+    const seen = new WeakSetClass(), queue = [root];
+    for (let at = 0; at < queue.length; at++) {
+      const node = queue[at];
+      if (node === globals || seenHas(seen, node)) continue;
+      seenAdd(seen, node);
+      freeze(node);
+      const names = ownKeys(node);
+      for (let i = 0; i <= names.length; i++) {
+        const found = i < names.length ? getOwnPropertyDescriptor(node, names[i]) : { value: getPrototypeOf(node) };
+        const parts = [found.value, found.get, found.set];
+        for (let j = 0; j < 3; j++)
+          if (isObject(parts[j]) || typeof parts[j] === "function") queue[queue.length] = parts[j];
+      }
+    }
+  }
+  function guard() {
+    for (let i = 0; i < functionKinds.length; i++)
+      defineProperty(getPrototypeOf(functionKinds[i]), "constructor", { __proto__: null, value: noCode, writable: false, configurable: false });
+    for (let i = 0; i < GONE.length; i++) fix(GONE[i], undefined);
+    for (let i = 0; i < ASSIGNABLE.length; i++) letAssign(ASSIGNABLE[i]);
+    const names = ownKeys(globals), shared = [];
+    for (let i = 0; i < names.length; i++) {
+      const found = getOwnPropertyDescriptor(globals, names[i]);
+      if (found !== undefined && found.get === undefined) shared[shared.length] = found.value;
+    }
+    for (let i = 0; i < functionKinds.length; i++) shared[shared.length] = functionKinds[i];
+    shared[shared.length] = [][Symbol.iterator]();
+    shared[shared.length] = new Map()[Symbol.iterator]();
+    shared[shared.length] = new Set()[Symbol.iterator]();
+    shared[shared.length] = ""[Symbol.iterator]();
+    shared[shared.length] = offered;
+    harden(shared);
+  }
+
+  // -- one run -----------------------------------------------------------------------------
+
+  // The cell's one call: the answer of the host comes before the module's, which is asked for after it.
+  async function run(load) {
+    deleteProperty(globals, "$workflow");
+    const starting = request("workflow.start", null), loading = load();
+    apply(promiseThen, loading, [() => {}, () => {}]); // it is awaited below
+    const input = await starting;
+    const args = frozen(parse(input.args));
+    setBudget(input.budget);
+    mostRequests = input.requests;
+    guard();
+    const names = ownKeys(offered);
+    for (let i = 0; i < names.length; i++) fix(names[i], offered[names[i]]);
+    fix("args", args);
+    let stage = "load";
+    try {
+      const module = await loading;
+      stage = "run";
+      if (!("default" in module)) {
+        stage = "export";
+        throw wrong("workflow module must default export a workflow result or function");
+      }
+      const main = module.default;
+      const context = freeze({ ...verbs, args, budget, extra, sandbox });
+      const result = typeof main === "function" ? await main(args, context) : await main;
+      stage = "result";
+      finish({ result: json(result, "workflow result"), dropped });
+    } catch (error) {
+      call("workflow.failed", [stage, dropped]);
+      throw error;
+    }
+  }
+  const finish = (told) => { call("workflow.result", [told.result, told.dropped]); };
+  define("$workflow", native("$workflow", run));
+}

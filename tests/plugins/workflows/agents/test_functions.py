@@ -1,0 +1,75 @@
+"""Functions and objects as agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError, InterpreterStack
+from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
+from interpstack_workflows.agents.functions import FunctionAgent, agent_of
+from interpstack_workflows.budgets.usage import Usage
+
+_CALL = AgentCall(prompt="hi", key="k")
+
+
+async def shout(prompt: str) -> str:
+    return prompt.upper()
+
+
+async def keyed(call: Any) -> AgentAnswer:
+    return AgentAnswer(call.key, Usage(output_tokens=3))
+
+
+async def annotated(task: AgentCall, loud: bool = False) -> Any:
+    return [task.prompt, loud]
+
+
+class Greeter:
+    async def __call__(self, prompt: str) -> str:
+        return f"hello {prompt}"
+
+
+@pytest.mark.parametrize(
+    ("target", "answer"),
+    [
+        (shout, AgentAnswer("HI")),
+        (keyed, AgentAnswer("k", Usage(output_tokens=3))),
+        (annotated, AgentAnswer(["hi", False])),
+        (Greeter(), AgentAnswer("hello hi")),
+    ],
+)
+async def test_functions_are_agents(target: Any, answer: AgentAnswer) -> None:
+    agent = agent_of(target)
+    assert agent is not None
+    assert await agent.run(_CALL) == answer
+
+
+def test_an_agent_is_itself() -> None:
+    agent = FunctionAgent(shout)
+    assert agent_of(agent) is agent
+
+
+@pytest.mark.parametrize("target", [5, "shout", lambda prompt: prompt, object()])
+def test_other_objects_are_left_to_other_plugins(target: Any) -> None:
+    assert agent_of(target) is None
+
+
+async def two(one: str, other: str) -> None: ...
+
+
+async def none() -> None: ...
+
+
+@pytest.mark.parametrize("function", [two, none])
+def test_a_function_takes_one_argument(function: Any) -> None:
+    with pytest.raises(ConfigurationError, match="takes one argument, the prompt or the call"):
+        FunctionAgent(function)
+
+
+def test_plugins_make_agents_through_a_hook() -> None:
+    with InterpreterStack(plugins=["workflows"]) as stack:
+        made = stack.hook.interpstack_workflow_agent(target=shout, name="shout")
+        assert isinstance(made, Agent)
+        assert stack.hook.interpstack_workflow_agent(target=5, name="five") is None
