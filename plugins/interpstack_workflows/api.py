@@ -42,6 +42,10 @@ from interpstack_workflows.runtime.runtime import (
     WorkflowExecution,
     WorkflowRuntime,
 )
+from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
+from interpstack_workflows.steps.names import StepNames, canonical
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import Lease, Message, RunRecord, WorkflowStore
 
 __all__ = [
     "Agent",
@@ -52,20 +56,27 @@ __all__ = [
     "AskRequest",
     "CheckpointRequest",
     "Complete",
+    "Entry",
     "ExecRequest",
     "ExecSpec",
     "Failed",
+    "Lease",
     "LeaseLost",
     "LogCall",
+    "MemoryWorkflowStore",
+    "Message",
     "MetadataError",
     "ModuleBudget",
     "ModuleExecution",
     "ModuleProgress",
     "Pending",
     "PhaseCall",
+    "RunRecord",
     "ScriptChanged",
     "ScriptPath",
     "SleepRequest",
+    "StepNames",
+    "StepRecord",
     "Undefined",
     "UnknownAgent",
     "UnknownRun",
@@ -81,4 +92,8 @@ __all__ = [
     "WorkflowModuleOutput",
     "WorkflowRequest",
     "WorkflowRuntime",
+    "WorkflowStore",
+    "canonical",
+    "entry_from_json",
+    "entry_to_json",
 ]

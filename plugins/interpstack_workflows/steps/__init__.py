@@ -1,0 +1,1 @@
+"""Steps of runs: their names, and the records of how they ended."""

@@ -1,0 +1,1 @@
+"""Stores of runs: the contract, and the store in memory."""

@@ -1,0 +1,226 @@
+"""The contract of stores: what a run keeps, so that another process can go on with it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import attrs
+
+from interpstack import ConfigurationError
+from interpstack_core.checks import takes
+from interpstack_workflows.steps.entries import Entry
+
+__all__ = ["Lease", "Message", "MessageKind", "RunRecord", "RunStatus", "WorkflowStore"]
+
+RunStatus: TypeAlias = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
+MessageKind: TypeAlias = Literal["signal", "answer", "cancel", "wake"]
+_STATUSES: Final = get_args(RunStatus)
+_KINDS: Final = get_args(MessageKind)
+_takes = partial(takes, of=lambda item: type(item).__name__, error=ConfigurationError)
+
+
+@attrs.frozen(kw_only=True)
+class RunRecord:
+    """A run as it is stored beside its entries; all values are plain JSON.
+
+    Attributes:
+        id: The id of the run: at most 200 letters, digits, `-`, `_` and `.`.
+        name: The name of the workflow.
+        source: The script.
+        source_name: The script's name in stack traces.
+        args: The arguments of the run.
+        metadata: The metadata of the script.
+        seed: Seed of the script's random numbers.
+        created: When the run was made, in seconds since 1970.
+        status: What the run does.
+        budget: The limits of the run.
+        options: Further options of the run.
+        result: The result of a completed run.
+        error: The failure of a failed run.
+        wake_at: When a waiting run is to be woken, in seconds since 1970; `None` if only a message
+            wakes it.
+        waiting_for: The steps that a waiting run waits for.
+        usage: The resources used so far.
+        census: The counts of steps that succeeded and failed.
+        updated: When the record was changed last, in seconds since 1970.
+        version: The number of changes of the record.
+    """
+
+    id: str = attrs.field(
+        validator=_takes(
+            "at most 200 letters, digits, '-', '_' and '.' as an id",
+            fits=lambda v: (
+                isinstance(v, str)
+                and 0 < len(v) <= 200
+                and v.isascii()
+                and v.replace("-", "").replace("_", "").replace(".", "").isalnum()
+            ),
+        )
+    )
+    name: str = ""
+    source: str = attrs.field(default="", repr=False)
+    source_name: str = "workflow.js"
+    args: Any = None
+    metadata: Mapping[str, Any] = attrs.field(factory=dict)
+    seed: int = 0
+    created: float = 0.0
+    status: RunStatus = attrs.field(
+        default="pending",
+        validator=_takes(f"a status of {', '.join(_STATUSES)}", fits=_STATUSES.__contains__),
+    )
+    budget: Mapping[str, Any] = attrs.field(factory=dict)
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+    wake_at: float | None = None
+    waiting_for: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
+    usage: Mapping[str, Any] = attrs.field(factory=dict)
+    census: Mapping[str, Any] = attrs.field(factory=dict)
+    updated: float = 0.0
+    version: int = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen in this run by itself."""
+        return self.status in ("completed", "failed", "cancelled")
+
+
+@attrs.frozen
+class Lease:
+    """The right to work on a run, for a time.
+
+    Attributes:
+        run_id: The id of the run.
+        owner: A name for the runner.
+        token: A number that grows with each claim: writes with an older one are refused.
+        until: When the right ends unless it is renewed, in seconds since 1970.
+    """
+
+    run_id: str
+    owner: str
+    token: int
+    until: float
+
+
+@attrs.frozen(kw_only=True)
+class Message:
+    """A message to a run from outside.
+
+    Attributes:
+        kind: `signal` for the script, `answer` to a question, `cancel`, or `wake`.
+        name: The name of the signal.
+        value: The value that comes with it; plain JSON.
+        id: The id of the question that is answered.
+    """
+
+    kind: MessageKind = attrs.field(
+        validator=_takes(f"a kind of {', '.join(_KINDS)}", fits=_KINDS.__contains__)
+    )
+    name: str = ""
+    value: Any = None
+    id: str = ""
+
+
+class WorkflowStore(abc.ABC):
+    """Keeps runs, their entries, messages to them, and leases.
+
+    What a method has written is safe when it returns. All values are plain JSON. Methods may be
+    called from several processes and event loops at once.
+    """
+
+    @abc.abstractmethod
+    async def create(self, run: RunRecord) -> None:
+        """Store a new run.
+
+        Raises:
+            WorkflowError: There is a run of this id.
+        """
+
+    @abc.abstractmethod
+    async def read(self, run_id: str) -> RunRecord | None:
+        """The stored record of a run; `None` if there is no such run."""
+
+    @abc.abstractmethod
+    async def update(self, run: RunRecord, lease: Lease) -> None:
+        """Replace the record of a run.
+
+        Raises:
+            LeaseLost: Another runner has claimed the run since.
+        """
+
+    @abc.abstractmethod
+    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+        """Stored runs, the newest first.
+
+        Args:
+            status: Only runs that do this; `None` for all.
+            limit: How many at most.
+        """
+
+    @abc.abstractmethod
+    async def entries(self, run_id: str) -> Sequence[Entry]:
+        """The entries of a run, in order, from the first up to the last without a gap.
+
+        Raises:
+            WorkflowError: They are damaged.
+        """
+
+    @abc.abstractmethod
+    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        """Store entries.
+
+        Args:
+            run_id: The id of the run.
+            index: Place of the first entry: the number of those that are stored.
+            entries: The entries, which are stored together or not at all.
+            lease: The right of the runner.
+
+        Raises:
+            LeaseLost: Another runner has claimed the run since.
+        """
+
+    @abc.abstractmethod
+    async def send(self, run_id: str, message: Message) -> None:
+        """Store a message to a run.
+
+        Raises:
+            UnknownRun: There is no such run.
+        """
+
+    @abc.abstractmethod
+    async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
+        """Messages to a run with their numbers, which count from 1, in the order of sending.
+
+        Args:
+            run_id: The id of the run.
+            after: Only messages with a higher number.
+        """
+
+    @abc.abstractmethod
+    async def claim(self, run_id: str, owner: str, seconds: float) -> Lease | None:
+        """Get the right to work on a run.
+
+        Returns:
+            The lease; `None` while another runner has one.
+
+        Raises:
+            UnknownRun: There is no such run.
+        """
+
+    @abc.abstractmethod
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        """Prolong a lease from now on; whether it was still valid."""
+
+    @abc.abstractmethod
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back; nothing happens if it is not valid any more."""
+
+    @abc.abstractmethod
+    async def delete(self, run_id: str) -> None:
+        """Remove a run and everything of it; nothing happens if there is none."""
+
+    async def aclose(self) -> None:  # noqa: B027 - optional
+        """Free the store's own resources; does nothing by default."""

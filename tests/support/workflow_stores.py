@@ -1,0 +1,166 @@
+"""What every store of workflows has to do; a test module passes its own fixture `store`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import attrs
+import pytest
+
+from interpstack_workflows.api import LeaseLost, UnknownRun, WorkflowError
+from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
+
+__all__ = ["StoreTests"]
+
+
+def entry(number: int, value: Any = None) -> Entry:
+    step = StepRecord(name=f"sig_{number}", kind="agent", value=value, usage={"agents": 1})
+    return Entry(scope="root", now=float(number), settled=(step,), budget={"spent": number})
+
+
+class StoreTests:
+    """Tests of a store; subclasses have a fixture `store`."""
+
+    async def test_a_run_is_stored(self, store: WorkflowStore) -> None:
+        run = RunRecord(
+            id="run_1",
+            name="n",
+            source="s",
+            args={"a": [1, None, "\ud800", 2**60]},
+            metadata={"name": "n"},
+            status="waiting",
+            wake_at=5.5,
+            waiting_for=({"kind": "ask"},),
+            error={"message": "é"},
+            created=3.0,
+        )
+        assert await store.read("run_1") is None
+        await store.create(run)
+        assert await store.read("run_1") == run
+        with pytest.raises(WorkflowError, match="there is a run 'run_1' already"):
+            await store.create(run)
+
+    async def test_a_runner_changes_its_run(self, store: WorkflowStore) -> None:
+        run = RunRecord(id="run_1")
+        await store.create(run)
+        lease = await store.claim("run_1", "me", 60)
+        assert lease is not None
+        changed = attrs.evolve(run, status="completed", result={"r": 1}, version=1)
+        await store.update(changed, lease)
+        assert await store.read("run_1") == changed
+
+    async def test_runs_are_listed_the_newest_first(self, store: WorkflowStore) -> None:
+        for number in range(5):
+            status: Any = "waiting" if number % 2 else "failed"
+            await store.create(RunRecord(id=f"run_{number}", created=number, status=status))
+        listed = [run.id for run in await store.runs()]
+        assert listed == ["run_4", "run_3", "run_2", "run_1", "run_0"]
+        assert [run.id for run in await store.runs("waiting")] == ["run_3", "run_1"]
+        assert [run.id for run in await store.runs(limit=2)] == ["run_4", "run_3"]
+        assert list(await store.runs("cancelled")) == []
+
+    async def test_entries_keep_their_order(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        lease = await store.claim("run_1", "me", 60)
+        assert lease is not None
+        await store.append("run_1", 0, [entry(0, {"t": "\ud800 é \x00"})], lease)
+        await store.append("run_1", 1, [entry(number) for number in range(1, 40)], lease)
+        stored = list(await store.entries("run_1"))
+        assert stored == [entry(0, {"t": "\ud800 é \x00"}), *map(entry, range(1, 40))]
+
+    async def test_an_entry_has_its_place(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        lease = await store.claim("run_1", "me", 60)
+        assert lease is not None
+        await store.append("run_1", 0, [entry(0)], lease)
+        for index in (0, 2):
+            with pytest.raises((WorkflowError, LeaseLost)):
+                await store.append("run_1", index, [entry(9)], lease)
+        assert list(await store.entries("run_1")) == [entry(0)]
+
+    async def test_one_runner_at_a_time(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        first = await store.claim("run_1", "a", 60)
+        assert first is not None
+        assert (first.run_id, first.owner) == ("run_1", "a")
+        assert await store.claim("run_1", "b", 60) is None
+        await store.release(first)
+        second = await store.claim("run_1", "b", 60)
+        assert second is not None
+        assert second.token > first.token
+
+    async def test_only_one_of_many_gets_the_lease(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        claims = [store.claim("run_1", f"r{number}", 60) for number in range(8)]
+        leases = [lease for lease in await asyncio.gather(*claims) if lease is not None]
+        assert len(leases) == 1
+
+    async def test_a_lease_that_ran_out_passes_on(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        lost = await store.claim("run_1", "a", 0.05)
+        assert lost is not None
+        await asyncio.sleep(0.1)
+        held = await store.claim("run_1", "b", 60)
+        assert held is not None
+        assert not await store.renew(lost, 60)
+        with pytest.raises(LeaseLost, match="another runner has claimed the run 'run_1'"):
+            await store.append("run_1", 0, [entry(0)], lost)
+        with pytest.raises(LeaseLost, match="another runner has claimed"):
+            await store.update(RunRecord(id="run_1", status="failed"), lost)
+        await store.release(lost)
+        assert await store.claim("run_1", "c", 60) is None
+        await store.append("run_1", 0, [entry(0)], held)
+        assert list(await store.entries("run_1")) == [entry(0)]
+
+    async def test_a_lease_is_prolonged(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        lease = await store.claim("run_1", "a", 0.2)
+        assert lease is not None
+        assert await store.renew(lease, 60)
+        await asyncio.sleep(0.3)
+        assert await store.claim("run_1", "b", 60) is None
+
+    async def test_messages_keep_their_order(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        sent = [
+            Message(kind="signal", name="s", value={"n": 1}),
+            Message(kind="answer", id="a", value="yes"),
+            Message(kind="cancel"),
+        ]
+        for message in sent:
+            await store.send("run_1", message)
+        received = list(await store.messages("run_1", 0))
+        assert [message for _, message in received] == sent
+        numbers = [number for number, _ in received]
+        assert numbers == sorted(set(numbers))
+        assert list(await store.messages("run_1", numbers[1])) == received[2:]
+
+    async def test_messages_that_are_sent_at_once(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        sent = [Message(kind="signal", name=f"s{number}") for number in range(10)]
+        await asyncio.gather(*(store.send("run_1", message) for message in sent))
+        received = await store.messages("run_1", 0)
+        assert {message.name for _, message in received} == {message.name for message in sent}
+        assert len({number for number, _ in received}) == 10
+
+    async def test_runs_that_nobody_made(self, store: WorkflowStore) -> None:
+        with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
+            await store.send("run_9", Message(kind="wake"))
+        with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
+            await store.claim("run_9", "a", 1)
+
+    async def test_a_deleted_run_is_gone(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        await store.create(RunRecord(id="run_10"))
+        lease = await store.claim("run_1", "a", 60)
+        assert lease is not None
+        await store.append("run_1", 0, [entry(0)], lease)
+        await store.delete("run_1")
+        await store.delete("run_1")
+        assert await store.read("run_1") is None
+        assert [run.id for run in await store.runs()] == ["run_10"]
+        await store.create(RunRecord(id="run_1"))
+        assert list(await store.entries("run_1")) == []
+        assert await store.claim("run_1", "b", 60) is not None
