@@ -14,6 +14,7 @@ from interpstack_workflows.errors import (
     WorkflowError,
     WorkflowModuleError,
 )
+from interpstack_workflows.module.metadata import PhaseMetadata, WorkflowMetadata, read_metadata
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
@@ -71,6 +72,7 @@ __all__ = [
     "ModuleProgress",
     "Pending",
     "PhaseCall",
+    "PhaseMetadata",
     "RunRecord",
     "ScriptChanged",
     "ScriptPath",
@@ -87,6 +89,7 @@ __all__ = [
     "WaitRequest",
     "WorkflowError",
     "WorkflowExecution",
+    "WorkflowMetadata",
     "WorkflowModuleError",
     "WorkflowModuleInput",
     "WorkflowModuleOutput",
@@ -96,4 +99,5 @@ __all__ = [
     "canonical",
     "entry_from_json",
     "entry_to_json",
+    "read_metadata",
 ]

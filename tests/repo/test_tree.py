@@ -48,6 +48,8 @@ _TEXT = {
 _GENERATED = {
     "awaiting.js",
     "awaiting.LICENSES.txt",
+    "metadata.LICENSES.txt",
+    "metadata.js",
     "package-lock.json",
     "web.js",
     "web.LICENSES.txt",

@@ -1,0 +1,1 @@
+"""Workflow files: their sources, and the metadata in them."""

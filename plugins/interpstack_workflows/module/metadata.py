@@ -1,0 +1,202 @@
+"""The metadata of workflow modules, read before any code of them runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import attrs
+
+from interpstack import (
+    Bridge,
+    BridgeSet,
+    Cell,
+    Engine,
+    EngineFailure,
+    GuestSource,
+    InterpreterStack,
+    Limits,
+    Settlement,
+)
+from interpstack_core import encode
+from interpstack_javascript import JAVASCRIPT
+from interpstack_javascript.cells import TypeScriptError, strip_types
+from interpstack_workflows.errors import MetadataError
+
+__all__ = ["PhaseMetadata", "WorkflowMetadata", "read_metadata"]
+
+_OWNER: Final = "interpstack_workflows"
+_SOURCE: Final = (files(_OWNER) / "module" / "metadata.js").read_text("utf-8")
+#: Parses when it is called, with nothing of the module running.
+_GUEST: Final = f"""(kernel) => {{
+  const readMetadata = ({_SOURCE.partition(chr(10))[2].strip()})(), {{ stringify }} = JSON;
+  kernel.define("$metadata", async () => {{
+    const source = await kernel.request("metadata.source", null);
+    kernel.call("metadata.found", stringify(readMetadata(source)));
+  }});
+}}"""
+_TYPED: Final = (".ts", ".mts")
+#: Seconds that parsing may take.
+_SECONDS: Final = 5.0
+_PHASE: Final = "{title, detail?, model?, provider?}, all strings"
+#: Bytes of a source.
+_MOST_BYTES: Final = 2**20
+_INVALID: Final = "Workflow script must export valid literal metadata as `export const meta`"
+
+
+@attrs.frozen(kw_only=True)
+class PhaseMetadata:
+    """A phase that a workflow announces.
+
+    Attributes:
+        title: The name of the phase, as `phase(title)` gives it.
+        detail: What happens in it.
+        model: The model of its agents, unless a call names another.
+        provider: The provider of its agents, likewise.
+    """
+
+    title: str
+    detail: str | None = None
+    model: str | None = None
+    provider: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class WorkflowMetadata:
+    """The metadata of a workflow.
+
+    Attributes:
+        name: The name by which others call it.
+        description: What it does.
+        when_to_use: When a model should choose it; `None` if it does not say.
+        phases: Its phases, in order.
+        raw: All that the module exports as `meta`.
+    """
+
+    name: str
+    description: str
+    when_to_use: str | None = None
+    phases: tuple[PhaseMetadata, ...] = ()
+    raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
+    """Read the metadata of a workflow module; blocks for some milliseconds.
+
+    Args:
+        source: The text of the module.
+        name: The name of its file; `.ts` and `.mts` make it TypeScript.
+
+    Raises:
+        MetadataError: There are none, they are no literal, or a field is wrong; the message says
+            what is accepted, and the error where.
+        EngineFailure: The parser cannot run on this machine.
+    """
+    if not isinstance(source, str) or len(source.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
+        raise MetadataError(f"{name}: a workflow is text of at most {_MOST_BYTES} bytes")
+    if name.endswith(_TYPED):
+        try:
+            source = strip_types(source, name, _SECONDS)
+        except TypeScriptError as error:
+            raise MetadataError(f"{name}: {error}") from error
+    found = _found(source)
+    line, column = found["line"], found["column"]
+    place = f"{name}:{line}:{column}" if line else name
+    if "fault" in found:
+        raise MetadataError(f"{place}: {_INVALID}: {found['fault']}", line, column)
+    try:
+        return _metadata(found["value"])
+    except ValueError as error:
+        raise MetadataError(f"{place}: {_INVALID}: {error}", line, column) from error
+
+
+def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
+    for field in ("name", "description"):
+        _expect(isinstance(raw.get(field), str) and raw[field], field, "a string that is not empty")
+    when, phases = raw.get("whenToUse"), raw.get("phases", [])
+    _expect(when is None or isinstance(when, str), "whenToUse", "a string")
+    _expect(isinstance(phases, list), "phases", f"an array of {_PHASE}")
+    return WorkflowMetadata(
+        name=raw["name"],
+        description=raw["description"],
+        when_to_use=when,
+        phases=tuple(_phase(each, number) for number, each in enumerate(phases)),
+        raw=raw,
+    )
+
+
+def _phase(data: Any, number: int) -> PhaseMetadata:
+    known = {field.name for field in attrs.fields(PhaseMetadata)}
+    fits = isinstance(data, dict) and "title" in data and known.issuperset(data)
+    _expect(
+        fits and all(isinstance(text, str) for text in data.values()), f"phases[{number}]", _PHASE
+    )
+    return PhaseMetadata(**data)
+
+
+def _expect(fits: Any, field: str, accepted: str) -> None:
+    """Check a field.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    if not fits:
+        raise ValueError(f"{field} takes {accepted}")
+
+
+# -- the parser, in a realm of its own ----------------------------------------------------------
+
+
+@cache
+def _engine() -> Engine:
+    return InterpreterStack("quickjs").engine
+
+
+def _taken(value: Any) -> None:
+    raise NotImplementedError("the parser's messages are taken from its polls")
+
+
+@cache
+def _bridges() -> BridgeSet:
+    names = {"metadata.source": True, "metadata.found": False}
+    bridges = {
+        name: Bridge(
+            name=name, handler=_taken, owner=_OWNER, raw=True, hidden=True, awaited=awaited
+        )
+        for name, awaited in names.items()
+    }
+    source = GuestSource(JAVASCRIPT.name, "interpstack:workflow-metadata", _GUEST, owner=_OWNER)
+    return BridgeSet(bridges, (source,), {}, JAVASCRIPT)
+
+
+def _found(source: str) -> Mapping[str, Any]:
+    """What the parser says of a source; its time and memory are limited."""
+    realm = _engine().open(Limits(), _bridges())
+    try:
+        realm.bind(_bridges())
+        execution = realm.start(Cell(source="await $metadata()"))
+        progress = execution.poll(time.time(), _SECONDS)
+        for request in progress.requests:
+            execution.settle([Settlement(request.id, json.dumps(encode(source)))])
+        progress = execution.poll(time.time(), _SECONDS)
+        for call in progress.calls:
+            found: Mapping[str, Any] = json.loads(call.wire)
+            return found
+    finally:
+        realm.close()
+    if progress.exhausted:
+        return _unread(f"it takes more than {_SECONDS:g} s to parse")
+    error = progress.failure or (progress.completion and progress.completion.error)
+    if error and error.name == "RangeError":
+        return _unread("the module is nested too deeply")
+    if error and error.name == "OutOfMemory":
+        return _unread("the module takes too much memory to parse")
+    raise EngineFailure(f"the parser of workflow metadata failed: {error and error.message}")
+
+
+def _unread(fault: str) -> Mapping[str, Any]:
+    return {"fault": fault, "line": 0, "column": 0}
