@@ -30,15 +30,10 @@ from interpstack_workflows.errors import MetadataError
 __all__ = ["PhaseMetadata", "WorkflowMetadata", "read_metadata"]
 
 _OWNER: Final = "interpstack_workflows"
-_SOURCE: Final = (files(_OWNER) / "module" / "metadata.js").read_text("utf-8")
-#: Parses when it is called, with nothing of the module running.
-_GUEST: Final = f"""(kernel) => {{
-  const readMetadata = ({_SOURCE.partition(chr(10))[2].strip()})(), {{ stringify }} = JSON;
-  kernel.define("$metadata", async () => {{
-    const source = await kernel.request("metadata.source", null);
-    kernel.call("metadata.found", stringify(readMetadata(source)));
-  }});
-}}"""
+_PARSER, _READING = (
+    (files(_OWNER) / "module" / name).read_text("utf-8") for name in ("metadata.js", "reading.js")
+)
+_GUEST: Final = f"(kernel) => ({_READING.strip()})(kernel, ({_PARSER.strip()})())"
 _TYPED: Final = (".ts", ".mts")
 #: Seconds that parsing may take.
 _SECONDS: Final = 5.0
@@ -162,7 +157,7 @@ def _taken(value: Any) -> None:
 
 @cache
 def _bridges() -> BridgeSet:
-    names = {"metadata.source": True, "metadata.found": False}
+    names = {"metadata.source": True, "metadata.read": False}
     bridges = {
         name: Bridge(
             name=name, handler=_taken, owner=_OWNER, raw=True, hidden=True, awaited=awaited
@@ -174,7 +169,7 @@ def _bridges() -> BridgeSet:
 
 
 def _found(source: str) -> Mapping[str, Any]:
-    """What the parser says of a source; its time and memory are limited."""
+    """The parser's report on a source; its time and memory are limited."""
     realm = _engine().open(Limits(), _bridges())
     try:
         realm.bind(_bridges())
