@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.budgets.budget import (
+    BudgetExceeded,
+    BudgetLimits,
+    Reservation,
+    RunBudget,
+)
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import (
     LeaseLost,
@@ -43,6 +49,7 @@ from interpstack_workflows.runtime.runtime import (
     WorkflowExecution,
     WorkflowRuntime,
 )
+from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
 from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
 from interpstack_workflows.steps.names import StepNames, canonical
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
@@ -55,6 +62,8 @@ __all__ = [
     "AgentPaused",
     "AgentRequest",
     "AskRequest",
+    "BudgetExceeded",
+    "BudgetLimits",
     "CheckpointRequest",
     "Complete",
     "Entry",
@@ -73,7 +82,11 @@ __all__ = [
     "Pending",
     "PhaseCall",
     "PhaseMetadata",
+    "Rate",
+    "Reservation",
+    "RunBudget",
     "RunRecord",
+    "Scheduler",
     "ScriptChanged",
     "ScriptPath",
     "SleepRequest",

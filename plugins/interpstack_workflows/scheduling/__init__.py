@@ -1,0 +1,1 @@
+"""Order among the agents of all runs in a process."""

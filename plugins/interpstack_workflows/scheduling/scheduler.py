@@ -1,0 +1,307 @@
+"""Slots for agents: fair over runs and over the parts of a run, within caps and rates."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import attrs
+
+from interpstack import ConfigurationError
+
+__all__ = ["Rate", "Scheduler"]
+
+#: Agents at once in one process, unless the host says otherwise.
+_AGENTS: Final = 16
+
+
+def _above_zero(value: Any, *, whole: bool) -> bool:
+    kinds = (int,) if whole else (int, float)
+    return type(value) in kinds and value > 0
+
+
+@attrs.frozen(kw_only=True)
+class Rate:
+    """A limit on how much begins in a time.
+
+    Attributes:
+        seconds: The time.
+        calls: Calls that may begin in it; `None` for no limit.
+        tokens: Tokens, as callers estimate them, that may be asked for in it; `None` for no limit.
+        provider: The provider that it is for; `None` for all calls.
+        model: The model that it is for; `None` for all.
+
+    Raises:
+        ConfigurationError: A number is not above 0, or there is no limit.
+    """
+
+    seconds: float
+    calls: int | None = None
+    tokens: int | None = None
+    provider: str | None = None
+    model: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        counts = [one for one in (self.calls, self.tokens) if one is not None]
+        fits = all(_above_zero(one, whole=True) for one in counts)
+        if not counts or not fits or not _above_zero(self.seconds, whole=False):
+            raise ConfigurationError(
+                "Rate takes seconds above 0, and calls or tokens as whole numbers above 0; "
+                f"got {self!r:.120}"
+            )
+
+    def is_for(self, job: _Job) -> bool:
+        """Whether a job counts."""
+        return self.provider in (None, job.provider) and self.model in (None, job.model)
+
+
+@attrs.define(eq=False)
+class _Job:
+    """One call that waits for its slot, or has it."""
+
+    run_id: str
+    scope: tuple[str, ...]
+    provider: str | None
+    model: str | None
+    priority: int
+    tokens: int
+    ready: asyncio.Future[None]
+
+    @property
+    def caps(self) -> tuple[tuple[str, str], ...]:
+        """The names under which the job is counted."""
+        named = (("run", self.run_id), ("provider", self.provider), ("model", self.model))
+        return tuple((kind, name) for kind, name in named if name is not None)
+
+
+class _Window:
+    """The calls that began lately, for one rate."""
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self._begun: deque[tuple[float, int]] = deque()
+        self._tokens = 0
+
+    def wait(self, job: _Job, now: float) -> float:
+        """Seconds until the job may begin; 0 for now."""
+        self._forget(now)
+        calls, tokens = self.rate.calls, self.rate.tokens
+        full = calls is not None and len(self._begun) >= calls
+        # A job larger than the whole window begins in an empty one.
+        heavy = tokens is not None and self._begun and self._tokens + job.tokens > tokens
+        if not full and not heavy:
+            return 0.0
+        return max(self._begun[0][0] + self.rate.seconds - now, 1e-3)
+
+    def begin(self, job: _Job, now: float) -> None:
+        """Count a job."""
+        self._begun.append((now, job.tokens))
+        self._tokens += job.tokens
+
+    def _forget(self, now: float) -> None:
+        while self._begun and self._begun[0][0] <= now - self.rate.seconds:
+            self._tokens -= self._begun.popleft()[1]
+
+
+class _Queue:
+    """Jobs of one part of a run, the highest priority first, then the oldest."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, deque[_Job]] = {}
+
+    def add(self, job: _Job, path: tuple[str, ...]) -> None:
+        """Queue a job."""
+        self._jobs.setdefault(-job.priority, deque()).append(job)
+
+    def take(self, may_begin: Callable[[_Job], bool]) -> _Job | None:
+        """Remove and return the next job that may begin; `None` if none may."""
+        for priority in sorted(self._jobs):
+            # Callers that were cancelled have gone.
+            queue = deque(job for job in self._jobs.pop(priority) if not job.ready.done())
+            found = next((job for job in queue if may_begin(job)), None)
+            if found is not None:
+                queue.remove(found)
+            if queue:
+                self._jobs[priority] = queue
+            if found is not None:
+                return found
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._jobs
+
+
+class _Branch:
+    """Parts of a run that take turns: its own jobs, and those of its children."""
+
+    def __init__(self) -> None:
+        self._parts: OrderedDict[str | None, _Queue | _Branch] = OrderedDict()
+
+    def add(self, job: _Job, path: tuple[str, ...]) -> None:
+        """Queue a job below a path."""
+        name = path[0] if path else None
+        if name not in self._parts:
+            self._parts[name] = _Branch() if path else _Queue()
+        self._parts[name].add(job, path[1:])
+
+    def take(self, may_begin: Callable[[_Job], bool]) -> _Job | None:
+        """Remove and return the next job that may begin; `None` if none may."""
+        for name in list(self._parts):
+            part = self._parts[name]
+            job = part.take(may_begin)
+            if part.is_empty:
+                del self._parts[name]
+            elif job is not None:
+                self._parts.move_to_end(name)
+            if job is not None:
+                return job
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._parts
+
+
+class Scheduler:
+    """Gives slots to calls of agents; one for all runs of a process, on one event loop.
+
+    Runs take turns, and so do the children of a run; among equals, the higher priority goes first,
+    then the older call. A call that has to wait for its model, provider, run or rate lets others
+    pass.
+
+    Args:
+        max_agents: Agents that work at once.
+        per_run: The same for each run; `None` for no limit of its own.
+        per_provider: The same by provider.
+        per_model: The same by model.
+        rates: Limits on how much begins in a time.
+        clock: Seconds on a clock that never goes back.
+
+    Raises:
+        ConfigurationError: A limit is no whole number above 0.
+    """
+
+    def __init__(
+        self,
+        max_agents: int = _AGENTS,
+        *,
+        per_run: int | None = None,
+        per_provider: Mapping[str, int] | None = None,
+        per_model: Mapping[str, int] | None = None,
+        rates: Iterable[Rate] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._caps = {
+            "provider": dict(per_provider or {}),
+            "model": dict(per_model or {}),
+        }
+        self._per_run = per_run
+        given = [max_agents, *(value for caps in self._caps.values() for value in caps.values())]
+        for value in [*given, *([] if per_run is None else [per_run])]:
+            if not _above_zero(value, whole=True):
+                raise ConfigurationError(
+                    f"Scheduler takes whole numbers above 0 as limits; got {value!r:.40}"
+                )
+        self._max = max_agents
+        self._clock = clock
+        self._windows = [_Window(rate) for rate in rates]
+        self._waiting = _Branch()
+        self._count = 0
+        self._working: Counter[tuple[str, str]] = Counter()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def working(self) -> int:
+        """Agents that work now."""
+        return self._count
+
+    @asynccontextmanager
+    async def slot(
+        self,
+        run_id: str,
+        *,
+        scope: tuple[str, ...] = (),
+        provider: str | None = None,
+        model: str | None = None,
+        priority: int = 0,
+        tokens: int = 0,
+    ) -> AsyncIterator[None]:
+        """Wait for a slot, and hold it inside the block.
+
+        Args:
+            run_id: The run.
+            scope: The children of the run that the call is in, the outermost first.
+            provider: The provider of the agent's model.
+            model: The model.
+            priority: Higher goes first among calls of one part of a run.
+            tokens: Tokens that the call is expected to use, for rates.
+        """
+        ready = asyncio.get_running_loop().create_future()
+        job = _Job(run_id, scope, provider, model, priority, tokens, ready)
+        self._waiting.add(job, (run_id, *scope))
+        self._give()
+        begun = False
+        try:
+            await ready
+            begun = True
+            yield
+        finally:
+            # Cancelled just as the slot was given: the slot goes back all the same.
+            if begun or (ready.done() and not ready.cancelled()):
+                self._end(job)
+            else:
+                ready.cancel()
+            self._give()
+
+    def _give(self) -> None:
+        while self._count < self._max:
+            waits: list[float] = []
+            job = self._waiting.take(lambda one, waits=waits: self._may_begin(one, waits))  # type: ignore[misc]
+            if job is None:
+                self._look_again(min(waits, default=None))
+                return
+            self._begin(job)
+
+    def _may_begin(self, job: _Job, waits: list[float]) -> bool:
+        for kind, name in job.caps:
+            cap = self._per_run if kind == "run" else self._caps[kind].get(name)
+            if cap is not None and self._working[kind, name] >= cap:
+                return False
+        now = self._clock()
+        wait = max(
+            (each.wait(job, now) for each in self._windows if each.rate.is_for(job)), default=0.0
+        )
+        if wait:
+            waits.append(wait)
+        return not wait
+
+    def _begin(self, job: _Job) -> None:
+        now = self._clock()
+        for window in self._windows:
+            if window.rate.is_for(job):
+                window.begin(job, now)
+        self._count += 1
+        self._working.update(job.caps)
+        job.ready.set_result(None)
+
+    def _end(self, job: _Job) -> None:
+        self._count -= 1
+        self._working.subtract(job.caps)
+        for name in job.caps:
+            if not self._working[name]:
+                del self._working[name]
+
+    def _look_again(self, seconds: float | None) -> None:
+        """Look again once a rate allows more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._give)
