@@ -55,6 +55,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_persistence",
         "interpstack_skills",
         "interpstack_subagents",
+        "interpstack_workflows",
     ),
 }
 #: Plugins that open stacks or handle sessions; the others import only the core and libraries.

@@ -1,0 +1,169 @@
+"""Runs of workflows in checkpointers of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from workflow_stores import StoreTests, entry
+
+from interpstack import ConfigurationError
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import RunRecord, WorkflowError, WorkflowStore
+
+
+@pytest.mark.parametrize(
+    "store",
+    ["memory-async", "sqlite", "sqlite-async", "postgres", "postgres-async"],
+    indirect=True,
+)
+class TestCheckpointers(StoreTests):
+    @pytest.fixture(name="store")
+    async def _store(self, store: Any) -> AsyncIterator[WorkflowStore]:
+        async with store.open() as saver:
+            for listed in ["run_1", "run_10", *(f"run_{number}" for number in range(5))]:
+                await CheckpointWorkflowStore(saver).delete(listed)
+            yield CheckpointWorkflowStore(saver)
+
+
+def sqlite(path: Path) -> Any:
+    return SqliteSaver.from_conn_string(str(path))
+
+
+async def test_entries_of_a_runner_that_lost_its_lease_do_not_count(tmp_path: Path) -> None:
+    now = [100.0]
+    with sqlite(tmp_path / "a.db") as saver:
+        store = CheckpointWorkflowStore(saver, clock=lambda: now[0])
+        await store.create(RunRecord(id="run_1"))
+        slow = await store.claim("run_1", "slow", 10)
+        assert slow is not None
+        await store.append("run_1", 0, [entry(0)], slow)
+        now[0] = 200.0
+        other = CheckpointWorkflowStore(saver, clock=lambda: now[0])
+        quick = await other.claim("run_1", "quick", 10)
+        assert quick is not None
+        now[0] = 105.0  # the slow one's clock stands still: it does not notice
+        await store.append("run_1", 1, [entry(11), entry(12), entry(13)], slow)
+        now[0] = 201.0
+        await other.append("run_1", 1, [entry(21)], quick)
+        await other.append("run_1", 2, [entry(22)], quick)
+        read = await other.entries("run_1")
+        assert [one.now for one in read] == [0.0, 21.0, 22.0]
+
+
+async def test_what_was_written_before_the_next_runner_began_counts(tmp_path: Path) -> None:
+    now = [100.0]
+    with sqlite(tmp_path / "a.db") as saver:
+        store = CheckpointWorkflowStore(saver, clock=lambda: now[0])
+        await store.create(RunRecord(id="run_1"))
+        first = await store.claim("run_1", "first", 10)
+        assert first is not None
+        await store.append("run_1", 0, [entry(0), entry(1)], first)
+        now[0] = 200.0
+        second = await store.claim("run_1", "second", 10)
+        assert second is not None
+        assert len(await store.entries("run_1")) == 2
+        await store.append("run_1", 2, [entry(2)], second)
+        assert [one.now for one in await store.entries("run_1")] == [0.0, 1.0, 2.0]
+
+
+_CLAIM = """
+import asyncio, sys
+from langgraph.checkpoint.sqlite import SqliteSaver
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+
+async def main():
+    with SqliteSaver.from_conn_string(sys.argv[1]) as saver:
+        store = CheckpointWorkflowStore(saver)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        lease = await store.claim("run_1", sys.argv[2], 60)
+        print("claimed" if lease else "refused", flush=True)
+        sys.stdin.readline()
+
+asyncio.run(main())
+"""
+
+
+def _claimer(path: Path, name: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CLAIM, str(path), name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+async def test_one_of_several_processes_gets_the_lease(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with sqlite(path) as saver:
+        await CheckpointWorkflowStore(saver).create(RunRecord(id="run_1"))
+    processes = [_claimer(path, f"p{number}") for number in range(3)]
+    said = []
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        assert process.stdout is not None
+        said.append(process.stdout.readline())
+        process.kill()
+        process.communicate()
+    assert sorted(said) == ["claimed\n", "refused\n", "refused\n"]
+
+
+async def test_the_lease_of_a_killed_process_passes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with sqlite(path) as saver:
+        store = CheckpointWorkflowStore(saver)
+        await store.create(RunRecord(id="run_1"))
+        process = _claimer(path, "dying")
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        process.kill()
+        process.communicate()
+        assert await store.claim("run_1", "next", 60) is None
+        later = CheckpointWorkflowStore(saver, clock=lambda: 1e11)
+        lease = await later.claim("run_1", "next", 60)
+        assert lease is not None
+        assert lease.token == 2
+
+
+async def test_two_event_loops_use_one_store(tmp_path: Path) -> None:
+    with sqlite(tmp_path / "a.db") as saver:
+        store = CheckpointWorkflowStore(saver)
+        await store.create(RunRecord(id="run_1"))
+        read = await asyncio.to_thread(lambda: asyncio.run(store.read("run_1")))
+        assert read == RunRecord(id="run_1")
+
+
+async def test_a_damaged_record_says_so() -> None:
+    saver = InMemorySaver()
+    store = CheckpointWorkflowStore(saver)
+    await store.create(RunRecord(id="run_1"))
+    lease = await store.claim("run_1", "me", 60)
+    assert lease is not None
+    await store._write("run_1", "workflow_entries", [("workflow", "{")], "0000000000-00000001")
+    with pytest.raises(WorkflowError, match="the record of the run is damaged"):
+        await store.entries("run_1")
+    await store._put("run_1", "", "00000000000000000000", "[]", {})
+    with pytest.raises(WorkflowError, match="the record of a run is damaged"):
+        await store.read("run_1")
+
+
+def test_it_takes_checkpointers() -> None:
+    with pytest.raises(ConfigurationError, match="takes a checkpointer, such as SqliteSaver"):
+        CheckpointWorkflowStore("a.db")  # type: ignore[arg-type]
