@@ -17,6 +17,10 @@ __all__ = ["Entry", "StepRecord", "entry_from_json", "entry_to_json"]
 
 #: The number of the stored form.
 _FORM: Final = 1
+#: No time is further from 1970, in seconds; JavaScript's dates end there.
+_LATEST: Final = 8.64e12
+#: Fields of a stored entry.
+_ENTRY: Final = frozenset({"form", "scope", "now", "settled", "budget"})
 _NONE: Final = type(None)
 
 
@@ -105,15 +109,14 @@ def entry_from_json(data: Any) -> Entry:
     """
     fields = _object(data, "an entry")
     form = fields.get("form")
-    if type(form) is not int or form > _FORM:
-        raise WorkflowError(
-            f"a record of form {form!r:.40} cannot be read; this release knows {_FORM}"
-        )
+    if type(form) is not int or form != _FORM:
+        told = f"form {form}" if type(form) is int and abs(form) < 10**9 else "an unknown form"
+        raise WorkflowError(f"a record of {told} cannot be read; this release knows {_FORM}")
     now, scope = fields.get("now"), fields.get("scope")
     settled, budget = fields.get("settled"), fields.get("budget", {})
-    if not isinstance(now, int | float) or isinstance(now, bool):
+    if not isinstance(now, int | float) or isinstance(now, bool) or not abs(now) <= _LATEST:
         raise _damaged("the time of an entry")
-    if not isinstance(scope, str) or not isinstance(settled, list):
+    if not isinstance(scope, str) or not isinstance(settled, list) or fields.keys() - _ENTRY:
         raise _damaged("an entry")
     steps = tuple(_step_from_json(step) for step in settled)
     return Entry(scope=scope, now=float(now), settled=steps, budget=_object(budget, "a budget"))

@@ -1,0 +1,62 @@
+"""Records of workflow runs: the files below `workflows` are as a release wrote them, and stay so.
+
+Names of steps are a stored form too: with other names, a run would not find its records again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from interpstack_workflows.api import Entry, StepNames, StepRecord, entry_from_json, entry_to_json
+
+STORED = json.loads((Path(__file__).parent / "workflows" / "entries-1.json").read_text())
+
+
+def expected() -> list[Entry]:
+    """The entries that were stored, with names and signatures made anew."""
+    names = StepNames("root")
+    asked = {"prompt": "hé", "options": {"label": "x"}}
+    (first, signature), (second, _) = names.name("agent", asked), names.name("agent", asked)
+    named, question = names.name("ask", {"question": "q"}, "mine")
+    answered = StepRecord(
+        name=first,
+        signature=signature,
+        kind="agent",
+        value={"text": "\ud800 é", "n": 2**70},
+        usage={"input_tokens": 3},
+        request_id="1",
+    )
+    failed = StepRecord(
+        name=second,
+        signature=signature,
+        kind="agent",
+        ok=False,
+        error={"name": "Error", "message": "no"},
+        request_id="2",
+    )
+    waiting = StepRecord(
+        name=named,
+        signature=question,
+        kind="ask",
+        value={"since": 1001.0},
+        request_id="3",
+        started=True,
+    )
+    return [
+        Entry(
+            scope="root",
+            now=1000.5,
+            settled=(answered, failed),
+            budget={"total": 10, "spent": 3},
+        ),
+        Entry(scope="root", now=1001.0, settled=(waiting,)),
+    ]
+
+
+def test_stored_entries_are_read() -> None:
+    assert [entry_from_json(data) for data in STORED] == expected()
+
+
+def test_entries_are_written_in_the_stored_form() -> None:
+    assert [entry_to_json(entry) for entry in expected()] == STORED
