@@ -53,6 +53,7 @@ from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
 from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
 from interpstack_workflows.steps.names import StepNames, canonical
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Lease, Message, RunRecord, WorkflowStore
 
 __all__ = [
@@ -112,5 +113,6 @@ __all__ = [
     "canonical",
     "entry_from_json",
     "entry_to_json",
+    "open_store",
     "read_metadata",
 ]

@@ -1,0 +1,57 @@
+"""Stores on databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_langchain.workflows import databases
+from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
+from interpstack_workflows.api import RunRecord
+
+
+async def test_sqlite_keeps_runs_over_processes(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    store = open_sqlite(str(path))
+    await store.create(RunRecord(id="run_1"))
+    await store.aclose()
+    with sqlite3.connect(path) as connection:
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    connection.close()
+    assert mode == "wal"
+    again = open_sqlite(f"sqlite:///{path}")
+    assert await again.read("run_1") == RunRecord(id="run_1")
+    await again.aclose()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.db"
+    path.write_text("this is no database at all, and long enough to be looked at " * 20, "utf-8")
+    with pytest.raises(ConfigurationError, match="cannot be opened: file is not a database"):
+        open_sqlite(str(path))
+    with pytest.raises(ConfigurationError, match="cannot be opened: unable to open"):
+        open_sqlite(str(tmp_path))
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_postgres(store: Any) -> None:
+    opened = open_postgres(store.place)
+    await opened.delete("run_pg")
+    await opened.create(RunRecord(id="run_pg"))
+    assert await opened.read("run_pg") == RunRecord(id="run_pg")
+    await opened.delete("run_pg")
+    await opened.aclose()
+
+
+@pytest.mark.parametrize("opener", [open_sqlite, open_postgres])
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, opener: Any) -> None:
+    def absent(module: str) -> Any:
+        raise ImportError(f"No module named {module!r}")
+
+    monkeypatch.setattr(databases, "import_module", absent)
+    with pytest.raises(ConfigurationError, match="run: pip install langgraph-checkpoint-"):
+        opener("x")
