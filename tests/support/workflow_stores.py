@@ -137,6 +137,25 @@ class StoreTests:
         assert numbers == sorted(set(numbers))
         assert list(await store.messages("run_1", numbers[1])) == received[2:]
 
+    async def test_a_lease_is_for_one_run(self, store: WorkflowStore) -> None:
+        for run_id in ("a", "b"):
+            await store.create(RunRecord(id=run_id))
+        lease = await store.claim("a", "one", 60)
+        assert lease is not None
+        with pytest.raises(WorkflowError, match=r"the lease is of the run 'a', not of 'b'"):
+            await store.append("b", 0, [Entry(scope="root", now=1.0)], lease)
+        with pytest.raises(WorkflowError, match=r"the lease is of the run 'a', not of 'b'"):
+            await store.update(RunRecord(id="b", status="running"), lease)
+        for run_id in ("a", "b"):
+            assert await store.read(run_id) == RunRecord(id=run_id)
+            assert not await store.entries(run_id)
+
+    async def test_all_messages_come_after_any_lower_number(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="a"))
+        await store.send("a", Message(kind="wake"))
+        assert await store.messages("a", -5) == await store.messages("a", 0)
+        assert [number for number, _ in await store.messages("a", -5)] == [1]
+
     async def test_messages_that_are_sent_at_once(self, store: WorkflowStore) -> None:
         await store.create(RunRecord(id="run_1"))
         sent = [Message(kind="signal", name=f"s{number}") for number in range(10)]

@@ -82,7 +82,7 @@ class MemoryWorkflowStore(WorkflowStore):
         return None if stored is None else stored.record
 
     async def update(self, run: RunRecord, lease: Lease) -> None:
-        self._held(lease).put(run)
+        self._held(run.id, lease).put(run)
 
     async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
         found = [one.record for one in self._stored.values()]
@@ -93,7 +93,7 @@ class MemoryWorkflowStore(WorkflowStore):
         return tuple(self._known(run_id).entries)
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
-        stored = self._held(lease)
+        stored = self._held(run_id, lease)
         if index != len(stored.entries):
             raise WorkflowError(
                 f"the next entry of {run_id!r} is {len(stored.entries)}, not {index}"
@@ -105,7 +105,7 @@ class MemoryWorkflowStore(WorkflowStore):
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
         sent = self._known(run_id).messages
-        return [(number, sent[number - 1]) for number in range(after + 1, len(sent) + 1)]
+        return [(number, sent[number - 1]) for number in range(max(after, 0) + 1, len(sent) + 1)]
 
     async def claim(self, run_id: str, owner: str, seconds: float) -> Lease | None:
         return self._known(run_id).claim(owner, self._clock(), seconds)
@@ -129,8 +129,12 @@ class MemoryWorkflowStore(WorkflowStore):
                 f"there is no run {run_id!r:.200}; list the runs of the store"
             ) from None
 
-    def _held(self, lease: Lease) -> _Stored:
-        stored = self._known(lease.run_id)
+    def _held(self, run_id: str, lease: Lease) -> _Stored:
+        stored = self._known(run_id)
+        if lease.run_id != run_id:
+            raise WorkflowError(
+                f"the lease is of the run {lease.run_id!r:.200}, not of {run_id!r:.200}; claim that"
+            )
         if not stored.has(lease):
             raise LeaseLost(f"another runner has claimed the run {lease.run_id!r}")
         return stored
