@@ -87,6 +87,7 @@ class CheckpointWorkflowStore(WorkflowStore):
         return None if found is None else _run_of(found)
 
     async def update(self, run: RunRecord, lease: Lease) -> None:
+        lease.check_run(run.id)
         await self._check(lease)
         await self._put_run(run)
 
@@ -123,6 +124,7 @@ class CheckpointWorkflowStore(WorkflowStore):
         return [entry for _, entry in _entries_of(await self._known(run_id, _ENTRIES))]
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        lease.check_run(run_id)
         own = lease.run_id, lease.token
         if self._clock() >= self._until.get(own, lease.until):  # else nobody has claimed the run
             await self._check(lease)

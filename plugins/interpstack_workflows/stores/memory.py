@@ -131,10 +131,7 @@ class MemoryWorkflowStore(WorkflowStore):
 
     def _held(self, run_id: str, lease: Lease) -> _Stored:
         stored = self._known(run_id)
-        if lease.run_id != run_id:
-            raise WorkflowError(
-                f"the lease is of the run {lease.run_id!r:.200}, not of {run_id!r:.200}; claim that"
-            )
+        lease.check_run(run_id)
         if not stored.has(lease):
             raise LeaseLost(f"another runner has claimed the run {lease.run_id!r}")
         return stored

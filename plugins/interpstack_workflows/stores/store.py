@@ -11,6 +11,7 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack_core.checks import takes
+from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry
 
 __all__ = ["Lease", "Message", "MessageKind", "RunRecord", "RunStatus", "WorkflowStore"]
@@ -104,6 +105,17 @@ class Lease:
     token: int
     until: float
 
+    def check_run(self, run_id: str) -> None:
+        """Make sure that the lease is of this run.
+
+        Raises:
+            WorkflowError: It is of another one.
+        """
+        if self.run_id != run_id:
+            raise WorkflowError(
+                f"the lease is of the run {self.run_id!r:.200}, not of {run_id!r:.200}; claim that"
+            )
+
 
 @attrs.frozen(kw_only=True)
 class Message:
@@ -149,6 +161,7 @@ class WorkflowStore(abc.ABC):
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
+            WorkflowError: The lease is of another run.
         """
 
     @abc.abstractmethod
@@ -180,6 +193,7 @@ class WorkflowStore(abc.ABC):
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
+            WorkflowError: The lease is of another run.
         """
 
     @abc.abstractmethod
