@@ -21,6 +21,10 @@ from interpstack_workflows.errors import (
     WorkflowModuleError,
 )
 from interpstack_workflows.module.metadata import PhaseMetadata, WorkflowMetadata, read_metadata
+from interpstack_workflows.runs.dry_run import ScriptDifference, StepPreview
+from interpstack_workflows.runs.run_records import RunOptions
+from interpstack_workflows.runs.runner import RunHandle, WorkflowRunner
+from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
@@ -86,12 +90,16 @@ __all__ = [
     "Rate",
     "Reservation",
     "RunBudget",
+    "RunHandle",
+    "RunOptions",
     "RunRecord",
     "Scheduler",
     "ScriptChanged",
+    "ScriptDifference",
     "ScriptPath",
     "SleepRequest",
     "StepNames",
+    "StepPreview",
     "StepRecord",
     "Undefined",
     "UnknownAgent",
@@ -108,6 +116,8 @@ __all__ = [
     "WorkflowModuleInput",
     "WorkflowModuleOutput",
     "WorkflowRequest",
+    "WorkflowResult",
+    "WorkflowRunner",
     "WorkflowRuntime",
     "WorkflowStore",
     "canonical",

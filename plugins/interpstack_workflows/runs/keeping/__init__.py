@@ -1,0 +1,1 @@
+"""Runs that are live in a process, and those that rest."""

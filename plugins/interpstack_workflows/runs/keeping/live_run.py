@@ -1,0 +1,345 @@
+"""One run that is live in this process: its scopes, records, waits and end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack_workflows.budgets.budget import RunBudget
+from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.runs.failures import ScopeFailed, described
+from interpstack_workflows.runs.keeping.recording import RecordWriter
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.run_budgets import spent_budget
+from interpstack_workflows.runs.run_records import root_place
+from interpstack_workflows.runs.scopes.crossing import module_input
+from interpstack_workflows.runs.scopes.identities import MESSAGE_KINDS
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
+from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeLoop
+from interpstack_workflows.runs.telling import RunTeller
+from interpstack_workflows.runs.values import ScopePlace
+from interpstack_workflows.runs.verbs.effects import Verbs
+from interpstack_workflows.runs.verbs.waits import Wait, Waits
+from interpstack_workflows.runtime.boundary import (
+    Failed,
+    LogCall,
+    PhaseCall,
+)
+from interpstack_workflows.runtime.runtime import ModuleExecution
+from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.stores.store import Lease, Message, RunRecord
+
+__all__ = ["LiveRun"]
+
+_CANCELLED: Final = Failed("workflow cancelled", "WorkflowCancelled", escapes=True)
+_OUT_OF_TIME: Final = Failed("the run's wall time is used up", "WorkflowTimeout", escapes=True)
+#: Seconds that cancelled effects have to stop.
+_STOP_SECONDS: Final = 10.0
+#: Seconds after which the clock is compared again: a machine may sleep, or its clock be set.
+_RECHECK_SECONDS: Final = 30.0
+#: The last event of a stay, by the status in which it leaves the run.
+_ENDS: Final = {
+    "completed": "result",
+    "failed": "error",
+    "cancelled": "cancelled",
+    "waiting": "waiting",
+}
+
+
+class LiveRun:
+    """A run between its claim and its end, or the moment in which nothing but waits is left.
+
+    Args:
+        parts: What all runs of a runner share.
+        record: The run as its store has it.
+        lease: The runner's lease of the run.
+        entries: Everything that the run has recorded.
+        retry_failed: Whether steps that failed are to run again.
+    """
+
+    def __init__(
+        self,
+        parts: RunParts,
+        record: RunRecord,
+        lease: Lease,
+        entries: Sequence[Entry],
+        *,
+        retry_failed: bool = False,
+    ) -> None:
+        self._parts = parts
+        self._record = record
+        self._lease = lease
+        self._retry_failed = retry_failed
+        self._writer = RecordWriter(parts.store, lease, len(entries), self._lost)
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._budget = spent_budget(record, entries)
+        for entry in entries:
+            self._entries[entry.scope].append(entry)
+        self.waits = Waits(_used_messages(entries))
+        self._verbs = Verbs(self, parts, record.id)
+        self._scopes: set[ScopeLoop] = set()
+        self._teller = RunTeller(record.id, parts.emit)
+        self._active = 0
+        self._ending: Failed | None = None
+        self._parking = False
+        self._main: asyncio.Task[Any] | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._read = 0
+        self._gone: LeaseLost | None = None
+
+    async def run(self) -> RunRecord:
+        """Run until the end, or until nothing but waits is left.
+
+        Returns:
+            The record as it was stored.
+
+        Raises:
+            LeaseLost: Another runner works on the run now; nothing more was done.
+        """
+        await self._go_on()
+        place, began = root_place(self._record), self._record.created
+        self._main = asyncio.create_task(self.run_scope(place, began))
+        try:
+            await asyncio.wait({self._main})
+        finally:
+            await _stopped([self._main])
+            if self._alarm is not None:
+                self._alarm.cancel()
+        await self._writer.safe()
+        if self._gone is not None:
+            raise self._gone
+        return await self._finished(self._main)
+
+    async def _go_on(self) -> None:
+        """Store that the run goes on, if it does not merely begin, and read its messages."""
+        if self._record.status != "running":
+            self._record = attrs.evolve(
+                self._record, status="running", wake_at=None, waiting_for=(), error=None
+            )
+            await self._parts.store.update(self._record, self._lease)
+        await self.look_for_messages()
+        self._wake()
+
+    async def run_scope(self, place: ScopePlace, now: float) -> Any:
+        """Run one scope to its end; see `ScopeLoop.run`."""
+        self._scopes.add(loop := ScopeLoop(self, place, now))
+        try:
+            return await loop.run()
+        finally:
+            self._scopes.discard(loop)
+            if not self._parking:
+                self.waits.close_scope(place.scope)
+
+    def finish_early(self, error: Failed) -> None:
+        """Refuse all requests from now on, so that the run comes to its end."""
+        ended = self._main is not None and self._main.done()
+        if self._ending is None and not ended:
+            self._ending = error
+            for scope in list(self._scopes):
+                scope.wake()
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @property
+    def read(self) -> int:
+        """The number of the last message that was read."""
+        return self._read
+
+    def renewed(self, until: float) -> None:
+        """Go on: the lease lasts longer now."""
+        self._lease = attrs.evolve(self._lease, until=until)
+
+    def lost(self) -> None:
+        """Stop at once: another runner has the lease."""
+        self._gone = lease_lost(self._record.id)
+        self._lost()
+
+    async def look_for_messages(self) -> None:
+        """Read the messages that came since the last look, and deliver them."""
+        found = await self._parts.store.messages(self._record.id, self._read)
+        if found and not self._parking:  # a run at rest looks again when it wakes
+            self._read = found[-1][0]
+            self._take(found)
+
+    def _take(self, found: Sequence[tuple[int, Message]]) -> None:
+        seen = self._record.options.get("messages_read", 0)
+        for number, message in found:
+            if message.kind == "cancel" and number > seen:
+                self.finish_early(_CANCELLED)
+        self.waits.take([pair for pair in found if pair[1].kind in ("signal", "answer")])
+        self._set_alarm()
+
+    # --- What the scopes need.
+
+    @property
+    def ending(self) -> Failed | None:
+        return self._ending
+
+    def begin(self) -> None:
+        self._active += 1
+
+    def end(self) -> None:
+        self._active -= 1
+        if not self._active and self.waits and self._ending is None:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._parts.linger_seconds, self._park_if_idle)
+
+    def answers(self, place: ScopePlace) -> RecordedAnswers:
+        recorded = self._entries.pop(place.scope, ())
+        return RecordedAnswers(recorded, retry_failed=self._retry_failed)
+
+    async def open_module(self, place: ScopePlace) -> ModuleExecution:
+        given = module_input(place, self._record.seed, self._budget.total)
+        return await self._parts.runtime.open_module(given)
+
+    async def before_effects(self) -> None:
+        await self._writer.safe()
+        if self._parts.clock() >= self._lease.until:  # the machine slept, or the store is down
+            self._lost()
+            raise lease_lost(self._record.id)
+
+    def start(self, opened: OpenRequest) -> Cancellable | None:
+        return self._verbs.start(opened)
+
+    async def stop(self, effects: Sequence[Cancellable]) -> None:
+        for effect in effects:
+            effect.cancel()
+        await _stopped([one for one in effects if isinstance(one, asyncio.Task)])
+
+    def record(self, place: ScopePlace, now: float, steps: Sequence[StepRecord]) -> Any:
+        budget = {"total": self._budget.total, "spent": self._budget.spent}
+        self._writer.write(Entry(scope=place.scope, now=now, settled=tuple(steps), budget=budget))
+        return budget
+
+    def now(self) -> float:
+        return self._parts.clock()
+
+    def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
+        if isinstance(call, LogCall):
+            self._teller.tell("log", place.scope, message=call.text)
+        else:
+            self._teller.tell("phase", place.scope, name=call.name)
+
+    def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
+        self._teller.count(step)
+
+    def dropped(self, count: int) -> None:
+        self._teller.dropped(count)
+
+    # --- What the verbs need.
+
+    @property
+    def budget(self) -> RunBudget:
+        return self._budget
+
+    def agent_told(self, opened: OpenRequest, kind: str, **fields: Any) -> None:
+        self._teller.tell(kind, opened.scope.place.scope, step=opened.name, **fields)
+
+    def open_wait(self, wait: Wait) -> None:
+        """Begin a wait."""
+        self.waits.open(wait)
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        when = self._wake_at()
+        if when is not None:
+            left = min(max(0.0, when - self._parts.clock()), _RECHECK_SECONDS)
+            self._alarm = asyncio.get_running_loop().call_later(left, self._wake)
+
+    def _wake_at(self) -> float | None:
+        """When something happens by itself: a wait ends, or the run's time is up."""
+        times = (self.waits.wake_at, self._record.options.get("deadline"))
+        return min((one for one in times if one is not None), default=None)
+
+    def _wake(self) -> None:
+        if self._parking:
+            return
+        deadline = self._record.options.get("deadline")
+        if deadline is not None and self._parts.clock() >= deadline:
+            self.finish_early(_OUT_OF_TIME)
+        for wait in self.waits.expired(self._parts.clock()):
+            wait.ended(0, None)
+        self._set_alarm()
+
+    def _park_if_idle(self) -> None:
+        if self._active or not self.waits or self._ending is not None or self._main is None:
+            return
+        self._parking = True
+        self._main.cancel()
+
+    def _lost(self) -> None:
+        """A write failed: nothing may be begun any more."""
+        if self._main is not None:
+            self._main.cancel()
+
+    async def _finished(self, main: asyncio.Task[Any]) -> RunRecord:
+        """Store how the run stands now that its scopes have ended."""
+        if main.cancelled() and not self._parking:
+            raise asyncio.CancelledError
+        fields = _standing(main, self._ending)
+        if main.cancelled():
+            fields |= {"wake_at": self._wake_at(), "waiting_for": self.waits.to_json()}
+        self._record = attrs.evolve(
+            self._record,
+            **fields,
+            options={**self._record.options, "messages_read": self._read},
+            usage=self._budget.used.to_json(),
+            census=self._teller.census(),
+            updated=self._parts.clock(),
+        )
+        await self._parts.store.update(self._record, self._lease)
+        done = self._record
+        self._teller.tell(_ENDS[done.status], result=done.result, error=done.error)
+        return done
+
+
+def _standing(main: asyncio.Task[Any], ending: Failed | None) -> dict[str, Any]:
+    """Status, result and error of a run whose root has ended, or was cancelled to rest."""
+    fields: dict[str, Any] = {"wake_at": None, "waiting_for": (), "result": None, "error": None}
+    raised = None if main.cancelled() else main.exception()
+    if ending is not None:
+        status = "cancelled" if ending.name == "WorkflowCancelled" else "failed"
+        error = {"name": ending.name, "message": ending.message}
+        return {**fields, "status": status, "error": error}
+    if main.cancelled():
+        return {**fields, "status": "waiting"}
+    if raised is None:
+        return {**fields, "status": "completed", "result": main.result()}
+    shown = raised.to_json() if isinstance(raised, ScopeFailed) else described(raised)
+    return {**fields, "status": "failed", "error": shown}
+
+
+async def _stopped(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have ended; not for ever, for one may refuse."""
+    going = {task for task in tasks if not task.done()}
+    for task in going:
+        task.cancel()
+    if going:
+        await asyncio.wait(going, timeout=_STOP_SECONDS)
+
+
+def _used_messages(entries: Iterable[Entry]) -> set[int]:
+    """Numbers of the messages that recorded steps have taken."""
+    return {
+        step.value["message"]
+        for entry in entries
+        for step in entry.settled
+        if step.kind in MESSAGE_KINDS and isinstance(step.value, dict) and "message" in step.value
+    }
+
+
+def lease_lost(run_id: str) -> LeaseLost:
+    """The error of a runner whose run another one has taken over."""
+    return LeaseLost(
+        f"Another runner works on run {run_id} now, for this one's lease has lapsed; nothing more"
+        " was recorded here. Wait for the other one's result: resume(run_id)"
+    )

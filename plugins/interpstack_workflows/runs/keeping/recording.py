@@ -1,0 +1,67 @@
+"""The writer of a run's entries: one write at a time, all entries that are ready in each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from interpstack_workflows.steps.entries import Entry
+from interpstack_workflows.stores.store import Lease, WorkflowStore
+
+__all__ = ["RecordWriter"]
+
+
+class RecordWriter:
+    """Appends the entries of one run, in order, while the guest goes on.
+
+    Args:
+        store: The store of the run.
+        lease: The runner's lease; its token fences every write.
+        index: How many entries the run has.
+        failed: Called once when a write fails; nothing is written after that.
+    """
+
+    def __init__(
+        self, store: WorkflowStore, lease: Lease, index: int, failed: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._index = index
+        self._failed = failed
+        self._waiting: list[Entry] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._error: Exception | None = None
+
+    def write(self, entry: Entry) -> None:
+        """Append an entry soon; `safe` says when it is stored."""
+        self._waiting.append(entry)
+        if self._writing is None and self._error is None:
+            self._writing = asyncio.create_task(self._write())
+
+    async def safe(self) -> None:
+        """Wait until everything is stored that was written before.
+
+        Raises:
+            LeaseLost: Another runner works on the run now.
+            Exception: The store's own error.
+        """
+        while self._writing is not None:
+            await asyncio.shield(self._writing)
+        if self._error is not None:
+            raise self._error
+
+    def renewed(self, lease: Lease) -> None:
+        """Write under a lease that was renewed."""
+        self._lease = lease
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                ready, self._waiting = self._waiting, []
+                await self._store.append(self._lease.run_id, self._index, ready, self._lease)
+                self._index += len(ready)
+        except Exception as error:  # noqa: BLE001 - raised by `safe`
+            self._error = error
+            self._failed()
+        finally:
+            self._writing = None

@@ -1,0 +1,50 @@
+"""The parts that all runs of one runner share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+
+from interpstack_workflows.agents.agent import Agent
+from interpstack_workflows.runs.catalog import Catalog
+from interpstack_workflows.runtime.boundary import ExecSpec
+from interpstack_workflows.runtime.runtime import WorkflowRuntime
+from interpstack_workflows.scheduling.scheduler import Scheduler
+from interpstack_workflows.stores.store import WorkflowStore
+
+__all__ = ["RunParts", "Sandbox"]
+
+
+#: Runs a command; returns its `exitCode`, `stdout` and `stderr`.
+Sandbox: TypeAlias = Callable[[ExecSpec], Awaitable[Mapping[str, Any]]]
+
+
+@attrs.frozen(kw_only=True)
+class RunParts:
+    """The parts of a runner that its runs use.
+
+    Attributes:
+        store: Keeps runs and their entries.
+        runtime: Opens modules.
+        agents: All agents, by name.
+        catalog: The workflows that scripts may call.
+        sandboxes: What runs the commands of scripts, by profile.
+        scheduler: Gives slots to agents, over all runs.
+        emit: Takes the events of runs.
+        clock: Seconds since 1970.
+        max_depth: How many workflows may call each other in a row, the root counted.
+        linger_seconds: How long the realm of a run that only waits is kept.
+    """
+
+    store: WorkflowStore
+    runtime: WorkflowRuntime
+    agents: Mapping[str, Agent]
+    catalog: Catalog
+    sandboxes: Mapping[str, Sandbox]
+    scheduler: Scheduler
+    emit: Callable[[Any], None]
+    clock: Callable[[], float]
+    max_depth: int
+    linger_seconds: float

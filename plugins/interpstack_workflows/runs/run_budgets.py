@@ -1,0 +1,86 @@
+"""Budgets of runs: their limits as records have them, and what recorded steps have spent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+
+from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.stores.store import RunRecord
+
+__all__ = ["Limits", "spent_budget", "stored_limits"]
+
+#: Limits as hosts may write them: a number is one of tokens.
+Limits: TypeAlias = BudgetLimits | Mapping[str, Any] | int | None
+
+
+def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> dict[str, Any]:
+    """The limits of a run, as its record has them.
+
+    Args:
+        limits: Limits of the run.
+        inner: Limits of phases and child workflows, by name.
+
+    Raises:
+        WorkflowError: A limit has an unknown name.
+        ConfigurationError: A limit is no number, or below 0.
+    """
+    own = _limits(limits).to_json()
+    named = {name: _limits(one).to_json() for name, one in (inner or {}).items()}
+    return {**own, "inner": named} if named else own
+
+
+def spent_budget(record: RunRecord, entries: Sequence[Entry]) -> RunBudget:
+    """The budget of a run that goes on: each recorded step counts once.
+
+    Args:
+        record: The run.
+        entries: Everything that it has recorded.
+    """
+    given = dict(record.budget)
+    inner = {name: BudgetLimits(**limits) for name, limits in given.pop("inner", {}).items()}
+    budget = RunBudget(BudgetLimits(**given), inner)
+    names = _names_of_scopes(entries) if inner else {}
+    for entry in entries:
+        for step in entry.settled:
+            if step.usage:
+                told = (*names.get(entry.scope, ()), *_phase(step)) if inner else ()
+                budget.replayed(Usage.from_json(step.usage), told)
+    return budget
+
+
+def _limits(limits: Limits) -> BudgetLimits:
+    if isinstance(limits, BudgetLimits):
+        return limits
+    if not isinstance(limits, Mapping):
+        return BudgetLimits(tokens=limits)
+    known = [one.name for one in attrs.fields(BudgetLimits)]
+    if unknown := sorted(set(limits) - set(known)):
+        raise WorkflowError(
+            f"budget has no limit {', '.join(unknown)}; it takes: {', '.join(known)}"
+        )
+    return BudgetLimits(**limits)
+
+
+def _names_of_scopes(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """For each scope, the names of the workflows from below the root to it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        for step in entry.settled:
+            if step.started and step.kind == "workflow":
+                above = found.get(entry.scope, ())
+                found[f"{entry.scope}/{step.name}"] = (*above, step.value["name"])
+    return found
+
+
+def _phase(step: StepRecord) -> tuple[str, ...]:
+    """The phase that an agent's step belonged to."""
+    options = json.loads(step.signature).get("options") or {} if step.signature else {}
+    phase = options.get("phase")
+    return (phase,) if isinstance(phase, str) else ()

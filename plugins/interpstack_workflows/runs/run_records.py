@@ -1,0 +1,123 @@
+"""Records of runs: made for a new run, changed with its script, shown as a result."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from interpstack_workflows.budgets.budget import BudgetLimits
+from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.module.metadata import WorkflowMetadata
+from interpstack_workflows.runs.run_budgets import stored_limits
+from interpstack_workflows.runs.values import ScopePlace, Script, WorkflowResult, phases_of
+from interpstack_workflows.stores.store import RunRecord
+
+__all__ = [
+    "ROOT",
+    "RunOptions",
+    "as_result",
+    "new_run",
+    "new_run_id",
+    "root_place",
+    "with_script",
+]
+
+#: The scope of a run's root.
+ROOT: Final = "root"
+#: The digits of a ULID, in lower case.
+_DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+@attrs.frozen(kw_only=True)
+class RunOptions:
+    """Options of a new run.
+
+    Attributes:
+        budget: Limits of the run; a number is one of tokens.
+        budgets: Limits of phases and of child workflows, by their names.
+        wall_seconds: How long the run may take at most, its waits included.
+        seed: Seed of the random numbers; drawn if it is not given.
+        run_id: The id of the new run; made if it is not given.
+    """
+
+    budget: BudgetLimits | Mapping[str, Any] | int | None = None
+    budgets: Mapping[str, BudgetLimits | Mapping[str, Any] | int] | None = None
+    wall_seconds: float | None = None
+    seed: int | None = None
+    run_id: str | None = None
+
+
+def new_run(
+    script: Script, metadata: WorkflowMetadata, args: Any, options: RunOptions, now: float
+) -> RunRecord:
+    """The record of a run that begins.
+
+    Raises:
+        WorkflowError: The options are wrong.
+    """
+    wall = options.wall_seconds
+    if wall is not None and not wall > 0:
+        raise WorkflowError(f"wall_seconds takes a number above 0, or None; got {wall!r}")
+    return RunRecord(
+        id=options.run_id or new_run_id(now),
+        name=script.name or metadata.name,
+        source=script.source,
+        source_name=script.source_name,
+        args=args,
+        metadata=dict(metadata.raw),
+        seed=secrets.randbits(32) if options.seed is None else options.seed,
+        created=now,
+        updated=now,
+        status="running",
+        budget=stored_limits(options.budget, options.budgets),
+        options={"path": _path(script), "deadline": None if wall is None else now + wall},
+    )
+
+
+def new_run_id(now: float) -> str:
+    """`run_` with a ULID in lower case: ids in the order of their times."""
+    number = (int(now * 1000) << 80) | secrets.randbits(80)
+    digits = (_DIGITS[number >> (5 * place) & 31] for place in reversed(range(26)))
+    return "run_" + "".join(digits)
+
+
+def with_script(record: RunRecord, script: Script) -> RunRecord:
+    """The record of a run that goes on with another script."""
+    options = {**record.options, "path": _path(script) or record.options.get("path")}
+    return attrs.evolve(
+        record, source=script.source, source_name=script.source_name, options=options
+    )
+
+
+def root_place(record: RunRecord) -> ScopePlace:
+    """The root of a run."""
+    path = record.options.get("path")
+    file = Path(path) if isinstance(path, str) else None
+    return ScopePlace(
+        scope=ROOT,
+        script=Script(record.source, record.source_name, file, record.name),
+        args=record.args,
+        names=(record.name,),
+        phases=phases_of(record.metadata),
+    )
+
+
+def as_result(record: RunRecord) -> WorkflowResult:
+    """The result of a run, from its record."""
+    return WorkflowResult(
+        run_id=record.id,
+        status=record.status,
+        result=record.result,
+        error=record.error,
+        waiting_for=tuple(record.waiting_for),
+        usage=dict(record.usage),
+        census=dict(record.census),
+    )
+
+
+def _path(script: Script) -> str | None:
+    return None if script.path is None else str(script.path)

@@ -1,0 +1,317 @@
+"""The runner: starts workflows, follows them, and goes on with those that were left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from interpstack import Engine, InterpreterStack
+from interpstack_workflows.errors import LeaseLost, ScriptChanged, UnknownRun, WorkflowError
+from interpstack_workflows.runs.agent_names import find_agents
+from interpstack_workflows.runs.catalog import Catalog, metadata_of
+from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
+from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
+from interpstack_workflows.runs.keeping.serving import serve
+from interpstack_workflows.runs.parts import RunParts, Sandbox
+from interpstack_workflows.runs.run_records import (
+    RunOptions,
+    as_result,
+    new_run,
+    root_place,
+    with_script,
+)
+from interpstack_workflows.runs.values import ENDED, Script, WorkflowResult
+from interpstack_workflows.runs.verbs.waits import check_answer
+from interpstack_workflows.runtime.runtime import WorkflowRuntime
+from interpstack_workflows.scheduling.scheduler import Scheduler
+from interpstack_workflows.stores.opening import open_store
+from interpstack_workflows.stores.store import Message, RunRecord, RunStatus, WorkflowStore
+
+__all__ = ["RunHandle", "WorkflowRunner"]
+
+#: Runs and steps that a message names.
+_LISTED: Final = 10
+#: Seconds for which the change of a script claims its run.
+_CHANGE_SECONDS: Final = 15.0
+
+
+class RunHandle:
+    """A run that was started or resumed here.
+
+    Attributes:
+        run_id: Identifies the run in its store.
+    """
+
+    def __init__(self, kept: KeptRun) -> None:
+        self.run_id = kept.run_id
+        self._kept = kept
+
+    async def result(self) -> WorkflowResult:
+        """Wait until the run has ended, however long it waits for answers."""
+        return as_result(await self._kept.wait(to_end=True))
+
+    async def rest(self) -> WorkflowResult:
+        """Wait until the run has ended, or only an answer or a signal lets it go on."""
+        return as_result(await self._kept.wait(to_end=False))
+
+
+class WorkflowRunner:
+    """Runs workflows.
+
+    ```python
+    async with WorkflowRunner(agents={"default": agent}) as runner:
+        result = await runner.run(Path("research.workflow.js"), {"topic": "tides"})
+    ```
+
+    Args:
+        engine: A JavaScript engine: its name, a stack, or the engine itself.
+        agents: Agents by name, as scripts call them by `agentType`; one called `default` is used
+            where a script names none.
+        store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
+        workflows: Workflows that scripts may call by name; see `Catalog`.
+        sandboxes: What runs the commands of `exec`, by profile, as in `local/build`.
+        scheduler: Gives slots to agents; one may serve several runners.
+        events: Takes the events of all runs.
+        max_depth: How many workflows may call each other in a row.
+        lease_seconds: How long a run stays with a runner that shows no sign of life.
+        linger_seconds: How long the realm of a run that merely waits is kept.
+        live_runs: Runs that may be live at once.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        engine: InterpreterStack | Engine | str = "quickjs",
+        *,
+        agents: Mapping[str, Any] | None = None,
+        store: WorkflowStore | str = "memory:",
+        workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
+        sandboxes: Mapping[str, Sandbox] | None = None,
+        scheduler: Scheduler | None = None,
+        events: Callable[[Any], None] = lambda event: None,
+        max_depth: int = 8,
+        lease_seconds: float = 15.0,
+        linger_seconds: float = 1.0,
+        live_runs: int = 64,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        own = not isinstance(engine, InterpreterStack)
+        stack = InterpreterStack(engine) if not isinstance(engine, InterpreterStack) else engine
+        self._closing = stack if own else None
+        self._catalog = Catalog(workflows)
+        self._owns_store = isinstance(store, str)
+        self._parts = RunParts(
+            store=open_store(store) if isinstance(store, str) else store,
+            runtime=WorkflowRuntime(stack.engine),
+            agents=find_agents(agents or {}, stack),
+            catalog=self._catalog,
+            sandboxes=dict(sandboxes or {}),
+            scheduler=scheduler or Scheduler(),
+            emit=events,
+            clock=clock,
+            max_depth=max_depth,
+            linger_seconds=linger_seconds,
+        )
+        self._keeper = RunKeeper(self._parts, lease_seconds, live_runs)
+
+    async def __aenter__(self) -> WorkflowRunner:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop all runs where they are: they can be resumed. Closing twice is allowed."""
+        await self._keeper.aclose()
+        if self._owns_store:
+            await self._parts.store.aclose()
+        if self._closing is not None:
+            await self._closing.aclose()
+
+    async def start(self, what: Path | str, args: Any = None, **options: Any) -> RunHandle:
+        """Start a workflow.
+
+        Args:
+            what: A file, the name of a known workflow, or the source of a module.
+            args: The arguments, as JSON.
+            options: See `RunOptions`.
+
+        Raises:
+            UnknownWorkflow: There is no such file or name.
+            MetadataError: The file has no valid metadata.
+            WorkflowError: The options are wrong.
+        """
+        script = self._catalog.given(what)
+        record = new_run(
+            script, await metadata_of(script), args, RunOptions(**options), self._parts.clock()
+        )
+        await self._parts.store.create(record)
+        return RunHandle(self._keeper.keep(record.id, Stay()))
+
+    async def run(self, what: Path | str, args: Any = None, **options: Any) -> WorkflowResult:
+        """Run a workflow until it ends, or only an answer or a signal lets it go on.
+
+        Args:
+            what: See `start`.
+            args: See `start`.
+            options: See `RunOptions`.
+        """
+        handle = await self.start(what, args, **options)
+        return await handle.rest()
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        retry_failed: bool = False,
+        source: Path | str | None = None,
+        accept_changes: bool = False,
+        wait: bool = True,
+    ) -> RunHandle:
+        """Go on with a run where it was left: after a crash, a wait, a failure or a cancellation.
+
+        Args:
+            run_id: The run.
+            retry_failed: Whether steps that failed run again; else they fail as they did.
+            source: A changed script, for the rest of the run.
+            accept_changes: Whether that script may leave recorded steps unused.
+            wait: Whether to wait while another runner works on the run; else the handle raises
+                `LeaseLost`.
+
+        Raises:
+            UnknownRun: The store has no such run.
+            ScriptChanged: The script leaves recorded steps unused; the message lists them.
+        """
+        record = await self.show(run_id)
+        if source is not None:
+            await self._change_script(record, self._catalog.given(source), accept_changes)
+        stay = Stay(
+            reopen=record.status in ("failed", "cancelled"), retry_failed=retry_failed, patient=wait
+        )
+        return RunHandle(self._keeper.keep(run_id, stay))
+
+    async def diff(self, run_id: str, source: Path | str) -> ScriptDifference:
+        """Compare a script with the records of a run; nothing runs, nothing is spent.
+
+        Args:
+            run_id: The run.
+            source: The script, as `start` takes it.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        return await self._compared(await self.show(run_id), self._catalog.given(source))
+
+    async def cancel(self, run_id: str) -> None:
+        """End a run: its agents are stopped, and its script gets an error for all it awaits.
+
+        Raises:
+            UnknownRun: The store has no such run.
+            WorkflowError: The run has ended already.
+        """
+        record = await self._going(run_id)
+        await self._send(run_id, Message(kind="cancel"))
+        if record.status == "waiting":
+            self._keeper.adopt(run_id)
+
+    async def signal(self, run_id: str, name: str, value: Any = None) -> None:
+        """Send a signal; a script takes it by `wait(name)`, now or later.
+
+        Raises:
+            UnknownRun: The store has no such run.
+            WorkflowError: The run has ended already.
+        """
+        await self._going(run_id)
+        await self._send(run_id, Message(kind="signal", name=name, value=value))
+
+    async def answer(self, run_id: str, ask_id: str, value: Any) -> None:
+        """Answer a question or an approval.
+
+        Args:
+            run_id: The run.
+            ask_id: The `id` of the question in the run's `waiting_for`.
+            value: The answer, as JSON.
+
+        Raises:
+            UnknownRun: The store has no such run.
+            WorkflowError: The run has ended, or waits for no such answer; the open ones are listed.
+        """
+        record = await self._going(run_id)
+        kept = self._keeper.kept(run_id)
+        live = None if kept is None else kept.live
+        waits = record.waiting_for if live is None else live.waits.to_json()
+        check_answer(run_id, ask_id, value, waits)
+        await self._send(run_id, Message(kind="answer", id=ask_id, value=value))
+
+    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+        """The runs of the store."""
+        return await self._parts.store.runs(status=status, limit=limit)
+
+    async def show(self, run_id: str) -> RunRecord:
+        """A run as the store has it.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        record = await self._parts.store.read(run_id)
+        if record is None:
+            latest = [run.id for run in await self._parts.store.runs(limit=_LISTED)]
+            known = ", ".join(latest) or "none"
+            raise UnknownRun(f"The store has no run {run_id!r}; its runs are: {known}")
+        return record
+
+    async def serve(self, poll_seconds: float = 0.5) -> None:
+        """Bring the runs of the store to their ends, until this is cancelled.
+
+        Sleeping runs are woken in their time, those with messages when these arrive, and runs that
+        another runner has left are taken over.
+        """
+        await serve(self._parts.store, self._keeper, poll_seconds)
+
+    async def _going(self, run_id: str) -> RunRecord:
+        record = await self.show(run_id)
+        if record.status in ENDED:
+            raise WorkflowError(f"Run {run_id} has ended already: it is {record.status}")
+        return record
+
+    async def _compared(self, record: RunRecord, script: Script) -> ScriptDifference:
+        entries = await self._parts.store.entries(record.id)
+        place = root_place(with_script(record, script))
+        return await dry_run(self._parts, place, record.seed, record.created, entries)
+
+    async def _change_script(self, record: RunRecord, script: Script, accept: bool) -> None:
+        if script.source == record.source:
+            return
+        if not accept:
+            found = await self._compared(record, script)
+            if not found.same:
+                raise ScriptChanged(_changed(record.id, found))
+        store = self._parts.store
+        lease = await store.claim(record.id, "change", _CHANGE_SECONDS)
+        if lease is None:
+            raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
+        try:
+            await store.update(with_script(record, script), lease)
+        finally:
+            await store.release(lease)
+
+    async def _send(self, run_id: str, message: Message) -> None:
+        await self._parts.store.send(run_id, message)
+        await self._keeper.look(run_id)
+
+
+def _changed(run_id: str, found: ScriptDifference) -> str:
+    unused = "; ".join(f"{step.kind} {step.what!r}" for step in found.unused[:_LISTED])
+    why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
+    return (
+        f"The script is not the one that run {run_id} began with, and {why}. Compare them with"
+        " diff(run_id, source), or resume with accept_changes=True"
+    )

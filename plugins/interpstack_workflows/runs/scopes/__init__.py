@@ -1,0 +1,1 @@
+"""The loop of one scope, and what it replays."""

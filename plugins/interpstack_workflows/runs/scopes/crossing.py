@@ -1,0 +1,56 @@
+"""Values that cross to the module of a scope: its input, and the ends of its steps."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from interpstack_workflows.runs.failures import as_failed
+from interpstack_workflows.runs.values import ScopePlace
+from interpstack_workflows.runtime.boundary import (
+    ModuleBudget,
+    Resolution,
+    Undefined,
+    Value,
+    ValueWithBudget,
+    WorkflowModuleInput,
+)
+from interpstack_workflows.steps.entries import StepRecord
+
+__all__ = ["module_input", "resolution"]
+
+
+def module_input(place: ScopePlace, seed: int, total: int | None) -> WorkflowModuleInput:
+    """The input of a scope's module.
+
+    Args:
+        place: The scope.
+        seed: The seed of the run, from which each scope gets its own.
+        total: The tokens of the run's budget. What is spent reaches the module with each answer,
+            as it was recorded; at the start it is told of nothing.
+    """
+    digest = hashlib.sha256(f"{seed}/{place.scope}".encode()).digest()
+    return WorkflowModuleInput(
+        source=place.script.source,
+        source_name=place.script.source_name,
+        args=place.args,
+        seed=int.from_bytes(digest[:4]),
+        budget=ModuleBudget(total, place.spent),
+    )
+
+
+def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
+    """The resolution that a module gets at the end of a step.
+
+    Args:
+        step: The record of its end.
+        budget: The record of the budget at that time.
+    """
+    told = ModuleBudget(budget.get("total"), budget.get("spent", 0)) if budget else None
+    if not step.ok:
+        return as_failed(step.error or {}, told)
+    if step.kind == "sleep":
+        return Undefined()
+    value = step.value["value"] if step.kind in ("ask", "wait") else step.value
+    return Value(value) if told is None else ValueWithBudget(value, told)

@@ -1,0 +1,85 @@
+"""Recorded answers of one scope, given to its module again in the order in which they came."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack_workflows.steps.entries import Entry, StepRecord
+
+__all__ = ["RecordedAnswers", "Replayed"]
+
+
+@attrs.frozen
+class Replayed:
+    """Answers that one entry gave together.
+
+    Attributes:
+        now: The guest's clock at the time.
+        budget: What the guest was told of its budget.
+        answers: Ids of open requests with their records, in recorded order.
+    """
+
+    now: float
+    budget: Mapping[str, Any]
+    answers: Sequence[tuple[str, StepRecord]]
+
+
+class RecordedAnswers:
+    """Steps of one scope that ended in an earlier stay of the run, by their names.
+
+    A later record of a name replaces an earlier one: a failed step that was tried again.
+
+    Args:
+        entries: The entries of this scope, in order.
+        retry_failed: Whether steps that failed are to run again; they then count as not recorded.
+    """
+
+    def __init__(self, entries: Iterable[Entry], *, retry_failed: bool = False) -> None:
+        self._entries = list(entries)
+        self._ended: dict[str, tuple[int, int, StepRecord]] = {}
+        self._started: dict[str, StepRecord] = {}
+        for index, entry in enumerate(self._entries):
+            for place, step in enumerate(entry.settled):
+                if step.started:
+                    self._started[step.name] = step
+                elif step.ok or not retry_failed:
+                    self._ended[step.name] = (index, place, step)
+                else:
+                    self._ended.pop(step.name, None)
+        #: Open requests that have records: entry, place in it, id of the request.
+        self._open: list[tuple[int, int, str]] = []
+        self._taken: dict[str, StepRecord] = {}
+
+    def open(self, request_id: str, name: str) -> bool:
+        """Whether the step of a request just made is recorded; then `take` answers it."""
+        found = self._ended.pop(name, None)
+        if found is None:
+            return False
+        index, place, step = found
+        heapq.heappush(self._open, (index, place, request_id))
+        self._taken[request_id] = step
+        return True
+
+    def started(self, name: str) -> StepRecord | None:
+        """The record of a wait or a child that had begun and not ended."""
+        return self._started.get(name)
+
+    def take(self) -> Replayed | None:
+        """The answers of the earliest entry that open requests have; `None` if they have none."""
+        if not self._open:
+            return None
+        first = self._open[0][0]
+        answers = []
+        while self._open and self._open[0][0] == first:
+            request_id = heapq.heappop(self._open)[2]
+            answers.append((request_id, self._taken.pop(request_id)))
+        entry = self._entries[first]
+        return Replayed(entry.now, entry.budget, answers)
+
+    def unused(self) -> Sequence[StepRecord]:
+        """Records that no request has asked for so far, in order."""
+        return [step for _, _, step in sorted(self._ended.values(), key=lambda one: one[:2])]

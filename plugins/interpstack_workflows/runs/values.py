@@ -1,0 +1,96 @@
+"""Values of runs: what a run is started with, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from interpstack_workflows.stores.store import RunStatus
+
+__all__ = ["ENDED", "ScopePlace", "Script", "WorkflowResult", "phases_of"]
+
+#: Statuses after which nothing happens in a run any more, unless it is resumed.
+ENDED: Final = frozenset({"completed", "failed", "cancelled"})
+
+
+@attrs.frozen
+class Script:
+    """The source of a workflow.
+
+    Attributes:
+        source: The text of the module.
+        source_name: Its name in stack traces, as in `research.workflow.js`.
+        path: Its file; `None` if it has none. Child scripts are named relative to it.
+        name: The name under which it was looked up, or that of its metadata.
+    """
+
+    source: str = attrs.field(repr=False)
+    source_name: str = "workflow.js"
+    path: Path | None = None
+    name: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class ScopePlace:
+    """The place of a scope in its run.
+
+    Attributes:
+        scope: Identifies the scope in the run's entries.
+        script: The source of the module.
+        args: The arguments, as JSON.
+        names: Names of the workflows from the root to this one, against cycles.
+        phases: For each phase in the metadata, the model and provider of its agents.
+        spent: Tokens that the run had spent when the scope began.
+    """
+
+    scope: str
+    script: Script
+    args: Any
+    names: tuple[str, ...]
+    phases: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    spent: int = 0
+
+    def agent_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of an agent, with the model and the provider of its phase as defaults."""
+        defaults = self.phases.get(str(options.get("phase")), {})
+        return {**defaults, **options}
+
+
+def phases_of(metadata: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """For each phase of a workflow, the model and the provider of its agents.
+
+    Args:
+        metadata: All that the module exports as `meta`, as it was checked before.
+    """
+    return {
+        phase["title"]: {name: phase[name] for name in ("model", "provider") if phase.get(name)}
+        for phase in metadata.get("phases", ())
+        if isinstance(phase, dict) and isinstance(phase.get("title"), str)
+    }
+
+
+@attrs.frozen(kw_only=True)
+class WorkflowResult:
+    """The state of a run in which nothing more happens for the time being.
+
+    Attributes:
+        run_id: Identifies the run in its store.
+        status: `completed`, `failed` or `cancelled`; `waiting` if only an answer or a signal from
+            outside lets it go on.
+        result: What the module's default export returned, as JSON; `None` unless completed.
+        error: `name`, `message` and, if it has one, `stack` of the error that ended the run.
+        waiting_for: The open questions, signals, approvals and sleeps of a waiting run.
+        usage: Tokens, cost, seconds and agents spent.
+        census: How many steps succeeded and failed, by kind and by agent.
+    """
+
+    run_id: str
+    status: RunStatus
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+    waiting_for: Sequence[Mapping[str, Any]] = ()
+    usage: Mapping[str, Any] = attrs.field(factory=dict)
+    census: Mapping[str, Any] = attrs.field(factory=dict)

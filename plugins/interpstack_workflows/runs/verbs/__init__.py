@@ -1,0 +1,1 @@
+"""Effects of the requests of scripts."""

@@ -1,0 +1,254 @@
+"""Effects of requests: agents, children, waits, commands and checkpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import attrs
+
+from interpstack_workflows.agents.agent import AgentPaused
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, described
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest
+from interpstack_workflows.runs.values import ScopePlace
+from interpstack_workflows.runs.verbs.agent_calls import AgentCalls, AgentHost
+from interpstack_workflows.runs.verbs.children import child_place
+from interpstack_workflows.runs.verbs.waits import Wait
+from interpstack_workflows.runtime.boundary import Failed
+from interpstack_workflows.steps.entries import StepRecord
+from interpstack_workflows.stores.store import Message
+
+__all__ = ["VerbHost", "Verbs"]
+
+
+#: Does what a request asks for; returns the value, and what it used.
+_Work: TypeAlias = Coroutine[Any, Any, tuple[Any, Usage | None]]
+
+
+class VerbHost(AgentHost, Protocol):
+    """The part of a run that its verbs need."""
+
+    @property
+    def ending(self) -> Failed | None:
+        """The error that every request gets from now on; `None` while the run goes on."""
+
+    def begin(self) -> None:
+        """Something is in flight from now on."""
+
+    def end(self) -> None:
+        """One such thing has ended."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+
+    def record(self, place: ScopePlace, now: float, steps: tuple[StepRecord, ...]) -> Any:
+        """Record steps."""
+
+    def open_wait(self, wait: Wait) -> None:
+        """Begin a wait."""
+
+    async def run_scope(self, place: ScopePlace, now: float) -> Any:
+        """Run a child to its end."""
+
+
+class Verbs:
+    """Begins the effects of one run's requests, and settles them when they end."""
+
+    def __init__(self, host: VerbHost, parts: RunParts, run_id: str) -> None:
+        self._host = host
+        self._parts = parts
+        self._agents = AgentCalls(host, parts, run_id)
+
+    def start(self, opened: OpenRequest) -> Cancellable | None:
+        """Begin an effect; `None` if it has ended, or is a wait."""
+        match opened.kind:
+            case "agent":
+                return self._agent(opened)
+            case "workflow":
+                return self._in_flight(opened, partial(self._child, opened))
+            case "exec":
+                return self._in_flight(opened, lambda _: self._exec(opened))
+            case "checkpoint":
+                self._settle(opened, opened.request.value)
+            case _:
+                try:
+                    self._wait(opened)
+                except StepFailed as error:
+                    self._fail(opened, error)
+        return None
+
+    def _in_flight(self, opened: OpenRequest, work: Callable[[_Flight], _Work]) -> Cancellable:
+        """Run an effect in a task of its own."""
+        flight = _Flight(self._host)
+        task = asyncio.create_task(self._ended(opened, work(flight)))
+        task.add_done_callback(lambda _: flight.end())
+        return task
+
+    async def _ended(self, opened: OpenRequest, work: _Work) -> None:
+        try:
+            value, usage = await work
+        except LeaseLost:
+            return  # the run is being stopped
+        except ScopeFailed as error:
+            if self._host.ending is None:  # else the child had no end of its own
+                self._fail(opened, error)
+        except AgentPaused as paused:
+            self._approval(opened, paused)
+        except Exception as error:  # noqa: BLE001 - agents may raise anything
+            self._fail(opened, error)
+        else:
+            self._settle(opened, value, usage)
+
+    def _settle(self, opened: OpenRequest, value: Any, usage: Usage | None = None) -> None:
+        step = StepRecord(
+            name=opened.name,
+            signature=opened.signature,
+            kind=opened.kind,
+            value=value,
+            usage=usage.to_json() if usage is not None else {},
+        )
+        opened.scope.settle(opened, step)
+
+    def _fail(self, opened: OpenRequest, error: BaseException) -> None:
+        usage = getattr(error, "usage", None)
+        step = StepRecord(
+            name=opened.name,
+            signature=opened.signature,
+            kind=opened.kind,
+            ok=False,
+            error=described(error),
+            usage=usage.to_json() if isinstance(usage, Usage) else {},
+        )
+        opened.scope.settle(opened, step)
+
+    def _agent(self, opened: OpenRequest, decisions: Any = None) -> Cancellable | None:
+        paused = opened.started
+        if decisions is None and paused is not None:  # it waited for a person when it was left
+            self._wait_for_approval(opened, paused.value)
+            return None
+        return self._in_flight(opened, lambda _: self._agents.run(opened, decisions))
+
+    async def _child(self, opened: OpenRequest, flight: _Flight) -> tuple[Any, None]:
+        started = opened.started.value if opened.started is not None else None
+        parent, request = opened.scope.place, opened.request
+        spent = self._host.budget.spent
+        place = await child_place(self._parts, parent, request, opened.name, started, spent)
+        if started is None:
+            script = place.script
+            path = str(script.path) if script.path is not None else None
+            source = {"source": script.source, "source_name": script.source_name}
+            now = self._began(opened, {**source, "path": path, "name": script.name, "spent": spent})
+        else:
+            now = started["now"]
+        flight.end()  # from here on the scope counts itself
+        return await self._host.run_scope(place, now), None
+
+    async def _exec(self, opened: OpenRequest) -> tuple[Any, None]:
+        profile = self._parts.sandboxes.get(opened.request.profile)
+        if profile is None:
+            known = ", ".join(sorted(self._parts.sandboxes)) or "none"
+            raise StepFailed(
+                f"Unknown sandbox profile {opened.request.profile!r}; the runner has: {known}",
+                "UnknownProfile",
+            )
+        await self._host.before_effects()
+        done = await profile(opened.request.request)
+        return {name: done.get(name) for name in ("exitCode", "stdout", "stderr")}, None
+
+    def _began(self, opened: OpenRequest, value: dict[str, Any]) -> float:
+        """Record the beginning of a step that may outlast this process; returns its time."""
+        now = self._host.now()
+        step = StepRecord(
+            name=opened.name,
+            signature=opened.signature,
+            kind=opened.kind,
+            value={**value, "now": now},
+            started=True,
+        )
+        self._host.record(opened.scope.place, now, (step,))
+        return now
+
+    def _wait(self, opened: OpenRequest) -> None:
+        kind, request = opened.kind, opened.request
+        options = dict(getattr(request, "options", None) or {})
+        since = opened.started.value["now"] if opened.started else self._began(opened, {})
+        seconds = request.duration_ms / 1000 if kind == "sleep" else _timeout(options)
+        shown = {} if kind != "ask" else {"question": request.question, "options": options}
+        scope = opened.scope.place.scope
+        wait = Wait(
+            id=f"{scope}/{opened.name}",
+            kind={"wait": "signal"}.get(kind, kind),
+            since=since,
+            wake_at=None if seconds is None else since + seconds,
+            awaited=request.signal if kind == "wait" else "",
+            shown=shown,
+            ended=lambda number, message: self._waited(opened, options, number, message),
+        )
+        self._host.open_wait(wait)
+
+    def _waited(
+        self, opened: OpenRequest, options: dict[str, Any], number: int, message: Message | None
+    ) -> None:
+        if message is not None:
+            self._settle(opened, {"message": number, "value": message.value})
+        elif opened.kind == "sleep":
+            self._settle(opened, None)
+        elif "default" in options:
+            self._settle(opened, {"value": options["default"]})
+        else:
+            what = getattr(opened.request, "question", None) or opened.request.signal
+            self._fail(opened, StepFailed(f"nothing came in time for {what!r}", "WaitTimeout"))
+
+    def _approval(self, opened: OpenRequest, paused: AgentPaused) -> None:
+        count = (opened.started.value["count"] if opened.started else 0) + 1
+        value: dict[str, Any] = {"approvals": list(paused.approvals), "count": count}
+        value["now"] = self._began(opened, value)
+        self._wait_for_approval(opened, value)
+
+    def _wait_for_approval(self, opened: OpenRequest, began: Mapping[str, Any]) -> None:
+        def ended(number: int, message: Message | None) -> None:
+            again = attrs.evolve(
+                opened,
+                started=StepRecord(name=opened.name, kind="agent", value=began, started=True),
+            )
+            told = message.value if message is not None else None
+            effect = self._in_flight(again, lambda _: self._agents.run(again, told))
+            opened.scope.running(opened, effect)
+
+        wait = Wait(
+            id=f"{opened.scope.place.scope}/{opened.name}:{began['count']}",
+            kind="approval",
+            since=began["now"],
+            shown={"approvals": began["approvals"]},
+            ended=ended,
+        )
+        self._host.open_wait(wait)
+
+
+class _Flight:
+    """An effect in flight: the run does not merely wait before it has ended."""
+
+    def __init__(self, host: VerbHost) -> None:
+        self._host: VerbHost | None = host
+        host.begin()
+
+    def end(self) -> None:
+        """Count the effect no more; calling this twice is allowed."""
+        host, self._host = self._host, None
+        if host is not None:
+            host.end()
+
+
+def _timeout(options: Mapping[str, Any]) -> float | None:
+    """The seconds that a question or a signal is waited for; `None` for no limit."""
+    given = options.get("timeoutMs")
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
+        raise StepFailed(f"timeoutMs takes milliseconds, 0 or more; got {given!r}", "TypeError")
+    return given / 1000

@@ -1,0 +1,135 @@
+"""Waits: sleeps, questions, signals and approvals, which cost nothing while they last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.stores.store import Message
+
+__all__ = ["Wait", "Waits", "check_answer"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Wait:
+    """One open wait of a run.
+
+    Attributes:
+        id: Identifies the wait in its run; answers name it.
+        kind: `sleep`, `ask`, `signal` or `approval`.
+        since: When it began, in seconds since 1970.
+        wake_at: When it ends by itself; `None` if only a message ends it.
+        awaited: The name of the signal, for a `signal`.
+        shown: What a person needs to know to answer: `question`, `options`, `approvals`.
+        ended: Takes the message that ends the wait, with its number; `None` for its time.
+    """
+
+    id: str
+    kind: str
+    since: float
+    wake_at: float | None = None
+    awaited: str = ""
+    shown: Mapping[str, Any] = attrs.field(factory=dict)
+    ended: Callable[[int, Message | None], None]
+
+    def to_json(self) -> dict[str, Any]:
+        """The wait as a run's record shows it."""
+        shown = {"id": self.id, "kind": self.kind, "since": self.since, **self.shown}
+        if self.awaited:
+            shown["signal"] = self.awaited
+        return shown if self.wake_at is None else {**shown, "wake_at": self.wake_at}
+
+    def ends_by(self, message: Message) -> bool:
+        """Whether a message ends this wait."""
+        if self.kind == "signal":
+            return message.kind == "signal" and message.name == self.awaited
+        return message.kind == "answer" and message.id == self.id
+
+
+class Waits:
+    """The open waits of a run, and the messages that came for it.
+
+    Args:
+        used: Numbers of signals that steps recorded earlier have taken.
+    """
+
+    def __init__(self, used: Iterable[int] = ()) -> None:
+        self._open: dict[str, Wait] = {}
+        self._used = set(used)
+        self._messages: list[tuple[int, Message]] = []
+
+    def open(self, wait: Wait) -> None:
+        """Begin a wait; a message that came before ends it at once."""
+        self._open[wait.id] = wait
+        self._deliver(wait)
+
+    def close(self, wait_id: str) -> None:
+        """Forget a wait: its scope has ended, or its time has come."""
+        self._open.pop(wait_id, None)
+
+    def close_scope(self, scope: str) -> None:
+        """Forget the waits of a scope that has ended, and of its children."""
+        for wait_id in [one for one in self._open if one.startswith(f"{scope}/")]:
+            self.close(wait_id)
+
+    def take(self, messages: Iterable[tuple[int, Message]]) -> None:
+        """Deliver messages from outside; those that nothing awaits are kept for later waits."""
+        self._messages += [
+            (number, message) for number, message in messages if number not in self._used
+        ]
+        for wait in list(self._open.values()):
+            self._deliver(wait)
+
+    def expired(self, now: float) -> Sequence[Wait]:
+        """Waits whose time has come, earliest first; they are closed."""
+        due = [w for w in self._open.values() if w.wake_at is not None and w.wake_at <= now]
+        for wait in due:
+            self.close(wait.id)
+        return sorted(due, key=lambda wait: wait.wake_at or 0.0)
+
+    @property
+    def wake_at(self) -> float | None:
+        """The time at which the first wait ends by itself."""
+        return min((w.wake_at for w in self._open.values() if w.wake_at is not None), default=None)
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def on_people(self) -> bool:
+        """Whether a message from outside alone lets the run go on."""
+        return bool(self._open) and self.wake_at is None
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The open waits as the run's record shows them, oldest first."""
+        return [w.to_json() for w in sorted(self._open.values(), key=lambda w: w.since)]
+
+    def _deliver(self, wait: Wait) -> None:
+        for place, (number, message) in enumerate(self._messages):
+            if wait.ends_by(message):
+                del self._messages[place]
+                self._used.add(number)
+                self.close(wait.id)
+                wait.ended(number, message)
+                return
+
+
+def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse an answer that nobody waits for, or that is none of the choices of its question.
+
+    Raises:
+        WorkflowError: The message lists the open questions, or the choices.
+    """
+    questions = {w["id"]: w for w in waits if w["kind"] in ("ask", "approval")}
+    if ask_id not in questions:
+        known = ", ".join(f"{key} ({_shown(one)})" for key, one in questions.items()) or "none"
+        raise WorkflowError(f"Run {run_id} has no open question {ask_id!r}; open are: {known}")
+    choices = (questions[ask_id].get("options") or {}).get("choices")
+    if isinstance(choices, list) and value not in choices:
+        raise WorkflowError(f"The answer {value!r} is none of the choices: {choices}")
+
+
+def _shown(wait: Mapping[str, Any]) -> str:
+    return str(wait.get("question") or wait["kind"])[:100]

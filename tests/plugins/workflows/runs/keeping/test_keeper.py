@@ -1,0 +1,83 @@
+"""One works on a run, the others wait or refuse; leases pass on within their time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from workflow_runs import Prompts, runner, script, until
+
+from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import Lease
+
+_LONG = script("await agent('a'); return agent('for ever b')")
+
+
+class _Lapsing(MemoryWorkflowStore):
+    """A store in which leases can be taken away."""
+
+    lapsed = False
+
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        return not self.lapsed and await super().renew(lease, seconds)
+
+
+async def test_a_second_runner_refuses_or_waits() -> None:
+    store, first, second = _Lapsing(), Prompts(), Prompts()
+    async with runner(first, store, lease_seconds=0.3) as one, runner(second, store) as two:
+        handle = await one.start(_LONG)
+        await until(lambda: len(first.called) == 2)
+        refused = await two.resume(handle.run_id, wait=False)
+        with pytest.raises(LeaseLost, match="Another runner works on run"):
+            await refused.result()
+        waiting = await two.resume(handle.run_id)
+        await asyncio.sleep(0.5)  # longer than the lease, which is renewed
+        assert second.called == []
+        assert first.stopped == []
+        await one.cancel(handle.run_id)
+        assert (await handle.result()).status == "cancelled"
+        assert (await waiting.result()).status == "cancelled"
+
+
+async def test_a_runner_that_lost_its_lease_stops_at_once() -> None:
+    store, first, second = _Lapsing(), Prompts(), Prompts()
+    async with runner(first, store, lease_seconds=0.3) as one, runner(second, store) as two:
+        handle = await one.start(_LONG)
+        await until(lambda: len(first.called) == 2)
+        store.lapsed = True
+        waiting = await two.resume(handle.run_id)
+        with pytest.raises(LeaseLost, match="nothing more was recorded"):
+            await handle.result()
+        assert first.stopped == ["for ever b"]
+        await until(lambda: second.called == ["for ever b"])
+        store.lapsed = False
+        await two.cancel(handle.run_id)
+        assert (await waiting.result()).status == "cancelled"
+
+
+async def test_a_run_that_is_kept_has_one_stay() -> None:
+    agent = Prompts()
+    async with runner(agent) as one:
+        handle = await one.start(script("return agent('for ever a')"))
+        await until(lambda: agent.called)
+        again = await one.resume(handle.run_id)
+        await one.cancel(handle.run_id)
+        assert await again.result() == await handle.result()
+        assert agent.called == ["for ever a"]
+        assert one._keeper.kept(handle.run_id) is None
+
+
+async def test_many_runs_share_few_places() -> None:
+    agent = Prompts()
+    async with runner(agent, live_runs=2) as one:
+        body = script("await sleep(1); return agent(`a ${args}`)")
+        handles = [await one.start(body, number) for number in range(9)]
+        results = [(await handle.result()).result for handle in handles]
+        assert results == [f"echo: a {number}" for number in range(9)]
+
+
+async def test_a_result_can_be_asked_for_again() -> None:
+    async with runner(Prompts()) as one:
+        handle = await one.start(script("return 1"))
+        assert await handle.result() == await handle.result() == await handle.rest()

@@ -1,0 +1,216 @@
+"""How a stay of a run ends: completed, failed, cancelled, out of time, or at rest."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from workflow_runs import Prompts, runner, script, until
+
+from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+
+
+async def test_cancelling_ends_a_script_that_goes_on() -> None:
+    """Case 31 of the contracts."""
+    agent = Prompts()
+    async with runner(agent) as one:
+        body = """
+        const all = await parallel([
+          () => agent('for ever 1').catch(() => null), () => agent('for ever 2').catch(() => null)])
+        return agent('third')
+        """
+        handle = await one.start(script(body))
+        await until(lambda: len(agent.called) == 2)
+        await one.cancel(handle.run_id)
+        result = await handle.result()
+    assert (result.status, result.error) == (
+        "cancelled",
+        {"name": "WorkflowCancelled", "message": "workflow cancelled"},
+    )
+    assert sorted(agent.stopped) == ["for ever 1", "for ever 2"]
+    assert len(agent.called) == 2
+
+
+async def test_cancelling_ends_a_script_that_never_gives_up() -> None:
+    agent = Prompts()
+    async with runner(agent) as one:
+        body = "for (;;) { try { await agent('for ever') } catch {} }"
+        handle = await one.start(script(body))
+        await until(lambda: agent.called)
+        await one.cancel(handle.run_id)
+        assert (await handle.result()).status == "cancelled"
+    assert agent.called == ["for ever"]
+
+
+async def test_a_resting_run_is_cancelled_without_its_agents() -> None:
+    agent = Prompts()
+    async with runner(agent, linger_seconds=0) as one:
+        asked = await one.run(script("await agent('a'); await ask('?'); await agent('b')"))
+        await one.cancel(asked.run_id)
+        handle = await one.resume(asked.run_id)
+        assert (await handle.result()).status == "cancelled"
+        assert agent.called == ["a"]
+
+
+async def test_a_cancelled_run_can_be_resumed_where_it_was() -> None:
+    agent = Prompts()
+    async with runner(agent) as one:
+        body = "const a = await agent('a'); return [a, await agent(args.next)]"
+        handle = await one.start(script(body), {"next": "for ever"})
+        await until(lambda: len(agent.called) == 2)
+        await one.cancel(handle.run_id)
+        assert (await handle.result()).status == "cancelled"
+        again = await one.resume(handle.run_id)
+        await until(lambda: len(agent.called) == 3)
+        assert agent.called == ["a", "for ever", "for ever"]
+        await one.cancel(handle.run_id)
+        assert (await again.result()).status == "cancelled"
+
+
+@pytest.mark.parametrize("body", ["await agent('for ever')", "await sleep(3600000)"])
+@pytest.mark.parametrize("linger", [0.0, 60.0])
+async def test_the_wall_limit_ends_a_run(body: str, linger: float) -> None:
+    async with runner(Prompts(), linger_seconds=linger) as one:
+        handle = await one.start(script(body), wall_seconds=0.1)
+        result = await handle.result()
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error["name"] == "WorkflowTimeout"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "export const meta = {name: 'n', description: 'd'}\nexport default new Promise(() => {})",
+        script("await Promise.race([])"),
+    ],
+)
+async def test_a_stalled_run_ends_at_once(source: str) -> None:
+    """Case 32 of the contracts."""
+    async with runner(Prompts()) as one:
+        result = await one.run(source)
+    assert result.error is not None
+    assert result.error["name"] == "Stalled"
+    assert "nothing is outstanding" in result.error["message"]
+
+
+async def test_agents_that_nobody_awaits_are_stopped_at_the_end() -> None:
+    agent = Prompts()
+    async with runner(agent) as one:
+        result = await one.run(script("agent('for ever'); return agent('a')"))
+    assert result.result == "echo: a"
+    assert agent.stopped == ["for ever"]
+
+
+async def test_a_waiting_run_has_no_realm_and_is_replayed() -> None:
+    agent, store = Prompts(), MemoryWorkflowStore()
+    async with runner(agent, store, linger_seconds=0) as one:
+        body = "const a = await agent('a'); await sleep(50); return [a, await agent('b')]"
+        handle = await one.start(script(body))
+        kept = one._keeper.kept(handle.run_id)
+        assert kept is not None
+
+        async def rests() -> bool:
+            record = await store.read(handle.run_id)
+            return record is not None and record.status == "waiting"
+
+        await until(rests)
+        assert kept.live is None
+        assert (await handle.result()).result == ["echo: a", "echo: b"]
+    assert agent.called == ["a", "b"]
+
+
+async def test_a_child_that_sleeps_lets_its_run_rest() -> None:
+    kid = {"kid": script("await sleep(args); return agent('in')", "kid")}
+    agent, store = Prompts(), MemoryWorkflowStore()
+    async with runner(agent, store, linger_seconds=0, workflows=kid) as one:
+        handle = await one.start(script("return [await workflow('kid', 60), await agent('out')]"))
+
+        async def rests() -> bool:
+            record = await store.read(handle.run_id)
+            return record is not None and record.status == "waiting"
+
+        await until(rests)
+        assert (await handle.result()).result == ["echo: in", "echo: out"]
+
+
+class _Careful:
+    """An agent that wants an approval before it acts."""
+
+    def __init__(self) -> None:
+        self.decisions: list[Any] = []
+
+    async def __call__(self, call: AgentCall) -> AgentAnswer:
+        self.decisions.append(call.decisions)
+        if call.decisions is None:
+            raise AgentPaused([{"id": "a1", "tool": "pay"}])
+        return AgentAnswer(f"done by {call.decisions['a1']}", Usage(output_tokens=3))
+
+
+@pytest.mark.parametrize("linger", [0.0, 60.0])
+async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> None:
+    agent, store = _Careful(), MemoryWorkflowStore()
+    async with runner(agent, store, linger_seconds=linger) as one:
+        handle = await one.start(script("return agent('pay')"))
+        kept = one._keeper.kept(handle.run_id)
+        assert kept is not None
+
+        async def open_waits() -> Any:
+            record = await store.read(handle.run_id)
+            assert record is not None
+            return kept.live.waits.to_json() if kept.live is not None else record.waiting_for
+
+        await until(open_waits)
+        (approval,) = await open_waits()
+        assert (approval["kind"], approval["approvals"]) == (
+            "approval",
+            [{"id": "a1", "tool": "pay"}],
+        )
+        await one.answer(handle.run_id, approval["id"], {"a1": "me"})
+        result = await handle.result()
+    assert result.result == "done by me"
+    assert agent.decisions == [None, {"a1": "me"}]
+    assert result.usage == {"output_tokens": 3, "agents": 1}
+
+
+async def test_records_are_safe_before_the_next_effect() -> None:
+    class Slow(MemoryWorkflowStore):
+        async def append(self, *args: Any) -> None:
+            await asyncio.sleep(0.02)
+            await super().append(*args)
+
+    store = Slow()
+    seen: list[int] = []
+
+    async def agent(call: AgentCall) -> str:
+        (record,) = await store.runs()
+        seen.append(len(await store.entries(record.id)))
+        return "x"
+
+    async with runner(agent, store) as one:
+        await one.run(script("for (let i = 0; i < 4; i++) await agent('a' + i)"))
+    assert seen == [0, 1, 2, 3]
+
+
+async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
+    class Broken(MemoryWorkflowStore):
+        broken = True
+
+        async def append(self, *args: Any) -> None:
+            if self.broken:
+                raise OSError("the disk is full")
+            await super().append(*args)
+
+    store, agent = Broken(), Prompts()
+    async with runner(agent, store) as one:
+        handle = await one.start(script("return [await agent('a'), await agent('b')]"))
+        with pytest.raises(OSError, match="the disk is full"):
+            await handle.result()
+        assert agent.called == ["a"]
+        store.broken = False
+        again = await one.resume(handle.run_id)
+        assert (await again.result()).status == "completed"
+    assert agent.called == ["a", "a", "b"]

@@ -1,0 +1,70 @@
+"""Entries are written in order, together, and nothing after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.runs.keeping.recording import RecordWriter
+from interpstack_workflows.steps.entries import Entry
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import Lease, RunRecord
+
+
+class _SlowStore(MemoryWorkflowStore):
+    """A store that counts its writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[int] = []
+
+    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        self.writes.append(len(entries))
+        await asyncio.sleep(0.01)
+        await super().append(run_id, index, entries, lease)
+
+
+async def _store() -> tuple[_SlowStore, Lease]:
+    store = _SlowStore()
+    await store.create(RunRecord(id="run_a"))
+    lease = await store.claim("run_a", "me", 60)
+    assert lease is not None
+    return store, lease
+
+
+def _entry(number: int) -> Entry:
+    return Entry(scope="root", now=float(number))
+
+
+async def test_entries_that_are_ready_go_together() -> None:
+    store, lease = await _store()
+    writer = RecordWriter(store, lease, 0, lambda: None)
+    writer.write(_entry(0))
+    await asyncio.sleep(0)
+    for number in range(1, 5):
+        writer.write(_entry(number))
+    assert await store.entries("run_a") == ()
+    await writer.safe()
+    assert [entry.now for entry in await store.entries("run_a")] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert store.writes == [1, 4]
+    await writer.safe()
+
+
+async def test_nothing_is_written_after_a_failure() -> None:
+    store, lease = await _store()
+    failed: list[bool] = []
+    writer = RecordWriter(store, lease, 0, lambda: failed.append(True))
+    await store.release(lease)
+    assert await store.claim("run_a", "other", 60) is not None
+    writer.write(_entry(0))
+    with pytest.raises(LeaseLost):
+        await writer.safe()
+    writer.write(_entry(1))
+    with pytest.raises(LeaseLost):
+        await writer.safe()
+    assert failed == [True]
+    assert store.writes == [1]
+    assert await store.entries("run_a") == ()

@@ -1,0 +1,63 @@
+"""Recorded answers come back in recorded order, each once."""
+
+from __future__ import annotations
+
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
+from interpstack_workflows.steps.entries import Entry, StepRecord
+
+
+def _entry(now: float, *steps: StepRecord) -> Entry:
+    return Entry(scope="root", now=now, settled=steps, budget={"total": None, "spent": int(now)})
+
+
+def _step(name: str, value: object = None, **fields: object) -> StepRecord:
+    return StepRecord(name=name, value=value, **fields)  # type: ignore[arg-type]
+
+
+def test_the_earliest_entry_is_taken_whole() -> None:
+    answers = RecordedAnswers(
+        [_entry(1.0, _step("b", 2), _step("a", 1)), _entry(2.0, _step("c", 3))]
+    )
+    assert [answers.open(request, name) for request, name in (("1", "a"), ("2", "c"))] == [True] * 2
+    assert answers.open("3", "b")
+    first = answers.take()
+    assert first is not None
+    assert (first.now, first.budget["spent"]) == (1.0, 1)
+    assert [(request, step.value) for request, step in first.answers] == [("3", 2), ("1", 1)]
+    second = answers.take()
+    assert second is not None
+    assert [request for request, _ in second.answers] == ["2"]
+    assert answers.take() is None
+
+
+def test_a_step_is_answered_once() -> None:
+    answers = RecordedAnswers([_entry(1.0, _step("a"))])
+    assert answers.open("1", "a")
+    assert not answers.open("2", "a")
+
+
+def test_what_had_begun_is_known_and_not_answered() -> None:
+    answers = RecordedAnswers([_entry(1.0, _step("a", {"now": 1.0}, started=True))])
+    begun = answers.started("a")
+    assert begun is not None
+    assert begun.value == {"now": 1.0}
+    assert not answers.open("1", "a")
+    assert answers.started("b") is None
+
+
+def test_failed_steps_fail_again_unless_they_are_to_be_tried() -> None:
+    failed = _entry(1.0, _step("a", ok=False, error={"message": "no"}))
+    assert RecordedAnswers([failed]).open("1", "a")
+    assert not RecordedAnswers([failed], retry_failed=True).open("1", "a")
+    later = _entry(2.0, _step("a", "done"))
+    answers = RecordedAnswers([failed, later], retry_failed=True)
+    assert answers.open("1", "a")
+    taken = answers.take()
+    assert taken is not None
+    assert [step.value for _, step in taken.answers] == ["done"]
+
+
+def test_unused_records_are_listed_in_order() -> None:
+    answers = RecordedAnswers([_entry(1.0, _step("a"), _step("b")), _entry(2.0, _step("c"))])
+    answers.open("1", "b")
+    assert [step.name for step in answers.unused()] == ["a", "c"]

@@ -1,0 +1,42 @@
+"""Failures as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack_workflows.errors import WorkflowModuleError
+from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, as_failed, described
+
+
+def test_exceptions_are_described_by_name_and_message() -> None:
+    assert described(ValueError("no")) == {"name": "ValueError", "message": "no"}
+    assert described(TimeoutError()) == {"name": "TimeoutError", "message": "TimeoutError"}
+    assert described(StepFailed("no", "Odd", {"a": 1})) == {
+        "name": "Odd",
+        "message": "no",
+        "data": {"a": 1},
+    }
+    assert len(described(ValueError("x" * 100_000))["message"]) == 10_000
+
+
+def test_scripts_are_told_what_was_described() -> None:
+    told = as_failed(described(StepFailed("no", "Odd", {"a": 1})))
+    assert (told.message, told.name, told.data, told.escapes) == ("no", "Odd", {"a": 1}, False)
+    assert as_failed({}).message == "workflow request rejected"
+    assert as_failed({"name": "UnknownAgent"}).escapes
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("workflow module rejected: TypeError: x\n    at f", "x"),
+        ("failed to declare workflow module: x\n    at f", "failed to declare workflow module: x"),
+    ],
+)
+def test_errors_of_modules_are_shown_without_what_stands_beside_them(
+    message: str, shown: str
+) -> None:
+    error = WorkflowModuleError(message, name="TypeError", stack="    at f")
+    failed = ScopeFailed.of_module(error)
+    assert failed.to_json() == {"name": "TypeError", "message": shown, "stack": "    at f"}
+    assert ScopeFailed("m").to_json() == {"name": "Error", "message": "m"}

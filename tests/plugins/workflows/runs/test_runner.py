@@ -1,0 +1,118 @@
+"""The public face: starting, following, and clear refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from workflow_runs import Prompts, runner, script, until
+
+from interpstack import ConfigurationError, InterpreterStack
+from interpstack_workflows.api import MetadataError, UnknownRun, UnknownWorkflow, WorkflowError
+from interpstack_workflows.runs.runner import WorkflowRunner
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+
+
+async def test_a_runner_runs_files_names_and_sources(tmp_path: Path) -> None:
+    path = tmp_path / "double.js"
+    path.write_text(script("return args * 2", "double"), "utf-8")
+    async with WorkflowRunner(workflows=[tmp_path]) as one:
+        for what in (path, "double", script("return args * 2")):
+            result = await one.run(what, 4)
+            assert (result.status, result.result) == ("completed", 8)
+
+
+async def test_wrong_starts_say_what_is_accepted() -> None:
+    async with runner(Prompts(), workflows={"known": script("return 1")}) as one:
+        with pytest.raises(UnknownWorkflow, match="Known workflows: known"):
+            await one.run("unknown")
+        with pytest.raises(MetadataError):
+            await one.run("export default 1")
+        with pytest.raises(WorkflowError, match="wall_seconds"):
+            await one.run("known", wall_seconds=0)
+        with pytest.raises(TypeError, match="budgt"):
+            await one.run("known", budgt=3)
+    with pytest.raises(ConfigurationError, match="is no agent"):
+        WorkflowRunner(agents={"x": 3})
+
+
+async def test_runs_that_are_not_there_are_named() -> None:
+    async with runner(Prompts()) as one:
+        first = await one.run(script("return 1"))
+        for call in (
+            one.show("run_x"),
+            one.resume("run_x"),
+            one.cancel("run_x"),
+            one.signal("run_x", "s"),
+            one.answer("run_x", "q", 1),
+            one.diff("run_x", script("")),
+        ):
+            with pytest.raises(UnknownRun, match=f"no run 'run_x'; its runs are: {first.run_id}"):
+                await call
+
+
+async def test_ended_runs_take_no_messages() -> None:
+    async with runner(Prompts()) as one:
+        done = await one.run(script("return 1"))
+        for call in (one.cancel(done.run_id), one.signal(done.run_id, "s")):
+            with pytest.raises(WorkflowError, match="has ended already: it is completed"):
+                await call
+        again = await one.resume(done.run_id)
+        assert await again.result() == done
+        assert (await one.show(done.run_id)).status == "completed"
+        assert [run.id for run in await one.runs("completed")] == [done.run_id]
+
+
+async def test_a_question_brings_a_run_to_rest() -> None:
+    async with runner(Prompts(), linger_seconds=0) as one:
+        asked = await one.run(script("return ask('Ship?', {choices: ['yes', 'no']})"))
+        assert asked.status == "waiting"
+        (question,) = asked.waiting_for
+        assert (question["kind"], question["question"]) == ("ask", "Ship?")
+        with pytest.raises(WorkflowError, match="none of the choices"):
+            await one.answer(asked.run_id, question["id"], "perhaps")
+        with pytest.raises(WorkflowError, match=r"no open question 'x'; open are: .*\(Ship\?\)"):
+            await one.answer(asked.run_id, "x", "yes")
+        await one.answer(asked.run_id, question["id"], "yes")
+        handle = await one.resume(asked.run_id)
+        assert (await handle.result()).result == "yes"
+
+
+async def test_a_live_question_is_answered_without_a_rest() -> None:
+    async with runner(Prompts(), linger_seconds=60) as one:
+        handle = await one.start(script("return ask('Ship?')"))
+        await until(lambda: (live := one._keeper.kept(handle.run_id)) and live.live)
+        live = one._keeper.kept(handle.run_id)
+        assert live is not None
+        await until(lambda: live.live is not None and live.live.waits)
+        assert live.live is not None
+        (question,) = live.live.waits.to_json()
+        await one.answer(handle.run_id, question["id"], {"yes": True})
+        assert (await handle.result()).result == {"yes": True}
+
+
+async def test_a_stack_of_the_host_stays_open() -> None:
+    stack = InterpreterStack("quickjs")
+    for _ in range(2):
+        async with WorkflowRunner(stack, store=MemoryWorkflowStore()) as one:
+            assert (await one.run(script("return 1"))).result == 1
+    await stack.aclose()
+
+
+async def test_a_closed_runner_leaves_its_runs_to_others() -> None:
+    agent, store = Prompts(), MemoryWorkflowStore()
+    one = runner(agent, store)
+    handle = await one.start(script("await agent('a'); return agent('for ever b')"))
+    await until(lambda: len(agent.called) == 2)
+    await one.aclose()
+    await one.aclose()
+    assert agent.stopped == ["for ever b"]
+    with pytest.raises(WorkflowError, match="the runner was closed"):
+        await handle.result()
+    other = Prompts()
+    async with runner(other, store) as two:
+        again = await two.resume(handle.run_id)
+        await until(lambda: other.called)
+        assert other.called == ["for ever b"]
+        await two.cancel(handle.run_id)
+        assert (await again.result()).status == "cancelled"
