@@ -95,8 +95,7 @@ class ModuleRun:
         engine_id = self._open.pop(number, None)
         if engine_id is None:
             return False
-        budget = None if isinstance(resolution, Failed) else self._take_budget()
-        self._answers.append(settlement(engine_id, resolution, budget, self._most))
+        self._answers.append(settlement(engine_id, resolution, self._take_budget(), self._most))
         return True
 
     def _take_budget(self) -> ModuleBudget | None:

@@ -61,7 +61,12 @@ def read_request(bridge: str, wire: Any) -> Request:
 
 
 def _options(text: Any) -> Mapping[str, Any] | None:
-    return None if text is None else parsed(text)
+    if text is None:
+        return None
+    options = parsed(text)
+    if not isinstance(options, dict):
+        raise ValueError("the options of a request are no object")  # noqa: TRY004 - a wrong text
+    return options
 
 
 def _workflow(number: str, name: Any, path: Any, args: Any) -> WorkflowRequest:
@@ -95,11 +100,19 @@ def read_calls(wire: Any) -> Iterator[Call]:
     try:
         for kind, *parts in wire:
             if kind == "log":
-                yield LogCall(tuple(parsed(text) for text in parts[0]))
+                yield LogCall(tuple(_logged(text) for text in parts[0]))
             else:
                 yield PhaseCall(parts[0], _options(parts[1]))
     except (TypeError, IndexError) as error:
         raise EngineFailure("the guest's memory is damaged: a call") from error
+
+
+def _logged(text: str) -> Any:
+    """A value of `log`; one that Python cannot read is shown as its JSON text."""
+    try:
+        return parsed(text)
+    except ValueError:
+        return text
 
 
 def budget_pair(budget: ModuleBudget | None) -> list[int | None] | None:
@@ -119,7 +132,9 @@ def settlement(
         most: Bytes that a value may have.
     """
     if isinstance(resolution, Failed):
-        data = {**resolution.data, "escapes": True} if resolution.escapes else resolution.data
+        # Read and removed by the guest's own code before a script sees the error.
+        told = {"$workflow": [resolution.escapes, budget_pair(budget)]}
+        data = {**resolution.data, **told}
         return Settlement(number, error=GuestError(resolution.name, resolution.message, data=data))
     match resolution:
         case Undefined():

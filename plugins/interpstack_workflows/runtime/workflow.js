@@ -18,6 +18,7 @@
   const promiseThen = Promise.prototype.then;
   const hasInstance = Function.prototype[Symbol.hasInstance];
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf);
   const WeakSetClass = WeakSet, seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has);
   const fatalErrors = new WeakSetClass();
   const MAX_SLEEP_DAYS = 365;
@@ -64,9 +65,11 @@
       setBudget(answer[1]);
       return answer[2] ? undefined : answer[0];
     }, (error) => {
-      if (isObject(error) && error.escapes === true) {
-        deleteProperty(error, "escapes");
-        seenAdd(fatalErrors, error);
+      const told = isObject(error) ? error.$workflow : undefined;
+      if (isArray(told)) { // from the host, with the rejection
+        deleteProperty(error, "$workflow");
+        if (told[0]) seenAdd(fatalErrors, error);
+        setBudget(told[1]);
       }
       throw error;
     }]);
@@ -79,7 +82,12 @@
     if (!isObject(options) || isArray(options)) throw wrong(verb + " takes options as an object; got " + kindOf(options));
     return { ...options };
   };
-  const packed = (options, verb) => keys(options).length === 0 ? null : json(options, verb + ": its options");
+  const packed = (options, verb) => {
+    if (keys(options).length === 0) return null;
+    const text = json(options, verb + ": its options");
+    if (text[0] !== "{") throw wrong(verb + " takes options as a plain object; as JSON these are " + slice(text, 0, 40));
+    return text;
+  };
   const asked = (make) => {
     try {
       return make();
@@ -162,21 +170,21 @@
   }
   function exec(profile, spec) {
     return asked(() => {
-      const slash = typeof profile === "string" ? apply(indexOf, profile, ["/"]) : -1;
+      const slash = typeof profile === "string" ? indexOf(profile, "/") : -1;
       if (slash < 1 || slash === profile.length - 1) throw wrong("exec(profile, request) takes a profile as '<provider>/<name>'");
-      const given = optionsOf(spec, "exec"), { command, args = [], cwd, env = {}, stdin } = given;
+      const { command, args = [], cwd, env = {}, stdin } = optionsOf(spec, "exec");
       if (typeof command !== "string" || command === "") throw wrong("exec: request.command takes a string that is not empty; got " + kindOf(command));
       if (!isArray(args)) throw wrong("exec: request.args takes an array of strings; got " + kindOf(args));
-      for (let i = 0; i < args.length; i++) if (typeof args[i] !== "string") throw wrong("exec: request.args takes strings; item " + i + " is " + kindOf(args[i]));
+      const words = [], variables = { __proto__: null };
+      for (let i = 0; i < args.length; i++) if (typeof (words[i] = args[i]) !== "string") throw wrong("exec: request.args takes strings; item " + i + " is " + kindOf(words[i]));
       if (cwd !== undefined && typeof cwd !== "string") throw wrong("exec: request.cwd takes a string; got " + kindOf(cwd));
       if (!isObject(env) || isArray(env)) throw wrong("exec: request.env takes an object of strings; got " + kindOf(env));
       const names = keys(env);
-      for (let i = 0; i < names.length; i++) if (typeof env[names[i]] !== "string") throw wrong("exec: request.env takes strings; '" + names[i] + "' is " + kindOf(env[names[i]]));
+      for (let i = 0; i < names.length; i++) if (typeof (variables[names[i]] = env[names[i]]) !== "string") throw wrong("exec: request.env takes strings; '" + names[i] + "' is " + kindOf(variables[names[i]]));
       if (stdin !== undefined && typeof stdin !== "string") throw wrong("exec: request.stdin takes a string; got " + kindOf(stdin));
-      return ask("exec", profile, json({ command, args, cwd, env, stdin }, "exec: its request"));
+      return ask("exec", profile, json({ command, args: words, cwd, env: variables, stdin }, "exec: its request"));
     });
   }
-  const indexOf = String.prototype.indexOf;
 
   // -- many at once ------------------------------------------------------------------------
 

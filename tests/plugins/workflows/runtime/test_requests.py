@@ -74,7 +74,18 @@ def test_rejections() -> None:
     made = settlement(4, Failed("m", "N", {"a": 1}, escapes=True), None, 1000)
     assert made.error is not None
     assert (made.error.name, made.error.message) == ("N", "m")
-    assert made.error.data == {"a": 1, "escapes": True}
+    assert made.error.data == {"a": 1, "$workflow": [True, None]}
+
+
+def test_options_are_objects() -> None:
+    for text in ("5", "[]", "null", '"s"'):
+        with pytest.raises(ValueError, match="the options of a request are no object"):
+            read_request("workflow.agent", ["1", "p", text])
+
+
+def test_a_log_of_a_deep_value_is_text() -> None:
+    deep = "[" * 100_000
+    assert list(read_calls([["log", [deep, "1"]]])) == [LogCall((deep, 1))]
 
 
 def test_a_budget_as_the_guest_reads_it() -> None:

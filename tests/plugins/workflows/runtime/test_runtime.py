@@ -183,6 +183,14 @@ def test_budgets(runtime: WorkflowRuntime) -> None:
     assert returned(runtime, free) == [None, True, 0]
 
 
+def test_a_rejection_has_its_budget(runtime: WorkflowRuntime) -> None:
+    body = "try { await agent('a') } catch (e) { return [budget.spent(), Object.keys(e)] }"
+    failed = Failed("m", data={"n": 1}, budget=ModuleBudget(10, 6))
+    spent, names = result(runtime, main(body), lambda request: failed)
+    assert spent == 6
+    assert "$workflow" not in names
+
+
 # -- modules ------------------------------------------------------------------------------------
 
 

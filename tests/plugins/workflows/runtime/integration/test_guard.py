@@ -202,6 +202,28 @@ def test_options_are_read_once(runtime: WorkflowRuntime) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "outcome"),
+    [
+        (
+            "SW.sandbox.exec('a/b', {command: 'c', args: Object.assign([], {toJSON: () => 5})})",
+            None,
+        ),
+        ("SW.sandbox.exec('a/b', {command: 'c', env: {toJSON: () => 5}})", "TypeError"),
+        ("SW.sandbox.exec('a/b', {command: 'c', args: new Proxy(['x'], {})})", None),
+        ("agent('x', {toJSON: () => 5})", "TypeError"),
+        ("ask('x', {toJSON: () => [1]})", "TypeError"),
+        ("wait('x', {toJSON: () => null})", "TypeError"),
+        ("agent('x', new Proxy({a: 1}, {}))", None),
+    ],
+)
+def test_what_a_script_passes_has_its_form(
+    runtime: WorkflowRuntime, call: str, outcome: Any
+) -> None:
+    body = f"{{ try {{ return await {call} }} catch (e) {{ return e.name }} }}"
+    assert value(runtime, body) == outcome
+
+
+@pytest.mark.parametrize(
     "thrown",
     [
         "Object.create(null)",
