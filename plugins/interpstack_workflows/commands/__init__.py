@@ -1,0 +1,1 @@
+"""The command `interpstack workflow` and its parts."""

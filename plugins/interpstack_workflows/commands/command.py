@@ -1,0 +1,257 @@
+"""`interpstack workflow`: runs workflows, and follows, answers and ends their runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import attrs
+import click
+
+from interpstack_workflows.budgets.budget import BudgetLimits
+from interpstack_workflows.commands.options import agents_named, json_value, script_path
+from interpstack_workflows.commands.shown import (
+    EventLines,
+    console,
+    print_result,
+    run_table,
+    run_tree,
+    status_of,
+)
+from interpstack_workflows.module.metadata import read_metadata
+from interpstack_workflows.runs.runner import WorkflowRunner
+from interpstack_workflows.stores.opening import STORE_URLS, open_store
+
+__all__ = ["command"]
+
+_T = TypeVar("_T")
+_STATUSES: Final = ("pending", "running", "waiting", "completed", "failed", "cancelled")
+
+_database = click.option(
+    "--db",
+    "url",
+    metavar="URL",
+    default="workflows.db",
+    show_default=True,
+    help=f"The store of runs: {STORE_URLS}.",
+)
+_agents = click.option(
+    "--agents",
+    metavar="MODULE:ATTR",
+    callback=agents_named,
+    help="Agents by name, or one agent: async functions, graphs, runnables.",
+)
+_engine = click.option(
+    "--engine", metavar="NAME", default="quickjs", show_default=True, help="A JavaScript engine."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _with_runner(
+    use: Callable[[WorkflowRunner], Awaitable[_T]],
+    url: str,
+    *,
+    agents: Mapping[str, Any] | None = None,
+    engine: str = "quickjs",
+    events: Callable[[Any], None] = lambda event: None,
+) -> _T:
+    """Use a runner on the store of a URL; both are closed at the end."""
+
+    async def main() -> _T:
+        store = open_store(url)
+        try:
+            async with WorkflowRunner(engine, agents=agents, store=store, events=events) as runner:
+                return await use(runner)
+        finally:
+            await store.aclose()
+
+    return asyncio.run(main())
+
+
+@click.group("workflow")
+def command() -> None:
+    """Run workflow modules, which orchestrate agents.
+
+    Exit status: 0 when a run has completed or waits, 1 when it failed or was cancelled, 2 when an
+    option or a file is wrong.
+    """
+
+
+@command.command("check")
+@click.argument(
+    "files",
+    metavar="FILE…",
+    nargs=-1,
+    required=True,
+    callback=lambda c, o, v: [script_path(c, o, one) for one in v],
+)
+def check(files: list[Path]) -> None:
+    """Check the metadata and the syntax of workflow files; nothing runs."""
+    for path in files:
+        found = read_metadata(path.read_text("utf-8"), name=path.name)
+        phases = ", ".join(phase.title for phase in found.phases)
+        click.echo(
+            f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")
+        )
+
+
+@command.command("run")
+@click.argument("file", callback=script_path)
+@click.option("--args", "args", metavar="JSON", callback=json_value, help="Arguments, or @FILE.")
+@_agents
+@_database
+@_engine
+@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Tokens in all.")
+@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Calls of agents in all.")
+@click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Money in all.")
+@click.option(
+    "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."
+)
+@click.option("--seed", type=int, help="Seed of the random numbers.")
+def run(
+    *,
+    file: Path,
+    args: Any,
+    agents: Mapping[str, Any],
+    url: str,
+    engine: str,
+    budget: int | None,
+    max_agents: int | None,
+    max_cost: float | None,
+    wall: float | None,
+    seed: int | None,
+) -> None:
+    """Run a workflow until it ends, or waits for an answer.
+
+    Progress goes to standard error where a person reads it, and as JSON lines to standard output
+    where a program does. The last output is the result, as JSON.
+    """
+    limits = BudgetLimits(tokens=budget, agents=max_agents, cost=max_cost)
+
+    async def use(runner: WorkflowRunner) -> Any:
+        return await runner.run(file, args, budget=limits, wall_seconds=wall, seed=seed)
+
+    events = EventLines(as_json=not sys.stdout.isatty())
+    result = _with_runner(use, url, agents=agents, engine=engine, events=events)
+    print_result(result)
+    sys.exit(status_of(result))
+
+
+@command.command("resume")
+@click.argument("run_id", metavar="RUN")
+@_agents
+@_database
+@_engine
+@click.option("--retry-failed", is_flag=True, help="Run steps again that failed.")
+@click.option(
+    "--source",
+    metavar="FILE",
+    callback=lambda c, o, v: v and script_path(c, o, v),
+    help="A changed script for the rest of the run.",
+)
+@click.option("--accept-changes", is_flag=True, help="Go on although recorded steps are unused.")
+def resume(
+    *,
+    run_id: str,
+    agents: Mapping[str, Any],
+    url: str,
+    engine: str,
+    retry_failed: bool,
+    source: Path | None,
+    accept_changes: bool,
+) -> None:
+    """Go on with a run where it was left."""
+
+    async def use(runner: WorkflowRunner) -> Any:
+        handle = await runner.resume(
+            run_id, retry_failed=retry_failed, source=source, accept_changes=accept_changes
+        )
+        return await handle.rest()
+
+    events = EventLines(as_json=not sys.stdout.isatty())
+    result = _with_runner(use, url, agents=agents, engine=engine, events=events)
+    print_result(result)
+    sys.exit(status_of(result))
+
+
+@command.command("list")
+@_database
+@click.option("--status", type=click.Choice(_STATUSES), help="Only runs that do this.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@_json
+def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:
+    """List runs, the newest first."""
+    runs = list(_with_runner(lambda runner: runner.runs(status, limit), url))
+    if as_json:
+        shown = [{"runId": one.id, "name": one.name, "status": one.status} for one in runs]
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        console().print(run_table(runs) if runs else "There are no runs.")
+
+
+@command.command("show")
+@click.argument("run_id", metavar="RUN")
+@_database
+@_json
+def show(run_id: str, url: str, as_json: bool) -> None:
+    """Show a run: what it waits for, what it used, how it ended."""
+    record = _with_runner(lambda runner: runner.show(run_id), url)
+    if as_json:
+        left = ("source", "metadata")
+        shown = attrs.asdict(record, filter=lambda field, _: field.name not in left)
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        console().print(run_tree(record))
+
+
+@command.command("diff")
+@click.argument("run_id", metavar="RUN")
+@click.argument("file", callback=script_path)
+@_agents
+@_database
+def diff(run_id: str, file: Path, agents: Mapping[str, Any], url: str) -> None:
+    """Compare a script with the records of a run; nothing runs, nothing is spent."""
+    found = _with_runner(lambda runner: runner.diff(run_id, file), url, agents=agents)
+    for title, steps in (
+        ("answered", found.answered),
+        ("anew", found.anew),
+        ("unused", found.unused),
+    ):
+        for step in steps:
+            click.echo(f"{title}: {step.kind} {step.what}")
+    sys.exit(0 if found.same else 1)
+
+
+@command.command("cancel")
+@click.argument("run_id", metavar="RUN")
+@_database
+def cancel(run_id: str, url: str) -> None:
+    """End a run; what it did stays."""
+    _with_runner(lambda runner: runner.cancel(run_id), url)
+    click.echo(f"{run_id} is asked to end.")
+
+
+@command.command("signal")
+@click.argument("run_id", metavar="RUN")
+@click.argument("name")
+@click.argument("value", required=False, callback=json_value)
+@_database
+def signal(run_id: str, name: str, value: Any, url: str) -> None:
+    """Send a signal, which the script takes by wait(name)."""
+    _with_runner(lambda runner: runner.signal(run_id, name, value), url)
+    click.echo(f"{run_id} has the signal {name}.")
+
+
+@command.command("answer")
+@click.argument("run_id", metavar="RUN")
+@click.argument("ask_id", metavar="ID")
+@click.argument("value", callback=json_value)
+@_database
+def answer(run_id: str, ask_id: str, value: Any, url: str) -> None:
+    """Answer a question or an approval that a run waits for; `show` lists them."""
+    _with_runner(lambda runner: runner.answer(run_id, ask_id, value), url)
+    click.echo(f"{run_id} has the answer to {ask_id}.")

@@ -1,0 +1,59 @@
+"""Arguments of `interpstack workflow`, as values."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["agents_named", "json_value", "script_path"]
+
+
+def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """The value of a JSON text, or of a file that is named as `@file`."""
+    if text is None:
+        return None
+    try:
+        if text.startswith("@"):
+            text = Path(text[1:]).read_text("utf-8")
+        return json.loads(text)
+    except OSError as error:
+        raise click.BadParameter(
+            f"cannot read {text[1:]}: {error.strerror}", ctx, option
+        ) from error
+    except ValueError as error:
+        raise click.BadParameter(f"takes JSON, or @FILE with JSON: {error}", ctx, option) from error
+
+
+def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
+    """The path of a workflow file."""
+    path = Path(name)
+    if not path.is_file():
+        raise click.BadParameter(f"there is no file {name}", ctx, option)
+    return path
+
+
+def agents_named(
+    ctx: click.Context, option: click.Parameter, text: str | None
+) -> Mapping[str, Any]:
+    """The agents that `module:attribute` names: agents by name, or one agent."""
+    if text is None:
+        return {}
+    module, colon, attribute = text.partition(":")
+    if not (module and colon and attribute):
+        raise click.BadParameter(f"takes MODULE:ATTRIBUTE; got {text}", ctx, option)
+    sys.path.insert(0, "")  # modules of the working directory, as `python -m` finds them
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise click.BadParameter(f"cannot import {module}: {error}", ctx, option) from error
+    except AttributeError as error:
+        raise click.BadParameter(f"{module} has no {attribute}", ctx, option) from error
+    finally:
+        sys.path.remove("")
+    return found if isinstance(found, Mapping) else {"default": found}

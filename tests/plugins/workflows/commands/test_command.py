@@ -1,0 +1,149 @@
+"""`interpstack workflow`, from the first run to the last answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from interpstack_cli import main
+
+_SOURCE = """
+export const meta = { name: "shout", description: "Shouts words", phases: [{title: "Shout"}] };
+export default async ({ words }) => {
+  phase("Shout");
+  log("words", words.length);
+  const shouted = await parallel(words.map((word) => () => agent(word)));
+  return { shouted, go: await ask("Go?") };
+};
+"""
+_AGENTS = """
+calls = []
+
+async def shout(prompt):
+    calls.append(prompt)
+    if prompt == "bad":
+        raise ValueError("no such word")
+    return prompt.upper()
+
+team = {"default": shout}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shout.workflow.js").write_text(_SOURCE, "utf-8")
+    (tmp_path / f"team_{tmp_path.name.replace('-', '_')}.py").write_text(_AGENTS, "utf-8")
+    return tmp_path
+
+
+def team(folder: Path) -> str:
+    return f"team_{folder.name.replace('-', '_')}:team"
+
+
+def command(*args: str, status: int = 0) -> Result:
+    done = CliRunner().invoke(main, ["workflow", *args], catch_exceptions=False)
+    assert done.exit_code == status, done.output
+    return done
+
+
+def result_of(done: Result) -> Any:
+    return json.loads(done.stdout[done.stdout.index("\n{\n") :])
+
+
+def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
+    args = ["--args", '{"words": ["a", "b"]}', "--agents", team(folder)]
+    done = command("run", "shout.workflow.js", *args)
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
+    assert [event["type"] for event in events][:2] == ["workflow.phase", "workflow.log"]
+    assert events[1]["message"] == "words 2"
+    waiting = result_of(done)
+    assert waiting["status"] == "waiting"
+    (ask,) = waiting["waitingFor"]
+    run_id = waiting["runId"]
+    assert run_id in command("list").stdout
+    assert "waits for" in command("show", run_id).stdout
+    assert json.loads(command("show", run_id, "--json").stdout)["status"] == "waiting"
+    assert "has the answer" in command("answer", run_id, ask["id"], '"yes"').stdout
+    ended = result_of(command("resume", run_id, "--agents", team(folder)))
+    assert (ended["status"], ended["result"]) == (
+        "completed",
+        {"shouted": ["A", "B"], "go": "yes"},
+    )
+    assert ended["usage"]["agents"] == 2
+    listed = json.loads(command("list", "--json", "--status", "completed").stdout)
+    assert listed == [{"runId": run_id, "name": "shout", "status": "completed"}]
+
+
+def test_a_run_that_fails_has_status_1(folder: Path) -> None:
+    (folder / "fails.js").write_text(
+        "export const meta = {name: 'f', description: 'd'}; export default () => agent('bad')",
+        "utf-8",
+    )
+    done = command("run", "fails.js", "--agents", team(folder), "--db", "memory:", status=1)
+    failed = result_of(done)
+    assert failed["status"] == "failed"
+    assert "no such word" in failed["error"]["message"]
+
+
+def test_a_budget_is_hard(folder: Path) -> None:
+    args = ["--args", '{"words": ["a", "b", "c"]}', "--agents", team(folder)]
+    done = command("run", "shout.workflow.js", *args, "--max-agents", "2", status=1)
+    assert "the budget of the run is used up" in result_of(done)["error"]["message"]
+
+
+def test_cancelling_a_run_that_waits(folder: Path) -> None:
+    args = ["--args", '{"words": []}', "--agents", team(folder)]
+    run_id = result_of(command("run", "shout.workflow.js", *args))["runId"]
+    command("signal", run_id, "hurry", '{"n": 1}')
+    command("cancel", run_id)
+    ended = result_of(command("resume", run_id, "--agents", team(folder), status=1))
+    assert ended["status"] == "cancelled"
+
+
+def test_a_changed_script_is_compared(folder: Path) -> None:
+    args = ["--args", '{"words": ["a"]}', "--agents", team(folder)]
+    run_id = result_of(command("run", "shout.workflow.js", *args))["runId"]
+    same = command("diff", run_id, "shout.workflow.js", "--agents", team(folder))
+    assert "answered: agent a" in same.stdout
+    changed = _SOURCE.replace("agent(word)", "agent(word + '!')")
+    (folder / "changed.js").write_text(changed, "utf-8")
+    other = command("diff", run_id, "changed.js", "--agents", team(folder), status=1)
+    assert "unused: agent a" in other.stdout
+    assert "anew: agent a!" in other.stdout
+
+
+def test_checking_a_file_runs_nothing(folder: Path) -> None:
+    done = command("check", "shout.workflow.js")
+    assert done.stdout == "shout.workflow.js: shout: Shouts words (Shout)\n"
+    (folder / "no.js").write_text("throw new Error('this runs')", "utf-8")
+    refused = command("check", "no.js", status=2)
+    assert refused.stderr.startswith("Error: no.js: Workflow script must export valid literal ")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run", "gone.js"], "there is no file gone.js"),
+        (["run", "shout.workflow.js", "--args", "{"], "takes JSON, or @FILE with JSON: "),
+        (["run", "shout.workflow.js", "--args", "@gone"], "cannot read gone: No such file"),
+        (["run", "shout.workflow.js", "--agents", "team"], "takes MODULE:ATTRIBUTE; got team"),
+        (["run", "shout.workflow.js", "--agents", "no_mod:x"], "cannot import no_mod: "),
+        (["run", "shout.workflow.js", "--agents", "json:x"], "json has no x"),
+        (["run", "shout.workflow.js", "--db", "redis:x"], "no installed package opens stores of"),
+        (["run", "shout.workflow.js", "--engine", "monty"], "workflows are JavaScript modules"),
+        (["run", "shout.workflow.js", "--budget", "-1"], "-1 is not in the range x>=0"),
+        (["show", "run_x"], "The store has no run 'run_x'; its runs are: none"),
+        (["list", "--status", "done"], "'done' is not one of"),
+    ],
+)
+def test_wrong_input_is_answered_in_one_line(folder: Path, args: list[str], message: str) -> None:
+    done = CliRunner().invoke(main, ["workflow", *args], catch_exceptions=False)
+    assert done.exit_code == 2
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert message in last

@@ -1,0 +1,37 @@
+"""Arguments of the command, as values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from interpstack_workflows.commands.options import agents_named, json_value, script_path
+
+_CONTEXT: Any = click.Context(click.Command("c"))
+_OPTION: Any = click.Option(["--args"])
+
+
+def test_json_may_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": "é"}', "utf-8")
+    assert json_value(_CONTEXT, _OPTION, f"@{tmp_path}/a.json") == {"a": "é"}
+    assert json_value(_CONTEXT, _OPTION, "[1]") == [1]
+    assert json_value(_CONTEXT, _OPTION, None) is None
+    with pytest.raises(click.BadParameter, match="takes JSON, or @FILE"):
+        json_value(_CONTEXT, _OPTION, "{'a': 1}")
+
+
+def test_one_agent_is_the_default_one() -> None:
+    assert set(agents_named(_CONTEXT, _OPTION, "json:dumps")) == {"default"}
+    assert agents_named(_CONTEXT, _OPTION, None) == {}
+    assert set(agents_named(_CONTEXT, _OPTION, "http.client:responses")) != {"default"}
+
+
+def test_a_script_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.js"
+    path.write_text("", "utf-8")
+    assert script_path(_CONTEXT, _OPTION, str(path)) == path
+    with pytest.raises(click.BadParameter, match="there is no file"):
+        script_path(_CONTEXT, _OPTION, str(tmp_path))

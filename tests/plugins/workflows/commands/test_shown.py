@@ -1,0 +1,68 @@
+"""What the command prints."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from interpstack_workflows.commands.shown import (
+    EventLines,
+    print_result,
+    run_table,
+    run_tree,
+    status_of,
+)
+from interpstack_workflows.runs.values import WorkflowResult
+from interpstack_workflows.stores.store import RunRecord
+
+
+def printed(what: Any) -> str:
+    text = io.StringIO()
+    Console(width=400, file=text).print(what)
+    return text.getvalue()
+
+
+def test_events_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    event = {"type": "workflow.log", "runId": "r", "scope": "root", "message": "a\x1b[31m\nb"}
+    EventLines(as_json=True)(event)
+    EventLines(as_json=False)(event)
+    out, err = capsys.readouterr()
+    assert json.loads(out) == event
+    assert err == "[log] a [31m b\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("completed", 0), ("waiting", 0), ("failed", 1), ("cancelled", 1)]
+)
+def test_statuses(status: Any, code: int) -> None:
+    assert status_of(WorkflowResult(run_id="r", status=status)) == code
+
+
+def test_a_result_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_result(WorkflowResult(run_id="r", status="completed", result={"a": "\ud800 é"}))
+    data = json.loads(capsys.readouterr().out)
+    assert (data["runId"], data["result"]) == ("r", {"a": "\ud800 é"})
+
+
+def test_runs_are_rows_and_trees() -> None:
+    run = RunRecord(
+        id="run_1",
+        name="[bold]n[/]",
+        status="failed",
+        usage={"agents": 2, "output_tokens": 7},
+        census={"ok": {"agent": 1}, "failed": {"agent": 1}},
+        error={"name": "Error", "message": "x" * 500},
+        waiting_for=({"kind": "ask", "question": "Go?"},),
+    )
+    row = printed(run_table([run]))
+    assert "run_1" in row
+    assert "[bold]n[/]" in row
+    tree = printed(run_tree(run))
+    assert "agent: 1 failed" in tree
+    assert "waits for" in tree
+    assert "…" in tree
+    assert "result" not in tree
