@@ -282,9 +282,12 @@ def _entries_of(found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:
     for task, _, text in found.pending_writes or ():
         place, by = task.split("-")
         batches.setdefault((int(by), int(place)), []).append(text)
+    begun: dict[int, int] = {}  # the first entry of each lease, of which there are few
+    for token, index in batches:
+        begun[token] = min(index, begun.get(token, index))
     placed: dict[int, str] = {}
     for (token, index), texts in sorted(batches.items()):
-        if not any(later > token and first <= index for later, first in batches):
+        if not any(later > token and first <= index for later, first in begun.items()):
             placed.update((index + offset, text) for offset, text in enumerate(texts))
     for number in range(len(placed)):
         if number not in placed:
