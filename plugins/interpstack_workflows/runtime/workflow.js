@@ -294,11 +294,20 @@
 
   // -- the guard ---------------------------------------------------------------------------
 
+  // Names that are undefined, whether or not the engine has them; of others, only KEPT stay.
   const GONE = ["eval", "Function", "AsyncFunction", "GeneratorFunction", "AsyncGeneratorFunction", "ShadowRealm", "WebAssembly",
     "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "location", "Deno", "Bun", "process", "require", "module",
     "exports", "Buffer", "__dirname", "__filename", "performance", "crypto", "setTimeout", "setInterval", "setImmediate", "clearTimeout",
     "clearInterval", "clearImmediate", "queueMicrotask", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics", "gc", "global",
-    "MessageChannel", "BroadcastChannel", "Worker"];
+    "AbortController", "AbortSignal"];
+  const KEPT = { __proto__: null };
+  for (const name of ["AggregateError", "Array", "ArrayBuffer", "BigInt", "BigInt64Array", "BigUint64Array", "Boolean", "DOMException",
+    "DataView", "Date", "Error", "EvalError", "Float16Array", "Float32Array", "Float64Array", "Infinity", "Int16Array", "Int32Array",
+    "Int8Array", "InternalError", "Intl", "Iterator", "JSON", "Map", "Math", "NaN", "Number", "Object", "Promise", "Proxy", "RangeError",
+    "ReferenceError", "Reflect", "RegExp", "Set", "String", "SuppressedError", "Symbol", "SyntaxError", "TextDecoder", "TextEncoder",
+    "TypeError", "URIError", "URL", "URLSearchParams", "Uint16Array", "Uint32Array", "Uint8Array", "Uint8ClampedArray", "WeakMap",
+    "WeakSet", "atob", "btoa", "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent", "escape", "globalThis", "isFinite",
+    "isNaN", "parseFloat", "parseInt", "structuredClone", "undefined", "unescape"]) KEPT[name] = true;
   const functionKinds = [() => {}, async () => {}, function* () {}, async function* () {}];
   const noCode = native("Function", function () { throw wrong("code from text is disabled in workflows"); });
   // Where an assignment to an object is to make an own property, although what it inherits is frozen.
@@ -348,6 +357,12 @@
     for (let i = 0; i < functionKinds.length; i++)
       defineProperty(getPrototypeOf(functionKinds[i]), "constructor", { __proto__: null, value: noCode, writable: false, configurable: false });
     for (let i = 0; i < GONE.length; i++) fix(GONE[i], undefined);
+    const found = ownKeys(globals);
+    for (let i = 0; i < found.length; i++) {
+      const name = found[i];
+      // The engine's own names begin with $: code of cells needs them, and they are guarded already.
+      if (typeof name === "string" && KEPT[name] !== true && name[0] !== "$") fix(name, undefined);
+    }
     for (let i = 0; i < ASSIGNABLE.length; i++) letAssign(ASSIGNABLE[i]);
     const names = ownKeys(globals), shared = [];
     for (let i = 0; i < names.length; i++) {

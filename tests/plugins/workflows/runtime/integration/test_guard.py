@@ -50,6 +50,17 @@ def test_globals_that_are_gone(runtime: WorkflowRuntime) -> None:
     assert value(runtime, body) == []
 
 
+def test_engines_give_scripts_the_same_names(runtime: WorkflowRuntime) -> None:
+    body = "Reflect.ownKeys(globalThis).filter(k => globalThis[k] !== undefined).map(String).sort()"
+    names = set(value(runtime, body))
+    verbs = {"agent", "args", "ask", "budget", "checkpoint", "console", "log", "parallel", "phase"}
+    verbs |= {"pipeline", "wait", "workflow", "SW"}
+    assert verbs < names
+    others = names - verbs - {"Array", "Date", "Intl", "JSON", "Math", "Promise", "URL", "atob"}
+    assert not others & {"Blob", "MessagePort", "ReadableStream", "AbortSignal", "EventTarget"}
+    assert len(names) < 90
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
