@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 from interpstack_workflows.budgets.budget import BudgetExceeded, RunBudget
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import LeaseLost, UnknownAgent
@@ -21,6 +22,10 @@ from interpstack_workflows.runs.scopes.scope import OpenRequest
 __all__ = ["AgentCalls", "AgentHost"]
 
 _MAX_ATTEMPTS: Final = 2**32 - 1
+_OPTIONS: Final = (
+    *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
+    *("provider", "retry", "schema"),
+)
 
 
 class AgentHost(Protocol):
@@ -62,6 +67,8 @@ class AgentCalls:
             AgentPaused: A person has to decide first.
         """
         options = opened.scope.place.agent_options(opened.request.options or {})
+        _check_options(options)
+        schema = _schema_of(options)
         try:
             name, agent = agent_named(self._parts.agents, _text(options, "agentType"))
         except UnknownAgent as error:
@@ -80,15 +87,16 @@ class AgentCalls:
             decisions=decisions,
             emit=partial(self._emitted, opened),
         )
-        return await self._attempts(opened, agent, call, retry)
+        return await self._attempts(opened, agent, _Task(call, schema, retry))
 
-    async def _attempts(
-        self, opened: OpenRequest, agent: Agent, call: AgentCall, retry: _Retry
-    ) -> tuple[Any, Usage]:
+    async def _attempts(self, opened: OpenRequest, agent: Agent, task: _Task) -> tuple[Any, Usage]:
+        call, retry = task.call, task.retry
         attempt = 1
         while True:
             try:
-                answer = await self._once(opened, agent, attrs.evolve(call, attempt=attempt))
+                answer = await self._fitting(
+                    opened, agent, attrs.evolve(call, attempt=attempt), task.schema
+                )
             except (AgentPaused, LeaseLost, BudgetExceeded):
                 raise
             except Exception as error:
@@ -98,6 +106,24 @@ class AgentCalls:
                 return answer.value, answer.usage
             attempt += 1
             await asyncio.sleep(retry.seconds)
+
+    async def _fitting(
+        self, opened: OpenRequest, agent: Agent, call: AgentCall, schema: AnswerSchema | None
+    ) -> AgentAnswer:
+        """An answer that fits the schema, at the second time of asking if need be."""
+        answer = await self._once(opened, agent, call)
+        if schema is None:
+            return answer
+        value = schema.value(answer.value)
+        if faults := schema.faults(value):
+            again = attrs.evolve(call, prompt=schema.correction(call.prompt, faults))
+            second = await self._once(opened, agent, again)
+            answer = attrs.evolve(second, usage=answer.usage + second.usage)
+            value = schema.value(answer.value)
+            if faults := schema.faults(value):
+                message = f"Structured output did not match JSON Schema: {'; '.join(faults)}"
+                raise StepFailed(message, "StructuredOutputError", {"kind": "schema"})
+        return attrs.evolve(answer, value=value)
 
     async def _once(self, opened: OpenRequest, agent: Agent, call: AgentCall) -> AgentAnswer:
         """One attempt; its spend is known when it has ended, and reserved until then."""
@@ -127,6 +153,46 @@ class AgentCalls:
 
     def _emitted(self, opened: OpenRequest, event: Mapping[str, Any]) -> None:
         self._host.agent_told(opened, "agent_event", event=dict(event))
+
+
+@attrs.frozen
+class _Task:
+    """A call with the schema of its answer and its retries."""
+
+    call: AgentCall
+    schema: AnswerSchema | None
+    retry: _Retry
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that no agent would get.
+
+    Raises:
+        StepFailed: There is an unknown option, or one that this runner does not have.
+    """
+    if options.get("isolation") is not None:
+        raise StepFailed(
+            "agent option isolation is not supported by this runner; leave it out", "TypeError"
+        )
+    for name in options:
+        if name not in _OPTIONS:
+            raise StepFailed(
+                f"agent has no option {name!r:.60}; it has {', '.join(_OPTIONS)}", "TypeError"
+            )
+
+
+def _schema_of(options: Mapping[str, Any]) -> AnswerSchema | None:
+    """The option `schema`.
+
+    Raises:
+        StepFailed: It is no schema that can be used.
+    """
+    if options.get("schema") is None:
+        return None
+    try:
+        return AnswerSchema(options["schema"])
+    except SchemaFault as error:
+        raise StepFailed(str(error), "TypeError") from error
 
 
 @attrs.frozen
