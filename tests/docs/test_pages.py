@@ -193,20 +193,22 @@ def test_blocks_of_a_page(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if PACKAGES.search(path.read_text("utf-8")):
-        _prepare_packages(path.read_text("utf-8"), tmp_path, request.config.cache)
+    page = path.read_text("utf-8")
+    for title, text in FILE.findall(page):  # files in folders are shown, not used
+        if "/" not in title:
+            (tmp_path / title).write_text(text, "utf-8")
+    if PACKAGES.search(page):
+        _prepare_packages(page, tmp_path, request.config.cache)
     Page(path).run()
 
 
 def _prepare_packages(page: str, folder: Path, cache: pytest.Cache) -> None:
-    """Put the files of a page and the packages that it installs into a folder."""
+    """Put the packages that a page installs into a folder."""
     source = npm_packages.installed(cache) / "node_modules"
     for name, major in re.findall(r"(\S+)@(\d+)", " ".join(PACKAGES.findall(page))):
         package = json.loads((source / name / "package.json").read_text("utf-8"))
         assert package["version"].partition(".")[0] == major, name
     (folder / "node_modules").symlink_to(source, target_is_directory=True)
-    for title, text in FILE.findall(page):
-        (folder / title).write_text(text, "utf-8")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
