@@ -90,9 +90,9 @@ def commands(group: click.Group) -> list[tuple[str, click.Command]]:
     ("name", "command"), commands(main), ids=[name for name, _ in commands(main)]
 )
 def test_the_page_has_every_option_of_a_command(name: str, command: click.Command) -> None:
-    page = COMMANDS.read_text("utf-8") + (DOCS / "how-to" / "test-your-engine.md").read_text(
-        "utf-8"
-    )
+    beside = ("test-your-engine.md", "run-workflows.md")
+    pages = [COMMANDS, *(DOCS / "how-to" / other for other in beside)]
+    page = "".join(path.read_text("utf-8") for path in pages)
     for option in command.params:
         if isinstance(option, click.Option):
             assert [one for one in option.opts if re.search(rf"[` ]{one}\b", page)], option.opts
