@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.agents.agent import (
+    Agent,
+    AgentAnswer,
+    AgentCall,
+    AgentFailed,
+    AgentPaused,
+)
 from interpstack_workflows.budgets.budget import (
     BudgetExceeded,
     BudgetLimits,
@@ -64,6 +70,7 @@ __all__ = [
     "Agent",
     "AgentAnswer",
     "AgentCall",
+    "AgentFailed",
     "AgentPaused",
     "AgentRequest",
     "AskRequest",

@@ -11,7 +11,7 @@ import attrs
 
 from interpstack_workflows.budgets.usage import Usage
 
-__all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentPaused"]
+__all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
 
 def _ignore(event: Mapping[str, Any]) -> None:
@@ -34,6 +34,8 @@ class AgentCall:
         key: The same for this step of the run however often it is tried; different for every
             other step. Agents can use it as an idempotency key, and to find their own state.
         attempt: The number of this attempt, from 1.
+        correction: The agent has answered in this attempt, and its answer did not fit the schema;
+            the prompt says why.
         max_tokens: Tokens that this call may use at most; `None` for no limit.
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
@@ -50,6 +52,7 @@ class AgentCall:
     cwd: Path | None = None
     key: str = ""
     attempt: int = 1
+    correction: bool = False
     max_tokens: int | None = None
     decisions: Mapping[str, Any] | None = None
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
@@ -78,11 +81,28 @@ class AgentPaused(Exception):
 
     Attributes:
         approvals: What is to be decided: plain JSON, each with an `id`.
+        usage: The resources used since the call began, or went on.
     """
 
-    def __init__(self, approvals: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, approvals: Sequence[Mapping[str, Any]], usage: Usage | None = None) -> None:
         super().__init__(f"{len(approvals)} decisions are needed")
         self.approvals = tuple(approvals)
+        self.usage = usage or Usage()
+
+
+class AgentFailed(Exception):
+    """Raised by an agent that failed and knows what it has used until then.
+
+    An agent may raise any other exception; then nothing is known to be used. Scripts see the name
+    of the cause, if there is one.
+
+    Attributes:
+        usage: The resources used by the call.
+    """
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage or Usage()
 
 
 class Agent(abc.ABC):
@@ -102,4 +122,5 @@ class Agent(abc.ABC):
 
         Raises:
             AgentPaused: A person has to decide first.
+            AgentFailed: The agent failed; the resources that it used are counted.
         """

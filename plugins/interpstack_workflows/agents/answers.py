@@ -1,44 +1,68 @@
 """Answers of agents, held to the JSON Schema that a script asks for.
 
-Schemas come from scripts and are untrusted: they refer to nothing outside themselves, and have no
-regular expressions, with which a few characters could keep the host busy for ever.
+Schemas come from scripts and are untrusted: they refer to nothing outside themselves, have no
+regular expressions, and are evaluated for a bounded time, off the event loop, for a few nested
+keywords can describe more work than any machine does.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from itertools import islice
+from typing import Any, Final, NoReturn, TypeVar
+
+from interpstack_workflows.steps.names import canonical
 
 __all__ = ["AnswerSchema", "SchemaFault"]
+
+_T = TypeVar("_T")
 
 #: Faults of one answer that are listed, and characters of each.
 _FAULTS: Final = 10
 _FAULT_CHARS: Final = 300
-_REFUSED: Final = ("pattern", "patternProperties")
+#: Seconds for which a schema is checked, or a value held to it.
+_SECONDS: Final = 2.0
+#: Keywords that are refused, and the reason.
+_REFUSED: Final[Mapping[str, str]] = {
+    "pattern": "regular expressions may take for ever",
+    "patternProperties": "regular expressions may take for ever",
+    "unevaluatedItems": "its evaluation cannot be bounded; list the items in prefixItems and items",
+    "unevaluatedProperties": "its evaluation cannot be bounded; use additionalProperties",
+}
 #: Keywords whose keys are names.
 _NAMES: Final = ("properties", "$defs", "definitions", "dependentSchemas", "dependentRequired")
 _OUTSIDE: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+#: When the evaluation at hand has taken too long, by the monotonic clock.
+_until: ContextVar[float] = ContextVar("interpstack_workflow_schema_until")
 
 
 class SchemaFault(ValueError):
     """A schema is wrong, or cannot be used; the message says why."""
 
 
+class _OutOfTime(Exception):
+    """An evaluation takes too long."""
+
+
 class AnswerSchema:
-    """A checked schema.
+    """A checked schema; `read` makes one.
 
     Args:
         schema: The schema, from a script.
 
     Raises:
-        SchemaFault: It is no JSON Schema, has a regular expression, or refers to something outside
-            itself.
+        SchemaFault: It is no JSON Schema, has a keyword that is refused, or refers to something
+            outside itself.
     """
 
     def __init__(self, schema: Any) -> None:
         try:
-            from jsonschema.exceptions import SchemaError
             from jsonschema.validators import Draft202012Validator, validator_for
             from referencing import Registry
         except ImportError as error:
@@ -51,44 +75,123 @@ class AnswerSchema:
         for fault in _refused(schema):
             raise SchemaFault(f"agent option schema: {fault}")
         kind = validator_for(schema, default=Draft202012Validator)
+        bounded = _bounded_kind(kind)
         try:
-            kind.check_schema(dict(schema))
-        except (SchemaError, RecursionError) as error:
-            why = str(getattr(error, "message", "it is nested too deeply"))
-            raise SchemaFault(f"agent option schema is no JSON Schema: {why:.300}") from error
-        self._validator = kind(schema, registry=Registry())
+            errors = _bounded(lambda: _first(bounded(kind.META_SCHEMA).iter_errors(dict(schema))))
+        except (RecursionError, _OutOfTime) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else "too long"
+            raise SchemaFault(f"agent option schema is no JSON Schema: it is {why}") from error
+        if errors:
+            raise SchemaFault(f"agent option schema is no JSON Schema: {errors[0].message:.300}")
+        self._validator = bounded(schema, registry=Registry())
         self._takes_text = schema.get("type") == "string"
+
+    @classmethod
+    async def read(cls, schema: Any) -> AnswerSchema:
+        """The schema of a script, checked off the event loop.
+
+        Raises:
+            SchemaFault: See the class.
+        """
+        return await asyncio.to_thread(cls, schema)
 
     def value(self, answer: Any) -> Any:
         """The value of an answer: text is read as JSON, unless the schema wants text."""
         if not isinstance(answer, str) or self._takes_text:
             return answer
         try:
-            return json.loads(answer)
+            return json.loads(answer, parse_constant=_no_number, parse_float=_finite)
         except (ValueError, RecursionError):
             return answer
 
-    def faults(self, value: Any) -> list[str]:
+    async def faults(self, value: Any) -> list[str]:
         """The faults of a value, with their places; none for a value that fits."""
+        return await asyncio.to_thread(self._faults, value)
+
+    def _faults(self, value: Any) -> list[str]:
         try:
-            found = [
-                f"{error.json_path}: {error.message:.{_FAULT_CHARS}}"
-                for _, error in zip(
-                    range(_FAULTS), self._validator.iter_errors(value), strict=False
-                )
-            ]
+            found = _bounded(lambda: _first(self._validator.iter_errors(value)))
         except RecursionError:
             return ["$: the value or the schema is nested too deeply"]
-        return sorted(found)
+        except _OutOfTime:
+            return [f"$: the schema takes more than {_SECONDS:g} seconds to evaluate; simplify it"]
+        return sorted(f"{error.json_path}: {error.message:.{_FAULT_CHARS}}" for error in found)
 
     @staticmethod
-    def correction(prompt: str, faults: list[str]) -> str:
+    def correction(prompt: str, faults: Sequence[str]) -> str:
         """The prompt of the second attempt, which lists the faults of the first answer."""
         listed = "\n".join(f"- {fault}" for fault in faults)
         return (
             f"{prompt}\n\nYour last answer did not match the JSON Schema:\n{listed}\n"
             "Answer again with JSON alone that matches it."
         )
+
+
+def _finite(digits: str) -> float:
+    if math.isfinite(number := float(digits)):
+        return number
+    return _no_number(digits)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _first(errors: Iterable[Any]) -> list[Any]:
+    return list(islice(errors, _FAULTS))
+
+
+def _bounded(work: Callable[[], _T]) -> _T:
+    """Do work in which keywords are evaluated.
+
+    Raises:
+        _OutOfTime: It takes too long.
+    """
+    token = _until.set(time.monotonic() + _SECONDS)
+    try:
+        return work()
+    finally:
+        _until.reset(token)
+
+
+@functools.cache
+def _bounded_kind(kind: Any) -> Any:
+    """A dialect of JSON Schema whose keywords look at the clock."""
+    from jsonschema.validators import extend
+
+    keywords = {name: _timed(check) for name, check in kind.VALIDATORS.items()}
+    keywords["uniqueItems"] = _timed(_unique)  # jsonschema compares each with each
+    return extend(kind, keywords)  # type: ignore[no-untyped-call]
+
+
+def _timed(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+    def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if time.monotonic() > _until.get():
+            raise _OutOfTime
+        yield from check(validator, value, instance, schema) or ()
+
+    return timed
+
+
+def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """The keyword `uniqueItems`, in linear time."""
+    from jsonschema.exceptions import ValidationError
+
+    if not wanted or not validator.is_type(instance, "array"):
+        return
+    if len({canonical(_whole(item)) for item in instance}) < len(instance):
+        yield ValidationError("the array has items that are equal")
+
+
+def _whole(value: Any) -> Any:
+    """A value in which equal numbers look alike: 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _whole(item) for key, item in value.items()}
+    return value
 
 
 def _refused(schema: Any) -> Iterator[str]:
@@ -102,7 +205,7 @@ def _refused(schema: Any) -> Iterator[str]:
             continue
         for key, value in node.items():
             if keywords and key in _REFUSED:
-                yield f"{key} is not supported, for regular expressions may take for ever"
+                yield f"{key} is not supported, for {_REFUSED[key]}"
             outside = isinstance(value, str) and not value.startswith("#")
             if keywords and key in _OUTSIDE and outside:
                 yield f"{key} takes a reference within the schema, as in '#/$defs/item'"

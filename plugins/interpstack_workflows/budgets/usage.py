@@ -29,7 +29,7 @@ class Usage:
         output_tokens: Tokens that models wrote.
         cost: Money, in the currency of the host.
         seconds: Time that agents worked.
-        agents: Agents that were called, attempts not counted.
+        agents: Calls of agents; attempts and corrections count.
 
     Raises:
         ConfigurationError: An amount is no number, or below 0.

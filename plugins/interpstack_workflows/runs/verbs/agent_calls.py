@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import attrs
 
-from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
+from interpstack_workflows.agents.agent import (
+    Agent,
+    AgentAnswer,
+    AgentCall,
+    AgentFailed,
+    AgentPaused,
+)
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 from interpstack_workflows.budgets.budget import BudgetExceeded, RunBudget
 from interpstack_workflows.budgets.usage import Usage
@@ -18,14 +25,10 @@ from interpstack_workflows.runs.agent_names import agent_named
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
+from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
+from interpstack_workflows.steps.names import canonical
 
-__all__ = ["AgentCalls", "AgentHost"]
-
-_MAX_ATTEMPTS: Final = 2**32 - 1
-_OPTIONS: Final = (
-    *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
-    *("provider", "retry", "schema"),
-)
+__all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
 
 
 class AgentHost(Protocol):
@@ -42,6 +45,61 @@ class AgentHost(Protocol):
         """An agent started, or has an event."""
 
 
+class Spending:
+    """The resources that one step has used since it began, or went on.
+
+    Attributes:
+        used: All attempts and corrections, failed ones too: a record counts them once.
+    """
+
+    def __init__(self) -> None:
+        self.used = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """Count what one call of an agent used."""
+        self.used = self.used + usage
+
+
+@attrs.frozen
+class AgentStage:
+    """The place that the attempts of one step have reached.
+
+    Attributes:
+        attempt: The number of the attempt, from 1.
+        faults: Faults of the answer that the agent is to correct; `None` if it has not answered.
+    """
+
+    attempt: int = 1
+    faults: Sequence[str] | None = None
+
+
+class AgentWaits(Exception):
+    """An agent cannot go on before a person has decided.
+
+    Attributes:
+        approvals: What is to be decided.
+        stage: Where the attempts stand; the call goes on from there.
+    """
+
+    def __init__(self, approvals: Sequence[Mapping[str, Any]], stage: AgentStage) -> None:
+        super().__init__("a decision is needed")
+        self.approvals = approvals
+        self.stage = stage
+
+
+@attrs.frozen(kw_only=True)
+class _Task:
+    """One step: its agent, its call, the schema of its answer, its retries and its spending."""
+
+    opened: OpenRequest
+    agent: Agent
+    call: AgentCall
+    priority: int
+    schema: AnswerSchema | None
+    retry: Retry
+    spending: Spending
+
+
 class AgentCalls:
     """Calls the agents of one run.
 
@@ -56,204 +114,172 @@ class AgentCalls:
         self._parts = parts
         self._run_id = run_id
 
-    async def run(self, opened: OpenRequest, decisions: Any = None) -> tuple[Any, Usage]:
+    async def run(
+        self,
+        opened: OpenRequest,
+        spending: Spending,
+        stage: AgentStage | None = None,
+        decisions: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Call the agent of a request.
 
+        Args:
+            opened: The request.
+            spending: Counts what its calls use, whether they end well or not.
+            stage: Where the attempts stood when the agent paused.
+            decisions: The decisions on what it asked for then.
+
         Returns:
-            Its value, and what it used.
+            Its value.
 
         Raises:
-            StepFailed: The options are wrong, or there is no such agent.
-            AgentPaused: A person has to decide first.
+            StepFailed: The options are wrong, there is no such agent, or it failed.
+            AgentWaits: A person has to decide first.
+            BudgetExceeded: The next call does not fit into a budget.
         """
-        options = opened.scope.place.agent_options(opened.request.options or {})
-        _check_options(options)
-        schema = _schema_of(options)
+        task = await self._task(opened, spending)
+        if decisions is not None:
+            task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=decisions))
+        return await self._attempts(task, stage or AgentStage())
+
+    async def _task(self, opened: OpenRequest, spending: Spending) -> _Task:
+        options = AgentOptions.read(opened.scope.place.agent_options(opened.request.options or {}))
+        schema = await _schema_of(options)
         try:
-            name, agent = agent_named(self._parts.agents, _text(options, "agentType"))
+            name, agent = agent_named(self._parts.agents, options.agent_type)
         except UnknownAgent as error:
             raise StepFailed(str(error), "UnknownAgent") from error
-        retry = _Retry.of(options.get("retry"))
         call = AgentCall(
             prompt=opened.request.prompt,
             agent=name,
-            schema=options.get("schema"),
-            model=_text(options, "model"),
-            provider=_text(options, "provider"),
-            label=_text(options, "label"),
-            phase=_text(options, "phase"),
+            schema=options.schema,
+            model=options.model,
+            provider=options.provider,
+            label=options.label,
+            phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
-            max_tokens=options.get("maxTokens"),
-            decisions=decisions,
+            max_tokens=options.max_tokens,
             emit=partial(self._emitted, opened),
         )
-        return await self._attempts(opened, agent, _Task(call, schema, retry))
+        return _Task(
+            opened=opened,
+            agent=agent,
+            call=call,
+            priority=options.priority,
+            schema=schema,
+            retry=options.retry,
+            spending=spending,
+        )
 
-    async def _attempts(self, opened: OpenRequest, agent: Agent, task: _Task) -> tuple[Any, Usage]:
-        call, retry = task.call, task.retry
-        attempt = 1
+    async def _attempts(self, task: _Task, stage: AgentStage) -> Any:
         while True:
             try:
-                answer = await self._fitting(
-                    opened, agent, attrs.evolve(call, attempt=attempt), task.schema
-                )
-            except (AgentPaused, LeaseLost, BudgetExceeded):
+                return await self._fitting(task, stage)
+            except (AgentWaits, LeaseLost, BudgetExceeded):
                 raise
             except Exception as error:
-                if attempt >= retry.attempts:
-                    raise _failure(error, attempt) from error
-            else:
-                return answer.value, answer.usage
-            attempt += 1
-            await asyncio.sleep(retry.seconds)
+                if stage.attempt >= task.retry.attempts:
+                    raise _failure(error, stage.attempt) from error
+            stage = AgentStage(stage.attempt + 1)
+            task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
+            await asyncio.sleep(task.retry.seconds)
 
-    async def _fitting(
-        self, opened: OpenRequest, agent: Agent, call: AgentCall, schema: AnswerSchema | None
-    ) -> AgentAnswer:
-        """An answer that fits the schema, at the second time of asking if need be."""
-        answer = await self._once(opened, agent, call)
+    async def _fitting(self, task: _Task, stage: AgentStage) -> Any:
+        """A value that fits the schema, at the second time of asking if need be."""
+        schema = task.schema
         if schema is None:
-            return answer
-        value = schema.value(answer.value)
-        if faults := schema.faults(value):
-            again = attrs.evolve(call, prompt=schema.correction(call.prompt, faults))
-            second = await self._once(opened, agent, again)
-            answer = attrs.evolve(second, usage=answer.usage + second.usage)
-            value = schema.value(answer.value)
-            if faults := schema.faults(value):
-                message = f"Structured output did not match JSON Schema: {'; '.join(faults)}"
-                raise StepFailed(message, "StructuredOutputError", {"kind": "schema"})
-        return attrs.evolve(answer, value=value)
+            return (await self._once(task, stage)).value
+        if stage.faults is None:
+            value = schema.value((await self._once(task, stage)).value)
+            faults = await schema.faults(value)
+            if not faults:
+                return value
+            stage = attrs.evolve(stage, faults=faults)
+            task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
+        value = schema.value((await self._once(task, stage)).value)
+        if faults := await schema.faults(value):
+            message = f"Structured output did not match JSON Schema: {'; '.join(faults)}"
+            raise StepFailed(message, "StructuredOutputError", {"kind": "schema"})
+        return value
 
-    async def _once(self, opened: OpenRequest, agent: Agent, call: AgentCall) -> AgentAnswer:
-        """One attempt; its spend is known when it has ended, and reserved until then."""
+    async def _once(self, task: _Task, stage: AgentStage) -> AgentAnswer:
+        """One call; its spend is known when it has ended, and reserved until then."""
+        call, agent, place = task.call, task.agent, task.opened.scope.place
+        call = attrs.evolve(call, attempt=stage.attempt)
+        if stage.faults is not None:
+            again = AnswerSchema.correction(call.prompt, stage.faults)
+            call = attrs.evolve(call, prompt=again, correction=True)
         tokens = call.max_tokens or agent.max_tokens or 0
-        scope = opened.scope.place.scope
         async with self._parts.scheduler.slot(
             self._run_id,
-            scope=tuple(scope.split("/")[1:]),
-            priority=_priority(opened.request.options or {}),
+            scope=tuple(place.scope.split("/")[1:]),
+            priority=task.priority,
             provider=call.provider,
             model=call.model,
             tokens=tokens,
         ):
             wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
-            names = (call.phase, *opened.scope.place.names[1:])
-            reserved = self._host.budget.reserve(wanted, names)
+            reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
+            used = Usage()
             try:
                 await self._host.before_effects()
-                self._host.agent_told(opened, "agent_started", phase=call.phase, agent=call.agent)
-                answer = await agent.run(call)
-            except BaseException:
-                reserved.release()
+                self._host.agent_told(
+                    task.opened, "agent_started", phase=call.phase, agent=call.agent
+                )
+                answer = _checked(await agent.run(call), call.agent)
+                used = attrs.evolve(answer.usage, agents=1)
+            except AgentPaused as paused:
+                used = attrs.evolve(paused.usage, agents=0)  # the call goes on, and counts then
+                raise AgentWaits(paused.approvals, stage) from paused
+            except LeaseLost:
                 raise
-            usage = attrs.evolve(answer.usage, agents=1)
-            reserved.commit(usage)
-            return attrs.evolve(answer, usage=usage)
+            except Exception as error:
+                told = error.usage if isinstance(error, AgentFailed) else Usage()
+                used = attrs.evolve(told, agents=1)
+                raise
+            finally:
+                reserved.commit(used)
+                task.spending.add(used)
+            return answer
 
     def _emitted(self, opened: OpenRequest, event: Mapping[str, Any]) -> None:
         self._host.agent_told(opened, "agent_event", event=dict(event))
 
 
-@attrs.frozen
-class _Task:
-    """A call with the schema of its answer and its retries."""
-
-    call: AgentCall
-    schema: AnswerSchema | None
-    retry: _Retry
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no agent would get.
+def _checked(answer: Any, name: str) -> AgentAnswer:
+    """An answer as its record has it, so that scripts see the same now and after a resume.
 
     Raises:
-        StepFailed: There is an unknown option, or one that this runner does not have.
+        AgentFailed: It is none, or its value is no JSON.
     """
-    if options.get("isolation") is not None:
-        raise StepFailed(
-            "agent option isolation is not supported by this runner; leave it out", "TypeError"
-        )
-    for name in options:
-        if name not in _OPTIONS:
-            raise StepFailed(
-                f"agent has no option {name!r:.60}; it has {', '.join(_OPTIONS)}", "TypeError"
-            )
+    if not isinstance(answer, AgentAnswer):
+        raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {answer!r:.100}")
+    try:
+        value = json.loads(canonical(answer.value))
+    except ValueError as error:
+        message = f"agent {name!r} has to answer in JSON, but {error}"
+        raise AgentFailed(message, answer.usage) from None
+    return attrs.evolve(answer, value=value)
 
 
-def _schema_of(options: Mapping[str, Any]) -> AnswerSchema | None:
+async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
     """The option `schema`.
 
     Raises:
         StepFailed: It is no schema that can be used.
     """
-    if options.get("schema") is None:
+    if options.schema is None:
         return None
     try:
-        return AnswerSchema(options["schema"])
+        return await AnswerSchema.read(options.schema)
     except SchemaFault as error:
         raise StepFailed(str(error), "TypeError") from error
-
-
-@attrs.frozen
-class _Retry:
-    """The number of attempts of an agent, and the pauses between them."""
-
-    attempts: int = 1
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, given: Any) -> _Retry:
-        """The option `retry` of a call.
-
-        Raises:
-            StepFailed: It has another form.
-        """
-        if given is None:
-            return cls()
-        if not isinstance(given, Mapping):
-            raise StepFailed("agent retry option must be an object", "TypeError")
-        attempts, backoff = given.get("maxAttempts", 1), given.get("backoffMs", 0)
-        if not _is_whole(attempts) or attempts < 1:
-            raise StepFailed("agent retry.maxAttempts must be a positive integer", "TypeError")
-        if attempts > _MAX_ATTEMPTS:
-            raise StepFailed(
-                f"agent retry.maxAttempts must be between 1 and {_MAX_ATTEMPTS}", "TypeError"
-            )
-        if not _is_whole(backoff) or backoff < 0:
-            raise StepFailed("agent retry.backoffMs must be a non-negative integer", "TypeError")
-        return cls(int(attempts), backoff / 1000)
-
-
-def _is_whole(value: Any) -> bool:
-    return type(value) is int or (type(value) is float and value.is_integer())
-
-
-def _text(options: Mapping[str, Any], name: str) -> str | None:
-    """An option that takes a string.
-
-    Raises:
-        StepFailed: It has another type.
-    """
-    value = options.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise StepFailed(f"agent option {name} takes a string; got {value!r:.100}", "TypeError")
-
-
-def _priority(options: Mapping[str, Any]) -> int:
-    """The option `priority`: higher goes first."""
-    value = options.get("priority", 0)
-    if type(value) is not int:
-        raise StepFailed(
-            f"agent option priority takes a whole number; got {value!r:.100}", "TypeError"
-        )
-    return value
 
 
 def _failure(error: Exception, attempts: int) -> StepFailed:
     """An agent's exception, with the number of its attempts."""
     if isinstance(error, StepFailed):
         return error
-    message = str(error) or type(error).__name__
-    return StepFailed(message, type(error).__name__, {"kind": "agent", "attempts": attempts})
+    cause = error.__cause__ if isinstance(error, AgentFailed) else None
+    name = type(cause or error).__name__
+    return StepFailed(str(error) or name, name, {"kind": "agent", "attempts": attempts})

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
-from interpstack_workflows.agents.agent import AgentPaused
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, described
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest
 from interpstack_workflows.runs.values import ScopePlace
-from interpstack_workflows.runs.verbs.agent_calls import AgentCalls, AgentHost
+from interpstack_workflows.runs.verbs.agent_calls import (
+    AgentCalls,
+    AgentHost,
+    AgentStage,
+    AgentWaits,
+    Spending,
+)
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.waits import Wait
 from interpstack_workflows.runtime.boundary import Failed
@@ -25,9 +30,10 @@ from interpstack_workflows.stores.store import Message
 
 __all__ = ["VerbHost", "Verbs"]
 
+_NOTHING: Final = Usage()
 
-#: Does what a request asks for; returns the value, and what it used.
-_Work: TypeAlias = Coroutine[Any, Any, tuple[Any, Usage | None]]
+#: Does what a request asks for; returns the value.
+_Work: TypeAlias = Coroutine[Any, Any, Any]
 
 
 class VerbHost(AgentHost, Protocol):
@@ -85,55 +91,54 @@ class Verbs:
     def _in_flight(self, opened: OpenRequest, work: Callable[[_Flight], _Work]) -> Cancellable:
         """Run an effect in a task of its own."""
         flight = _Flight(self._host)
-        task = asyncio.create_task(self._ended(opened, work(flight)))
+        task = asyncio.create_task(self._ended(opened, work(flight), flight.spending))
         task.add_done_callback(lambda _: flight.end())
         return task
 
-    async def _ended(self, opened: OpenRequest, work: _Work) -> None:
+    async def _ended(self, opened: OpenRequest, work: _Work, spending: Spending) -> None:
         try:
-            value, usage = await work
+            value = await work
         except LeaseLost:
             return  # the run is being stopped
         except ScopeFailed as error:
             if self._host.ending is None:  # else the child had no end of its own
                 self._fail(opened, error)
-        except AgentPaused as paused:
-            self._approval(opened, paused)
+        except AgentWaits as waits:
+            self._approval(opened, waits, spending.used)
         except Exception as error:  # noqa: BLE001 - agents may raise anything
-            self._fail(opened, error)
+            self._fail(opened, error, spending.used)
         else:
-            self._settle(opened, value, usage)
+            self._settle(opened, value, spending.used)
 
-    def _settle(self, opened: OpenRequest, value: Any, usage: Usage | None = None) -> None:
+    def _settle(self, opened: OpenRequest, value: Any, usage: Usage = _NOTHING) -> None:
         step = StepRecord(
             name=opened.name,
             signature=opened.signature,
             kind=opened.kind,
             value=value,
-            usage=usage.to_json() if usage is not None else {},
+            usage=usage.to_json(),
         )
         opened.scope.settle(opened, step)
 
-    def _fail(self, opened: OpenRequest, error: BaseException) -> None:
-        usage = getattr(error, "usage", None)
+    def _fail(self, opened: OpenRequest, error: BaseException, usage: Usage = _NOTHING) -> None:
         step = StepRecord(
             name=opened.name,
             signature=opened.signature,
             kind=opened.kind,
             ok=False,
             error=described(error),
-            usage=usage.to_json() if isinstance(usage, Usage) else {},
+            usage=usage.to_json(),
         )
         opened.scope.settle(opened, step)
 
-    def _agent(self, opened: OpenRequest, decisions: Any = None) -> Cancellable | None:
+    def _agent(self, opened: OpenRequest) -> Cancellable | None:
         paused = opened.started
-        if decisions is None and paused is not None:  # it waited for a person when it was left
+        if paused is not None:  # it waited for a person when it was left
             self._wait_for_approval(opened, paused.value)
             return None
-        return self._in_flight(opened, lambda _: self._agents.run(opened, decisions))
+        return self._in_flight(opened, lambda flight: self._agents.run(opened, flight.spending))
 
-    async def _child(self, opened: OpenRequest, flight: _Flight) -> tuple[Any, None]:
+    async def _child(self, opened: OpenRequest, flight: _Flight) -> Any:
         started = opened.started.value if opened.started is not None else None
         parent, request = opened.scope.place, opened.request
         spent = self._host.budget.spent
@@ -146,9 +151,9 @@ class Verbs:
         else:
             now = started["now"]
         flight.end()  # from here on the scope counts itself
-        return await self._host.run_scope(place, now), None
+        return await self._host.run_scope(place, now)
 
-    async def _exec(self, opened: OpenRequest) -> tuple[Any, None]:
+    async def _exec(self, opened: OpenRequest) -> Any:
         profile = self._parts.sandboxes.get(opened.request.profile)
         if profile is None:
             known = ", ".join(sorted(self._parts.sandboxes)) or "none"
@@ -158,9 +163,9 @@ class Verbs:
             )
         await self._host.before_effects()
         done = await profile(opened.request.request)
-        return {name: done.get(name) for name in ("exitCode", "stdout", "stderr")}, None
+        return {name: done.get(name) for name in ("exitCode", "stdout", "stderr")}
 
-    def _began(self, opened: OpenRequest, value: dict[str, Any]) -> float:
+    def _began(self, opened: OpenRequest, value: dict[str, Any], usage: Usage = _NOTHING) -> float:
         """Record the beginning of a step that may outlast this process; returns its time."""
         now = self._host.now()
         step = StepRecord(
@@ -169,6 +174,7 @@ class Verbs:
             kind=opened.kind,
             value={**value, "now": now},
             started=True,
+            usage=usage.to_json(),
         )
         self._host.record(opened.scope.place, now, (step,))
         return now
@@ -204,20 +210,25 @@ class Verbs:
             what = getattr(opened.request, "question", None) or opened.request.signal
             self._fail(opened, StepFailed(f"nothing came in time for {what!r}", "WaitTimeout"))
 
-    def _approval(self, opened: OpenRequest, paused: AgentPaused) -> None:
+    def _approval(self, opened: OpenRequest, waits: AgentWaits, usage: Usage) -> None:
         count = (opened.started.value["count"] if opened.started else 0) + 1
-        value: dict[str, Any] = {"approvals": list(paused.approvals), "count": count}
-        value["now"] = self._began(opened, value)
+        value: dict[str, Any] = {"approvals": list(waits.approvals), "count": count}
+        value |= attrs.asdict(waits.stage)
+        value["now"] = self._began(opened, value, usage)
         self._wait_for_approval(opened, value)
 
     def _wait_for_approval(self, opened: OpenRequest, began: Mapping[str, Any]) -> None:
+        stage = AgentStage(began.get("attempt", 1), began.get("faults"))
+
         def ended(number: int, message: Message | None) -> None:
             again = attrs.evolve(
                 opened,
                 started=StepRecord(name=opened.name, kind="agent", value=began, started=True),
             )
             told = message.value if message is not None else None
-            effect = self._in_flight(again, lambda _: self._agents.run(again, told))
+            effect = self._in_flight(
+                again, lambda flight: self._agents.run(again, flight.spending, stage, told)
+            )
             opened.scope.running(opened, effect)
 
         wait = Wait(
@@ -231,10 +242,15 @@ class Verbs:
 
 
 class _Flight:
-    """An effect in flight: the run does not merely wait before it has ended."""
+    """An effect in flight: the run does not merely wait before it has ended.
+
+    Attributes:
+        spending: The resources that it has used so far.
+    """
 
     def __init__(self, host: VerbHost) -> None:
         self._host: VerbHost | None = host
+        self.spending = Spending()
         host.begin()
 
     def end(self) -> None:

@@ -117,18 +117,30 @@ class Waits:
 
 
 def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse an answer that nobody waits for, or that is none of the choices of its question.
+    """Refuse an answer that nobody waits for, or that its question or approval does not take.
 
     Raises:
-        WorkflowError: The message lists the open questions, or the choices.
+        WorkflowError: The message lists the open questions, the choices, or what is to be decided.
     """
     questions = {w["id"]: w for w in waits if w["kind"] in ("ask", "approval")}
     if ask_id not in questions:
         known = ", ".join(f"{key} ({_shown(one)})" for key, one in questions.items()) or "none"
         raise WorkflowError(f"Run {run_id} has no open question {ask_id!r}; open are: {known}")
+    if questions[ask_id]["kind"] == "approval":
+        _check_decisions(ask_id, value, questions[ask_id].get("approvals") or ())
+        return
     choices = (questions[ask_id].get("options") or {}).get("choices")
     if isinstance(choices, list) and value not in choices:
         raise WorkflowError(f"The answer {value!r} is none of the choices: {choices}")
+
+
+def _check_decisions(wait_id: str, value: Any, approvals: Sequence[Mapping[str, Any]]) -> None:
+    wanted = [str(one.get("id")) for one in approvals]
+    if not isinstance(value, Mapping) or sorted(value) != sorted(wanted):
+        raise WorkflowError(
+            f"Approval {wait_id} takes an object with a decision for each of: {', '.join(wanted)};"
+            f" got {value!r:.200}"
+        )
 
 
 def _shown(wait: Mapping[str, Any]) -> str:

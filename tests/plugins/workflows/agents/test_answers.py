@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from interpstack_workflows.agents import answers
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 
 _SCORE = {
@@ -25,25 +27,25 @@ _SCORE = {
         ({"$defs": {"n": {"type": "number"}}, "$ref": "#/$defs/n"}, "5", 5),
     ],
 )
-def test_answers_that_fit(schema: Any, answer: Any, value: Any) -> None:
+async def test_answers_that_fit(schema: Any, answer: Any, value: Any) -> None:
     checked = AnswerSchema(schema)
     assert checked.value(answer) == value
-    assert checked.faults(value) == []
+    assert await checked.faults(value) == []
 
 
-def test_faults_name_their_place() -> None:
+async def test_faults_name_their_place() -> None:
     checked = AnswerSchema(_SCORE)
-    assert checked.faults({"score": "high"}) == ["$.score: 'high' is not of type 'number'"]
-    (fault,) = checked.faults("text")
+    assert await checked.faults({"score": "high"}) == ["$.score: 'high' is not of type 'number'"]
+    (fault,) = await checked.faults("text")
     assert fault.startswith("$: 'text' is not of type 'object'")
     asked = checked.correction("Rate it", [fault])
     assert asked.startswith("Rate it\n\n")
     assert fault in asked
 
 
-def test_faults_are_bounded() -> None:
+async def test_faults_are_bounded() -> None:
     checked = AnswerSchema({"items": {"type": "number"}})
-    faults = checked.faults(["x" * 10_000] * 1000)
+    faults = await checked.faults(["x" * 10_000] * 1000)
     assert len(faults) == 10
     assert max(map(len, faults)) < 400
 
@@ -54,6 +56,7 @@ def test_faults_are_bounded() -> None:
         (5, "takes a JSON Schema; got 5"),
         ({"type": "nothing"}, "is no JSON Schema: 'nothing' is not valid"),
         ({"pattern": "(a+)+$"}, "pattern is not supported"),
+        ({"unevaluatedProperties": False}, "unevaluatedProperties is not supported, for its"),
         ({"items": [{"patternProperties": {"(a+)+$": {}}}]}, "patternProperties is not supported"),
         ({"$ref": "http://127.0.0.1:9/schema"}, "takes a reference within the schema"),
         ({"items": {"$ref": "file:///etc/passwd"}}, "takes a reference within the schema"),
@@ -68,6 +71,63 @@ def test_a_property_may_have_the_name_of_a_keyword() -> None:
     assert AnswerSchema({"properties": {"pattern": {"type": "string"}}, "required": ["pattern"]})
 
 
-def test_a_schema_that_never_ends_is_a_fault() -> None:
+async def test_a_schema_that_never_ends_is_a_fault() -> None:
     checked = AnswerSchema({"$ref": "#"})
-    assert checked.faults(1) == ["$: the value or the schema is nested too deeply"]
+    assert await checked.faults(1) == ["$: the value or the schema is nested too deeply"]
+
+
+def _doubling(depth: int) -> dict[str, Any]:
+    """A schema of a few lines that is evaluated 2 ** depth times."""
+    defs: dict[str, Any] = {"d0": {"type": "number"}}
+    for level in range(1, depth + 1):
+        below = {"$ref": f"#/$defs/d{level - 1}"}
+        defs[f"d{level}"] = {"allOf": [below, below]}
+    return {"$defs": defs, "$ref": f"#/$defs/d{depth}"}
+
+
+async def test_schemas_that_double_their_work_stop_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "_SECONDS", 0.2)
+    told = ["$: the schema takes more than 0.2 seconds to evaluate; simplify it"]
+    assert await (await AnswerSchema.read(_doubling(60))).faults(1) == told
+    assert await (await AnswerSchema.read(_doubling(4))).faults(1) == []
+    wrong = (await AnswerSchema.read(_doubling(4))).faults("x")
+    assert await wrong == ["$: 'x' is not of type 'number'"] * 10
+
+
+async def test_the_event_loop_goes_on_while_a_schema_is_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers, "_SECONDS", 0.5)
+    checking = asyncio.create_task((await AnswerSchema.read(_doubling(60))).faults(1))
+    turns = 0
+    while not checking.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    assert turns > 5
+
+
+@pytest.mark.parametrize(
+    ("items", "unique"),
+    [
+        ([1, 2], True),
+        ([1, 1.0], False),
+        ([1, True], True),
+        ([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}], False),
+        ([[], {}], True),
+    ],
+)
+async def test_equal_items(items: list[Any], unique: bool) -> None:
+    faults = await AnswerSchema({"uniqueItems": True}).faults(items)
+    assert faults == ([] if unique else ["$: the array has items that are equal"])
+
+
+async def test_many_items_are_compared_in_linear_time() -> None:
+    items = [{"n": n} for n in range(20_000)]  # each with each would be 200 million
+    assert await AnswerSchema({"uniqueItems": True}).faults(items) == []
+
+
+def test_what_is_no_json_stays_text() -> None:
+    assert AnswerSchema({}).value("NaN") == "NaN"
+    assert AnswerSchema({}).value("[1e999]") == "[1e999]"

@@ -1,0 +1,130 @@
+"""Options of `agent`, as scripts give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from interpstack_workflows.runs.failures import StepFailed
+
+__all__ = ["AgentOptions", "Retry"]
+
+_MAX_ATTEMPTS: Final = 2**32 - 1
+_MAX_TOKENS: Final = 2**53 - 1
+_NAMES: Final = (
+    *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
+    *("provider", "retry", "schema"),
+)
+
+
+@attrs.frozen
+class Retry:
+    """The number of attempts of an agent, and the pause between them in seconds."""
+
+    attempts: int = 1
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, given: Any) -> Retry:
+        """The option `retry` of a call.
+
+        Raises:
+            StepFailed: It has another form.
+        """
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping):
+            raise _wrong("agent retry option must be an object")
+        attempts, backoff = given.get("maxAttempts", 1), given.get("backoffMs", 0)
+        if not _is_whole(attempts) or attempts < 1:
+            raise _wrong("agent retry.maxAttempts must be a positive integer")
+        if attempts > _MAX_ATTEMPTS:
+            raise _wrong(f"agent retry.maxAttempts must be between 1 and {_MAX_ATTEMPTS}")
+        if not _is_whole(backoff) or backoff < 0:
+            raise _wrong("agent retry.backoffMs must be a non-negative integer")
+        return cls(int(attempts), backoff / 1000)
+
+
+@attrs.frozen(kw_only=True)
+class AgentOptions:
+    """Checked options of one call.
+
+    Attributes:
+        agent_type: The name of the agent.
+        schema: What the answer has to fit, not checked yet.
+        model: The model.
+        provider: The provider.
+        label: Words that tell the call from others.
+        phase: The phase of the run.
+        max_tokens: Tokens that each attempt may use at most.
+        priority: Higher goes first.
+        retry: The attempts.
+    """
+
+    agent_type: str | None
+    schema: Any
+    model: str | None
+    provider: str | None
+    label: str | None
+    phase: str | None
+    max_tokens: int | None
+    priority: int
+    retry: Retry
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> AgentOptions:
+        """The options that a script gave.
+
+        Raises:
+            StepFailed: There is an unknown option, one that this runner does not have, or one of
+                another type.
+        """
+        if given.get("isolation") is not None:
+            raise _wrong("agent option isolation is not supported by this runner; leave it out")
+        for name in given:
+            if name not in _NAMES:
+                raise _wrong(f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}")
+        return cls(
+            agent_type=_text(given, "agentType"),
+            schema=given.get("schema"),
+            model=_text(given, "model"),
+            provider=_text(given, "provider"),
+            label=_text(given, "label"),
+            phase=_text(given, "phase"),
+            max_tokens=_max_tokens(given),
+            priority=_priority(given),
+            retry=Retry.of(given.get("retry")),
+        )
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and value.is_integer())
+
+
+def _text(options: Mapping[str, Any], name: str) -> str | None:
+    value = options.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise _wrong(f"agent option {name} takes a string; got {value!r:.100}")
+
+
+def _max_tokens(options: Mapping[str, Any]) -> int | None:
+    value = options.get("maxTokens")
+    if value is None:
+        return None
+    if not _is_whole(value) or not 1 <= value <= _MAX_TOKENS:
+        raise _wrong(f"agent option maxTokens takes a positive whole number; got {value!r:.100}")
+    return int(value)
+
+
+def _priority(options: Mapping[str, Any]) -> int:
+    value = options.get("priority", 0)
+    if type(value) is not int:
+        raise _wrong(f"agent option priority takes a whole number; got {value!r:.100}")
+    return value
+
+
+def _wrong(message: str) -> StepFailed:
+    return StepFailed(message, "TypeError")
