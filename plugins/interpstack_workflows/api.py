@@ -59,6 +59,8 @@ from interpstack_workflows.runtime.runtime import (
     WorkflowExecution,
     WorkflowRuntime,
 )
+from interpstack_workflows.sandbox.local import LocalSandbox
+from interpstack_workflows.sandbox.sandbox import ExecRefused, ExecTimeout, Sandbox
 from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
 from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
 from interpstack_workflows.steps.names import StepNames, canonical
@@ -79,11 +81,14 @@ __all__ = [
     "CheckpointRequest",
     "Complete",
     "Entry",
+    "ExecRefused",
     "ExecRequest",
     "ExecSpec",
+    "ExecTimeout",
     "Failed",
     "Lease",
     "LeaseLost",
+    "LocalSandbox",
     "LogCall",
     "MemoryWorkflowStore",
     "Message",
@@ -100,6 +105,7 @@ __all__ = [
     "RunHandle",
     "RunOptions",
     "RunRecord",
+    "Sandbox",
     "Scheduler",
     "ScriptChanged",
     "ScriptDifference",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -13,7 +13,12 @@ import attrs
 import click
 
 from interpstack_workflows.budgets.budget import BudgetLimits
-from interpstack_workflows.commands.options import agents_named, json_value, script_path
+from interpstack_workflows.commands.options import (
+    agents_named,
+    json_value,
+    local_sandboxes,
+    script_path,
+)
 from interpstack_workflows.commands.shown import (
     EventLines,
     console,
@@ -24,6 +29,7 @@ from interpstack_workflows.commands.shown import (
 )
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.runner import WorkflowRunner
+from interpstack_workflows.sandbox.sandbox import Sandbox
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
 
 __all__ = ["command"]
@@ -48,6 +54,21 @@ _agents = click.option(
 _engine = click.option(
     "--engine", metavar="NAME", default="quickjs", show_default=True, help="A JavaScript engine."
 )
+_allow_exec = click.option(
+    "--allow-exec",
+    metavar="local/PROFILE=FOLDER",
+    multiple=True,
+    help="Let scripts run commands in a folder, by exec('local/PROFILE', …).",
+)
+_exec_commands = click.option(
+    "--exec-command", metavar="NAME", multiple=True, help="A program that scripts may run there."
+)
+_exec_env = click.option(
+    "--exec-env",
+    metavar="NAME",
+    multiple=True,
+    help="A variable of this environment that these programs get.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -58,13 +79,16 @@ def _with_runner(
     agents: Mapping[str, Any] | None = None,
     engine: str = "quickjs",
     events: Callable[[Any], None] = lambda event: None,
+    sandboxes: Mapping[str, Sandbox] | None = None,
 ) -> _T:
     """Use a runner on the store of a URL; both are closed at the end."""
 
     async def main() -> _T:
         store = open_store(url)
         try:
-            async with WorkflowRunner(engine, agents=agents, store=store, events=events) as runner:
+            async with WorkflowRunner(
+                engine, agents=agents, store=store, events=events, sandboxes=sandboxes
+            ) as runner:
                 return await use(runner)
         finally:
             await store.aclose()
@@ -112,6 +136,9 @@ def check(files: list[Path]) -> None:
     "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."
 )
 @click.option("--seed", type=int, help="Seed of the random numbers.")
+@_allow_exec
+@_exec_commands
+@_exec_env
 def run(
     *,
     file: Path,
@@ -124,19 +151,25 @@ def run(
     max_cost: float | None,
     wall: float | None,
     seed: int | None,
+    allow_exec: Sequence[str],
+    exec_command: Sequence[str],
+    exec_env: Sequence[str],
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
     Progress goes to standard error where a person reads it, and as JSON lines to standard output
     where a program does. The last output is the result, as JSON.
     """
+    sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
     limits = BudgetLimits(tokens=budget, agents=max_agents, cost=max_cost)
 
     async def use(runner: WorkflowRunner) -> Any:
         return await runner.run(file, args, budget=limits, wall_seconds=wall, seed=seed)
 
     events = EventLines(as_json=not sys.stdout.isatty())
-    result = _with_runner(use, url, agents=agents, engine=engine, events=events)
+    result = _with_runner(
+        use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+    )
     print_result(result)
     sys.exit(status_of(result))
 
@@ -154,6 +187,9 @@ def run(
     help="A changed script for the rest of the run.",
 )
 @click.option("--accept-changes", is_flag=True, help="Go on although recorded steps are unused.")
+@_allow_exec
+@_exec_commands
+@_exec_env
 def resume(
     *,
     run_id: str,
@@ -163,8 +199,12 @@ def resume(
     retry_failed: bool,
     source: Path | None,
     accept_changes: bool,
+    allow_exec: Sequence[str],
+    exec_command: Sequence[str],
+    exec_env: Sequence[str],
 ) -> None:
     """Go on with a run where it was left."""
+    sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
 
     async def use(runner: WorkflowRunner) -> Any:
         handle = await runner.resume(
@@ -173,7 +213,9 @@ def resume(
         return await handle.rest()
 
     events = EventLines(as_json=not sys.stdout.isatty())
-    result = _with_runner(use, url, agents=agents, engine=engine, events=events)
+    result = _with_runner(
+        use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+    )
     print_result(result)
     sys.exit(status_of(result))
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["agents_named", "json_value", "script_path"]
+from interpstack import ConfigurationError
+from interpstack_workflows.sandbox.local import LocalSandbox
+
+__all__ = ["agents_named", "json_value", "local_sandboxes", "script_path"]
 
 
 def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -57,3 +60,32 @@ def agents_named(
     finally:
         sys.path.remove("")
     return found if isinstance(found, Mapping) else {"default": found}
+
+
+def local_sandboxes(
+    allowed: Sequence[str], commands: Sequence[str], env: Sequence[str]
+) -> dict[str, LocalSandbox]:
+    """The sandboxes that `--allow-exec`, `--exec-command` and `--exec-env` describe.
+
+    Raises:
+        click.UsageError: A value is wrong, or one option lacks another.
+    """
+    if bool(allowed) != bool(commands) or (env and not allowed):
+        raise click.UsageError(
+            "--allow-exec local/PROFILE=FOLDER and --exec-command NAME go together: name the "
+            "folder, and each program that scripts may run in it"
+        )
+    sandboxes: dict[str, LocalSandbox] = {}
+    for text in allowed:
+        profile, equals, folder = text.partition("=")
+        name = profile.removeprefix("local/")
+        if not equals or not folder or name in ("", profile):
+            raise click.UsageError(f"--allow-exec takes local/PROFILE=FOLDER; got {text}")
+        if profile in sandboxes:
+            raise click.UsageError(f"--allow-exec names {profile} twice")
+        try:
+            sandboxes[profile] = LocalSandbox(folder, commands=commands, env=env)
+        except ConfigurationError as error:
+            told = str(error).removeprefix("LocalSandbox: ")
+            raise click.UsageError(f"--allow-exec {profile}: {told}") from error
+    return sandboxes

@@ -15,6 +15,7 @@ __all__ = ["ESCAPING", "ScopeFailed", "StepFailed", "as_failed", "described"]
 ESCAPING: Final = frozenset(
     {
         "BudgetExceeded",
+        "ExecInterrupted",
         "Stalled",
         "UnknownAgent",
         "UnknownWorkflow",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.runs.catalog import Catalog
-from interpstack_workflows.runtime.boundary import ExecSpec
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
+from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
 
-__all__ = ["RunParts", "Sandbox"]
-
-
-#: Runs a command; returns its `exitCode`, `stdout` and `stderr`.
-Sandbox: TypeAlias = Callable[[ExecSpec], Awaitable[Mapping[str, Any]]]
+__all__ = ["RunParts"]
 
 
 @attrs.frozen(kw_only=True)
@@ -36,6 +32,7 @@ class RunParts:
         clock: Seconds since 1970.
         max_depth: How many workflows may call each other in a row, the root counted.
         linger_seconds: How long the realm of a run that only waits is kept.
+        output_bytes: Bytes of each stream of a command that scripts get.
     """
 
     store: WorkflowStore
@@ -48,3 +45,4 @@ class RunParts:
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float
+    output_bytes: int = OUTPUT_BYTES

@@ -9,23 +9,23 @@ from types import TracebackType
 from typing import Any, Final
 
 from interpstack import Engine, InterpreterStack
-from interpstack_workflows.errors import LeaseLost, ScriptChanged, UnknownRun, WorkflowError
+from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
-from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
+from interpstack_workflows.runs.changes import change_script, compared
+from interpstack_workflows.runs.dry_run import ScriptDifference
 from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
 from interpstack_workflows.runs.keeping.serving import serve
-from interpstack_workflows.runs.parts import RunParts, Sandbox
+from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import (
     RunOptions,
     as_result,
     new_run,
-    root_place,
-    with_script,
 )
-from interpstack_workflows.runs.values import ENDED, Script, WorkflowResult
+from interpstack_workflows.runs.values import ENDED, WorkflowResult
 from interpstack_workflows.runs.verbs.waits import check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
+from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, RunRecord, RunStatus, WorkflowStore
@@ -34,8 +34,6 @@ __all__ = ["RunHandle", "WorkflowRunner"]
 
 #: Runs and steps that a message names.
 _LISTED: Final = 10
-#: Seconds for which the change of a script claims its run.
-_CHANGE_SECONDS: Final = 15.0
 
 
 class RunHandle:
@@ -72,7 +70,10 @@ class WorkflowRunner:
             where a script names none.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that scripts may call by name; see `Catalog`.
-        sandboxes: What runs the commands of `exec`, by profile, as in `local/build`.
+        sandboxes: What runs the commands of `exec`, by profile, as in `local/build`: a
+            `LocalSandbox`, or an async function of an `ExecSpec`.
+        output_bytes: Bytes of standard output, and of standard error, that scripts get of a
+            command; what is longer is cut off, and marked.
         scheduler: Gives slots to agents; one may serve several runners.
         events: Takes the events of all runs.
         max_depth: How many workflows may call each other in a row.
@@ -90,6 +91,7 @@ class WorkflowRunner:
         store: WorkflowStore | str = "memory:",
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         sandboxes: Mapping[str, Sandbox] | None = None,
+        output_bytes: int = OUTPUT_BYTES,
         scheduler: Scheduler | None = None,
         events: Callable[[Any], None] = lambda event: None,
         max_depth: int = 8,
@@ -109,6 +111,7 @@ class WorkflowRunner:
             agents=find_agents(agents or {}, stack),
             catalog=self._catalog,
             sandboxes=dict(sandboxes or {}),
+            output_bytes=output_bytes,
             scheduler=scheduler or Scheduler(),
             emit=events,
             clock=clock,
@@ -192,7 +195,8 @@ class WorkflowRunner:
         """
         record = await self.show(run_id)
         if source is not None:
-            await self._change_script(record, self._catalog.given(source), accept_changes)
+            script = self._catalog.given(source)
+            await change_script(self._parts, record, script, accept=accept_changes)
         stay = Stay(
             reopen=record.status in ("failed", "cancelled"), retry_failed=retry_failed, patient=wait
         )
@@ -208,7 +212,7 @@ class WorkflowRunner:
         Raises:
             UnknownRun: The store has no such run.
         """
-        return await self._compared(await self.show(run_id), self._catalog.given(source))
+        return await compared(self._parts, await self.show(run_id), self._catalog.given(source))
 
     async def cancel(self, run_id: str) -> None:
         """End a run: its agents are stopped, and its script gets an error for all it awaits.
@@ -282,36 +286,6 @@ class WorkflowRunner:
             raise WorkflowError(f"Run {run_id} has ended already: it is {record.status}")
         return record
 
-    async def _compared(self, record: RunRecord, script: Script) -> ScriptDifference:
-        entries = await self._parts.store.entries(record.id)
-        place = root_place(with_script(record, script))
-        return await dry_run(self._parts, place, record.seed, record.created, entries)
-
-    async def _change_script(self, record: RunRecord, script: Script, accept: bool) -> None:
-        if script.source == record.source:
-            return
-        if not accept:
-            found = await self._compared(record, script)
-            if not found.same:
-                raise ScriptChanged(_changed(record.id, found))
-        store = self._parts.store
-        lease = await store.claim(record.id, "change", _CHANGE_SECONDS)
-        if lease is None:
-            raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
-        try:
-            await store.update(with_script(record, script), lease)
-        finally:
-            await store.release(lease)
-
     async def _send(self, run_id: str, message: Message) -> None:
         await self._parts.store.send(run_id, message)
         await self._keeper.look(run_id)
-
-
-def _changed(run_id: str, found: ScriptDifference) -> str:
-    unused = "; ".join(f"{step.kind} {step.what!r}" for step in found.unused[:_LISTED])
-    why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
-    return (
-        f"The script is not the one that run {run_id} began with, and {why}. Compare them with"
-        " diff(run_id, source), or resume with accept_changes=True"
-    )

@@ -44,12 +44,15 @@ class RecordedAnswers:
         self._started: dict[str, StepRecord] = {}
         for index, entry in enumerate(self._entries):
             for place, step in enumerate(entry.settled):
-                if step.started:
+                if step.started:  # after an end: it was tried again
                     self._started[step.name] = step
+                    self._ended.pop(step.name, None)
                 elif step.ok or not retry_failed:
                     self._ended[step.name] = (index, place, step)
                 else:
                     self._ended.pop(step.name, None)
+                    if step.kind == "exec":  # known to have ended, so it may begin anew
+                        self._started.pop(step.name, None)
         #: Open requests that have records: entry, place in it, id of the request.
         self._open: list[tuple[int, int, str]] = []
         self._taken: dict[str, StepRecord] = {}
@@ -65,7 +68,7 @@ class RecordedAnswers:
         return True
 
     def started(self, name: str) -> StepRecord | None:
-        """The record of a wait or a child that had begun and not ended."""
+        """The record of a step that had begun and not ended."""
         return self._started.get(name)
 
     def take(self) -> Replayed | None:

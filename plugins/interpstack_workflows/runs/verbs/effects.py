@@ -23,6 +23,7 @@ from interpstack_workflows.runs.verbs.agent_calls import (
     Spending,
 )
 from interpstack_workflows.runs.verbs.children import child_place
+from interpstack_workflows.runs.verbs.commands import run_command
 from interpstack_workflows.runs.verbs.waits import Wait
 from interpstack_workflows.runtime.boundary import Failed
 from interpstack_workflows.steps.entries import StepRecord
@@ -154,16 +155,11 @@ class Verbs:
         return await self._host.run_scope(place, now)
 
     async def _exec(self, opened: OpenRequest) -> Any:
-        profile = self._parts.sandboxes.get(opened.request.profile)
-        if profile is None:
-            known = ", ".join(sorted(self._parts.sandboxes)) or "none"
-            raise StepFailed(
-                f"Unknown sandbox profile {opened.request.profile!r}; the runner has: {known}",
-                "UnknownProfile",
-            )
-        await self._host.before_effects()
-        done = await profile(opened.request.request)
-        return {name: done.get(name) for name in ("exitCode", "stdout", "stderr")}
+        async def begin() -> None:
+            self._began(opened, {})
+            await self._host.before_effects()
+
+        return await run_command(self._parts, opened, begin)
 
     def _began(self, opened: OpenRequest, value: dict[str, Any], usage: Usage = _NOTHING) -> float:
         """Record the beginning of a step that may outlast this process; returns its time."""

@@ -125,6 +125,23 @@ def test_checking_a_file_runs_nothing(folder: Path) -> None:
     assert refused.stderr.startswith("Error: no.js: Workflow script must export valid literal ")
 
 
+def test_commands_run_where_they_are_allowed(folder: Path) -> None:
+    (folder / "runs.js").write_text(
+        'import { exec } from "workflow:sandbox"\n'
+        "export const meta = {name: 'r', description: 'd'};\n"
+        "export default () => exec('local/here', {command: 'ls', args: ['-1']})",
+        "utf-8",
+    )
+    refused = command("run", "runs.js", "--db", "memory:", status=1)
+    assert "the runner has: none" in result_of(refused)["error"]["message"]
+    allowed = ["--allow-exec", "local/here=.", "--exec-command", "ls", "--exec-env", "PATH"]
+    done = result_of(command("run", "runs.js", *allowed))
+    assert done["result"]["exitCode"] == 0
+    assert "shout.workflow.js" in done["result"]["stdout"].splitlines()
+    again = command("resume", done["runId"], *allowed)
+    assert json.loads(again.stdout)["result"] == done["result"]
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -138,6 +155,7 @@ def test_checking_a_file_runs_nothing(folder: Path) -> None:
         (["run", "shout.workflow.js", "--engine", "monty"], "workflows are JavaScript modules"),
         (["run", "shout.workflow.js", "--budget", "-1"], "-1 is not in the range x>=0"),
         (["show", "run_x"], "The store has no run 'run_x'; its runs are: none"),
+        (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
         (["list", "--status", "done"], "'done' is not one of"),
     ],
 )

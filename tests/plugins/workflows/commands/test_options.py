@@ -8,7 +8,12 @@ from typing import Any
 import click
 import pytest
 
-from interpstack_workflows.commands.options import agents_named, json_value, script_path
+from interpstack_workflows.commands.options import (
+    agents_named,
+    json_value,
+    local_sandboxes,
+    script_path,
+)
 
 _CONTEXT: Any = click.Context(click.Command("c"))
 _OPTION: Any = click.Option(["--args"])
@@ -35,3 +40,32 @@ def test_a_script_is_a_file(tmp_path: Path) -> None:
     assert script_path(_CONTEXT, _OPTION, str(path)) == path
     with pytest.raises(click.BadParameter, match="there is no file"):
         script_path(_CONTEXT, _OPTION, str(tmp_path))
+
+
+def test_commands_are_allowed_by_profile(tmp_path: Path) -> None:
+    found = local_sandboxes([f"local/a={tmp_path}", f"local/b={tmp_path}"], ["true"], ["PATH"])
+    assert set(found) == {"local/a", "local/b"}
+    assert local_sandboxes([], [], []) == {}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "commands", "env", "message"),
+    [
+        (["local/a=."], [], [], "go together"),
+        ([], ["true"], [], "go together"),
+        ([], [], ["PATH"], "go together"),
+        (["local/a"], ["true"], [], r"takes local/PROFILE=FOLDER; got local/a$"),
+        (["local/a="], ["true"], [], "takes local/PROFILE=FOLDER"),
+        (["local/=."], ["true"], [], "takes local/PROFILE=FOLDER"),
+        (["docker/a=."], ["true"], [], "takes local/PROFILE=FOLDER"),
+        (["local/a=.", "local/a=/"], ["true"], [], "names local/a twice"),
+        (["local/a=/no/such"], ["true"], [], "local/a: there is no folder '/no/such'"),
+        (["local/a=."], ["no-such-program"], [], "local/a: commands: there is no program"),
+        (["local/a=."], ["true"], ["A=1"], "local/a: env takes names of variables"),
+    ],
+)
+def test_wrong_allowances_are_refused(
+    allowed: list[str], commands: list[str], env: list[str], message: str
+) -> None:
+    with pytest.raises(click.UsageError, match=message):
+        local_sandboxes(allowed, commands, env)

@@ -61,3 +61,23 @@ def test_unused_records_are_listed_in_order() -> None:
     answers = RecordedAnswers([_entry(1.0, _step("a"), _step("b")), _entry(2.0, _step("c"))])
     answers.open("1", "b")
     assert [step.name for step in answers.unused()] == ["a", "c"]
+
+
+def test_a_step_that_began_again_after_its_end_has_not_ended() -> None:
+    first, failed = _step("a", {"now": 1.0}, started=True, kind="exec"), _step("a", ok=False)
+    again = _step("a", {"now": 3.0}, started=True, kind="exec")
+    for retry_failed in (True, False):
+        answers = RecordedAnswers(
+            [_entry(1.0, first), _entry(2.0, failed), _entry(3.0, again)],
+            retry_failed=retry_failed,
+        )
+        assert not answers.open("1", "a")
+        assert answers.started("a") == again
+
+
+def test_a_command_that_failed_may_begin_anew() -> None:
+    begun = _step("a", {"now": 1.0}, started=True, kind="exec")
+    failed = _step("a", ok=False, kind="exec")
+    answers = RecordedAnswers([_entry(1.0, begun), _entry(2.0, failed)], retry_failed=True)
+    assert not answers.open("1", "a")
+    assert answers.started("a") is None

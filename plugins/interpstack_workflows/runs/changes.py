@@ -1,0 +1,65 @@
+"""Changes of a run's script: compared with the records first, then made under a lease."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interpstack_workflows.errors import LeaseLost, ScriptChanged
+from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.run_records import root_place, with_script
+from interpstack_workflows.runs.values import Script
+from interpstack_workflows.stores.store import RunRecord
+
+__all__ = ["change_script", "compared"]
+
+#: Steps that a message names.
+_LISTED: Final = 10
+#: Seconds for which the change of a script claims its run.
+_CHANGE_SECONDS: Final = 15.0
+
+
+async def compared(parts: RunParts, record: RunRecord, script: Script) -> ScriptDifference:
+    """Compare a script with the records of a run; nothing runs."""
+    entries = await parts.store.entries(record.id)
+    place = root_place(with_script(record, script))
+    return await dry_run(parts, place, record.seed, record.created, entries)
+
+
+async def change_script(
+    parts: RunParts, record: RunRecord, script: Script, *, accept: bool
+) -> None:
+    """Give a run another script.
+
+    Args:
+        parts: Has the store.
+        record: The run.
+        script: The script for the rest of the run.
+        accept: Whether it may leave recorded steps unused.
+
+    Raises:
+        ScriptChanged: It leaves recorded steps unused.
+        LeaseLost: Another runner works on the run.
+    """
+    if script.source == record.source:
+        return
+    if not accept:
+        found = await compared(parts, record, script)
+        if not found.same:
+            raise ScriptChanged(_changed(record.id, found))
+    lease = await parts.store.claim(record.id, "change", _CHANGE_SECONDS)
+    if lease is None:
+        raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
+    try:
+        await parts.store.update(with_script(record, script), lease)
+    finally:
+        await parts.store.release(lease)
+
+
+def _changed(run_id: str, found: ScriptDifference) -> str:
+    unused = "; ".join(f"{step.kind} {step.what!r}" for step in found.unused[:_LISTED])
+    why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
+    return (
+        f"The script is not the one that run {run_id} began with, and {why}. Compare them with"
+        " diff(run_id, source), or resume with accept_changes=True"
+    )

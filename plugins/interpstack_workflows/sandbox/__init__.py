@@ -1,0 +1,1 @@
+"""Sandboxes: what runs the commands of scripts."""
