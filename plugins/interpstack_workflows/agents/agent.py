@@ -28,6 +28,7 @@ class AgentCall:
         schema: The JSON Schema of the wanted value; `None` for text.
         model: The model that the script asks for; `None` for the agent's own.
         provider: The provider that the script asks for.
+        model_options: Further wishes for the model: `thinking`, the effort that it is to make.
         label: Words that tell this call from others.
         phase: The phase of the run.
         cwd: The folder to work in; `None` for none of its own.
@@ -47,6 +48,7 @@ class AgentCall:
     schema: Mapping[str, Any] | None = None
     model: str | None = None
     provider: str | None = None
+    model_options: Mapping[str, str] = attrs.field(factory=dict)
     label: str | None = None
     phase: str | None = None
     cwd: Path | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from interpstack_workflows.agents.agent import Agent
+from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
@@ -32,6 +33,7 @@ class RunParts:
         clock: Seconds since 1970.
         max_depth: How many workflows may call each other in a row, the root counted.
         linger_seconds: How long the realm of a run that only waits is kept.
+        models: The names that the host gives to models.
         output_bytes: Bytes of each stream of a command that scripts get.
     """
 
@@ -45,4 +47,5 @@ class RunParts:
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float
+    models: Models = attrs.field(factory=Models)
     output_bytes: int = OUTPUT_BYTES

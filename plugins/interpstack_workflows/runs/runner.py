@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from interpstack import Engine, InterpreterStack
+from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
@@ -68,6 +69,7 @@ class WorkflowRunner:
         engine: A JavaScript engine: its name, a stack, or the engine itself.
         agents: Agents by name, as scripts call them by `agentType`; one called `default` is used
             where a script names none.
+        models: Names for models, each with a selector, as in `{"fast": "provider/model"}`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that scripts may call by name; see `Catalog`.
         sandboxes: What runs the commands of `exec`, by profile, as in `local/build`: a
@@ -88,6 +90,7 @@ class WorkflowRunner:
         engine: InterpreterStack | Engine | str = "quickjs",
         *,
         agents: Mapping[str, Any] | None = None,
+        models: Mapping[str, str] | None = None,
         store: WorkflowStore | str = "memory:",
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         sandboxes: Mapping[str, Sandbox] | None = None,
@@ -109,6 +112,7 @@ class WorkflowRunner:
             store=open_store(store) if isinstance(store, str) else store,
             runtime=WorkflowRuntime(stack.engine),
             agents=find_agents(agents or {}, stack),
+            models=Models(models),
             catalog=self._catalog,
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,

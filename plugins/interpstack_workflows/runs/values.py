@@ -53,10 +53,9 @@ class ScopePlace:
     phases: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     spent: int = 0
 
-    def agent_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of an agent, with the model and the provider of its phase as defaults."""
-        defaults = self.phases.get(str(options.get("phase")), {})
-        return {**defaults, **options}
+    def phase_defaults(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The model and the provider of the phase in which an agent is called."""
+        return self.phases.get(str(options.get("phase")), {})
 
 
 def phases_of(metadata: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -143,7 +143,9 @@ class AgentCalls:
         return await self._attempts(task, stage or AgentStage())
 
     async def _task(self, opened: OpenRequest, spending: Spending) -> _Task:
-        options = AgentOptions.read(opened.scope.place.agent_options(opened.request.options or {}))
+        given = opened.request.options or {}
+        defaults = opened.scope.place.phase_defaults(given)
+        options = AgentOptions.read(given, self._parts.models, defaults)
         schema = await _schema_of(options)
         try:
             name, agent = agent_named(self._parts.agents, options.agent_type)
@@ -153,8 +155,9 @@ class AgentCalls:
             prompt=opened.request.prompt,
             agent=name,
             schema=options.schema,
-            model=options.model,
-            provider=options.provider,
+            model=options.model.model,
+            provider=options.model.provider,
+            model_options=options.model.options,
             label=options.label,
             phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack_workflows.agents.selectors import ModelChoice, Models, SelectorFault
 from interpstack_workflows.runs.failures import StepFailed
 
 __all__ = ["AgentOptions", "Retry"]
@@ -54,8 +55,7 @@ class AgentOptions:
     Attributes:
         agent_type: The name of the agent.
         schema: What the answer has to fit, not checked yet.
-        model: The model.
-        provider: The provider.
+        model: The model that was chosen, and its provider.
         label: Words that tell the call from others.
         phase: The phase of the run.
         max_tokens: Tokens that each attempt may use at most.
@@ -65,8 +65,7 @@ class AgentOptions:
 
     agent_type: str | None
     schema: Any
-    model: str | None
-    provider: str | None
+    model: ModelChoice
     label: str | None
     phase: str | None
     max_tokens: int | None
@@ -74,8 +73,15 @@ class AgentOptions:
     retry: Retry
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> AgentOptions:
+    def read(
+        cls, given: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]
+    ) -> AgentOptions:
         """The options that a script gave.
+
+        Args:
+            given: The options.
+            models: The names that the host gives to models.
+            defaults: The model and the provider of the phase.
 
         Raises:
             StepFailed: There is an unknown option, one that this runner does not have, or one of
@@ -89,8 +95,7 @@ class AgentOptions:
         return cls(
             agent_type=_text(given, "agentType"),
             schema=given.get("schema"),
-            model=_text(given, "model"),
-            provider=_text(given, "provider"),
+            model=_model(given, models, defaults),
             label=_text(given, "label"),
             phase=_text(given, "phase"),
             max_tokens=_max_tokens(given),
@@ -108,6 +113,13 @@ def _text(options: Mapping[str, Any], name: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise _wrong(f"agent option {name} takes a string; got {value!r:.100}")
+
+
+def _model(options: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]) -> ModelChoice:
+    try:
+        return models.choose(options, defaults)
+    except SelectorFault as error:
+        raise _wrong(f"agent option {error}") from error
 
 
 def _max_tokens(options: Mapping[str, Any]) -> int | None:

@@ -57,6 +57,22 @@ async def test_options_reach_the_agent() -> None:
     assert call.schema == {}
 
 
+async def test_selectors_reach_the_agent_in_parts() -> None:
+    agent, models = _Spending(), {"fast": "acme/small?thinking=low"}
+    body = "await agent('1', {model: 'fast'}); await agent('1', {model: 'hub/b?thinking=high'})"
+    async with runner(agent, models=models) as one:
+        result = await one.run(script(body))
+        wrong = await one.run(script("return agent('1', {model: 'fast?provider=hub'})"))
+    assert result.status == "completed"
+    chosen = [(call.model, call.provider, call.model_options) for call in agent.calls]
+    assert chosen == [("small", "acme", {"thinking": "low"}), ("b", "hub", {"thinking": "high"})]
+    assert wrong.error is not None
+    assert (wrong.error["name"], wrong.error["message"]) == (
+        "TypeError",
+        "agent option model 'fast?provider=hub' is of provider 'acme', not of 'hub'",
+    )
+
+
 async def test_phases_of_the_metadata_name_models() -> None:
     agent = _Spending()
     source = script("phase('A'); await agent('1')").replace(
