@@ -54,6 +54,13 @@ def runner(
     )
 
 
+def spent(result: Any) -> dict[str, Any]:
+    """The use of a run but for the time, which every call of an agent takes."""
+    usage = dict(result.usage)
+    assert usage.pop("seconds", 0.0) > 0 or not usage
+    return usage
+
+
 async def until(condition: Any, *, seconds: float = 30.0) -> None:
     """Wait until a condition, which may be a coroutine function, holds."""
     async with asyncio.timeout(seconds):

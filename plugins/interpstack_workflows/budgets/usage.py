@@ -60,7 +60,7 @@ class Usage:
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cost=self.cost + other.cost,
-            seconds=self.seconds + other.seconds,
+            seconds=round(self.seconds + other.seconds, 6),
             agents=self.agents + other.agents,
         )
 

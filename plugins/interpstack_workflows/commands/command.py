@@ -13,6 +13,7 @@ import attrs
 import click
 
 from interpstack_workflows.budgets.budget import BudgetLimits
+from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
     agents_named,
     json_value,
@@ -20,13 +21,13 @@ from interpstack_workflows.commands.options import (
     script_path,
 )
 from interpstack_workflows.commands.shown import (
-    EventLines,
     console,
     print_result,
     run_table,
     run_tree,
     status_of,
 )
+from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.sandbox.sandbox import Sandbox
@@ -78,7 +79,7 @@ def _with_runner(
     *,
     agents: Mapping[str, Any] | None = None,
     engine: str = "quickjs",
-    events: Callable[[Any], None] = lambda event: None,
+    events: Callable[[WorkflowEvent], Any] | None = None,
     sandboxes: Mapping[str, Sandbox] | None = None,
 ) -> _T:
     """Use a runner on the store of a URL; both are closed at the end."""
@@ -166,10 +167,10 @@ def run(
     async def use(runner: WorkflowRunner) -> Any:
         return await runner.run(file, args, budget=limits, wall_seconds=wall, seed=seed)
 
-    events = EventLines(as_json=not sys.stdout.isatty())
-    result = _with_runner(
-        use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
-    )
+    with progress() as events:
+        result = _with_runner(
+            use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+        )
     print_result(result)
     sys.exit(status_of(result))
 
@@ -212,10 +213,10 @@ def resume(
         )
         return await handle.rest()
 
-    events = EventLines(as_json=not sys.stdout.isatty())
-    result = _with_runner(
-        use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
-    )
+    with progress() as events:
+        result = _with_runner(
+            use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+        )
     print_result(result)
     sys.exit(status_of(result))
 
@@ -240,14 +241,18 @@ def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:
 @_database
 @_json
 def show(run_id: str, url: str, as_json: bool) -> None:
-    """Show a run: what it waits for, what it used, how it ended."""
-    record = _with_runner(lambda runner: runner.show(run_id), url)
+    """Show a run: phases, agents and children, what it waits for, what it used, how it ended."""
+
+    async def use(runner: WorkflowRunner) -> Any:
+        return await runner.show(run_id), await runner.tree(run_id)
+
+    record, tree = _with_runner(use, url)
     if as_json:
         left = ("source", "metadata")
         shown = attrs.asdict(record, filter=lambda field, _: field.name not in left)
         click.echo(json.dumps(shown, indent=2))
     else:
-        console().print(run_tree(record))
+        console().print(run_tree(record, tree))
 
 
 @command.command("diff")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,13 +14,29 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from interpstack_workflows.events.events import WorkflowEvent
+from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.stores.store import RunRecord
 
-__all__ = ["EventLines", "print_result", "run_table", "run_tree", "status_of"]
+__all__ = [
+    "EventLines",
+    "add_workflow",
+    "one_line",
+    "print_result",
+    "run_table",
+    "run_tree",
+    "status_of",
+]
 
 #: Characters of a text from a script that a line shows.
 _SHOWN_CHARS: Final = 200
+#: Steps of a phase that a tree shows one by one.
+_STEPS: Final = 20
+_MARKS: Final = {"running": "…", "waiting": "?", "ok": "✓", "failed": "✗"}
+_STYLES: Final = {"running": "cyan", "waiting": "yellow", "ok": "", "failed": "red"}
+#: Fields of events that lines for a person do not have.
+_NOT_SHOWN: Final = ("type", "elapsedNanos", "metadata", "census")
 #: Statuses of runs that count as a success of the command.
 _GOOD: Final = ("completed", "waiting")
 
@@ -35,17 +51,19 @@ class EventLines:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
 
-    def __call__(self, event: Mapping[str, Any]) -> None:
+    def __call__(self, event: WorkflowEvent) -> None:
+        shown = event.to_json()
         if self._as_json:
-            click.echo(json.dumps(event, ensure_ascii=True))
+            click.echo(json.dumps(shown, ensure_ascii=True))
             return
-        kind = str(event["type"]).removeprefix("workflow.")
-        rest = {key: value for key, value in event.items() if key not in ("type", "runId", "scope")}
-        words = " ".join(_one_line(value) for value in rest.values() if value not in (None, ""))
+        kind = event.type.removeprefix("workflow.")
+        rest = {key: value for key, value in shown.items() if key not in _NOT_SHOWN}
+        words = " ".join(one_line(value) for value in rest.values() if value not in (None, ""))
         click.echo(f"[{kind}] {words}".rstrip(), err=True)
 
 
-def _one_line(value: Any) -> str:
+def one_line(value: Any) -> str:
+    """A value as a short line without control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = "".join(char if char.isprintable() else " " for char in text)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
@@ -76,26 +94,64 @@ def run_table(runs: list[RunRecord]) -> Table:
     for run in runs:
         created = datetime.fromtimestamp(run.created, UTC).strftime("%Y-%m-%d %H:%M:%S")
         tokens = run.usage.get("input_tokens", 0) + run.usage.get("output_tokens", 0)
-        cells = (run.id, _one_line(run.name), run.status, created)
+        cells = (run.id, one_line(run.name), run.status, created)
         table.add_row(*map(Text, cells), str(run.usage.get("agents", 0)), str(tokens))
     return table
 
 
-def run_tree(run: RunRecord) -> Tree:
-    """A run with what it waits for, its counts, and how it ended."""
-    tree = Tree(Text(f"{run.id} {_one_line(run.name)}: {run.status}"))
+def run_tree(run: RunRecord, found: RunTree) -> Tree:
+    """A run with its workflows, phases and steps, what it waits for, and how it ended."""
+    tree = Tree(Text(f"{run.id} {one_line(run.name)}: {run.status}"))
     for wait in run.waiting_for:
-        tree.add(Text(f"waits for {_one_line(dict(wait))}"))
-    for kind in ("ok", "failed"):
-        for name, count in (run.census.get(kind) or {}).items():
-            tree.add(Text(f"{name}: {count} {kind}"))
+        tree.add(Text(f"waits for {one_line(dict(wait))}"))
+    add_workflow(tree, found.root)
     for name, amount in run.usage.items():
         tree.add(Text(f"{name}: {amount:g}"))
+    if dropped := run.census.get("dropped"):
+        tree.add(Text(f"failures that became null: {dropped}"))
     if run.error is not None:
-        tree.add(Text(f"{run.error.get('name')}: {_one_line(run.error.get('message'))}"))
+        tree.add(Text(f"{run.error.get('name')}: {one_line(run.error.get('message'))}"))
     if run.status == "completed":
-        tree.add(Text(f"result: {_one_line(run.result)}"))
+        tree.add(Text(f"result: {one_line(run.result)}"))
     return tree
+
+
+def add_workflow(tree: Tree, node: WorkflowNode) -> None:
+    """Add the phases, steps and children of a workflow to its place in a tree."""
+    places: dict[str | None, Tree] = {None: tree}
+    for title in node.phases:
+        places[title] = tree.add(Text(one_line(title), "bold"))
+    groups: dict[str | None, list[tuple[str, StepNode]]] = {}
+    for named in node.steps.items():
+        groups.setdefault(named[1].phase, []).append(named)
+    for phase, steps in groups.items():
+        place = places.get(phase, tree)
+        # What is not done is shown first, if there is no room for all.
+        by_need = sorted(range(len(steps)), key=lambda at: steps[at][1].status == "ok")
+        for at in sorted(by_need[:_STEPS]):
+            key, step = steps[at]
+            branch = place.add(_step_line(step))
+            if key in node.children:
+                add_workflow(branch, node.children[key])
+        if rest := by_need[_STEPS:]:
+            place.add(Text(_rest_line([steps[at][1] for at in rest]), "dim"))
+
+
+def _step_line(step: StepNode) -> Text:
+    words = [_MARKS[step.status], step.agent or step.kind]
+    words += [one_line(step.title)] if step.title else []
+    words += [f"{step.usage.tokens} tokens"] if step.usage.tokens else []
+    words += [f"{step.usage.cost:g} cost"] if step.usage.cost else []
+    words += [f"{step.usage.seconds:.1f} s"] if step.usage.seconds >= 0.05 else []
+    words += [one_line(step.error)] if step.error else []
+    return Text(" ".join(words), _STYLES[step.status])
+
+
+def _rest_line(steps: list[StepNode]) -> str:
+    counts = Counter(step.status for step in steps)
+    tokens = sum(step.usage.tokens for step in steps)
+    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return f"… {len(steps)} more: {told}" + (f", {tokens} tokens" if tokens else "")
 
 
 def console() -> Console:

@@ -11,7 +11,7 @@ from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.functions import agent_of
 from interpstack_workflows.errors import UnknownAgent
 
-__all__ = ["DEFAULT_AGENT", "agent_named", "find_agents"]
+__all__ = ["DEFAULT_AGENT", "agent_named", "asked_name", "find_agents"]
 
 #: The agent of calls that name none.
 DEFAULT_AGENT: Final = "default"
@@ -35,13 +35,18 @@ def find_agents(targets: Mapping[str, Any], stack: InterpreterStack) -> dict[str
     return {name: _agent(target, name, stack) for name, target in targets.items()}
 
 
+def asked_name(agents: Mapping[str, Agent], name: str | None) -> str:
+    """The name of the agent that a call asks for; see `agent_named`."""
+    return name or (next(iter(agents)) if len(agents) == 1 else DEFAULT_AGENT)
+
+
 def agent_named(agents: Mapping[str, Agent], name: str | None) -> tuple[str, Agent]:
     """The agent that a call names: without a name the `default` one, or the only one.
 
     Raises:
         UnknownAgent: There is none; the message lists the known ones.
     """
-    wanted = name or (next(iter(agents)) if len(agents) == 1 else DEFAULT_AGENT)
+    wanted = asked_name(agents, name)
     if wanted in agents:
         return wanted, agents[wanted]
     known = sorted(agents)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import attrs
 
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
+from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
@@ -43,7 +43,7 @@ class RunParts:
     catalog: Catalog
     sandboxes: Mapping[str, Sandbox]
     scheduler: Scheduler
-    emit: Callable[[Any], None]
+    emit: Callable[[WorkflowEvent], None]
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float

@@ -10,11 +10,11 @@ from typing import Any, Final
 import attrs
 
 from interpstack_workflows.budgets.budget import BudgetLimits
-from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.module.metadata import WorkflowMetadata
 from interpstack_workflows.runs.run_budgets import stored_limits
 from interpstack_workflows.runs.values import ScopePlace, Script, WorkflowResult, phases_of
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import RunRecord, WorkflowStore
 
 __all__ = [
     "ROOT",
@@ -23,11 +23,14 @@ __all__ = [
     "new_run",
     "new_run_id",
     "root_place",
+    "stored_run",
     "with_script",
 ]
 
 #: The scope of a run's root.
 ROOT: Final = "root"
+#: Runs that a message names.
+_LISTED: Final = 10
 #: The digits of a ULID, in lower case.
 _DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -83,6 +86,19 @@ def new_run_id(now: float) -> str:
     number = (int(now * 1000) << 80) | secrets.randbits(80)
     digits = (_DIGITS[number >> (5 * place) & 31] for place in reversed(range(26)))
     return "run_" + "".join(digits)
+
+
+async def stored_run(store: WorkflowStore, run_id: str) -> RunRecord:
+    """A run as its store has it.
+
+    Raises:
+        UnknownRun: The store has no such run; the message names the latest ones.
+    """
+    record = await store.read(run_id)
+    if record is None:
+        known = ", ".join(run.id for run in await store.runs(limit=_LISTED)) or "none"
+        raise UnknownRun(f"The store has no run {run_id!r}; its runs are: {known}")
+    return record
 
 
 def with_script(record: RunRecord, script: Script) -> RunRecord:

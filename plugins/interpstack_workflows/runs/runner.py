@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 from interpstack import Engine, InterpreterStack
 from interpstack_workflows.agents.selectors import Models
-from interpstack_workflows.errors import UnknownRun, WorkflowError
+from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.events.events import WorkflowEvent
+from interpstack_workflows.events.hub import EventHub, Subscription
+from interpstack_workflows.events.tree import RunTree
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
 from interpstack_workflows.runs.changes import change_script, compared
@@ -22,6 +25,7 @@ from interpstack_workflows.runs.run_records import (
     RunOptions,
     as_result,
     new_run,
+    stored_run,
 )
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
 from interpstack_workflows.runs.verbs.waits import check_answer
@@ -32,9 +36,6 @@ from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, RunRecord, RunStatus, WorkflowStore
 
 __all__ = ["RunHandle", "WorkflowRunner"]
-
-#: Runs and steps that a message names.
-_LISTED: Final = 10
 
 
 class RunHandle:
@@ -77,7 +78,8 @@ class WorkflowRunner:
         output_bytes: Bytes of standard output, and of standard error, that scripts get of a
             command; what is longer is cut off, and marked.
         scheduler: Gives slots to agents; one may serve several runners.
-        events: Takes the events of all runs.
+        events: Takes the events of all runs, see `WorkflowEvent`; called on the event loop, so it
+            has to return at once. `subscribe` is for readers that take their time.
         max_depth: How many workflows may call each other in a row.
         lease_seconds: How long a run stays with a runner that shows no sign of life.
         linger_seconds: How long the realm of a run that merely waits is kept.
@@ -96,7 +98,7 @@ class WorkflowRunner:
         sandboxes: Mapping[str, Sandbox] | None = None,
         output_bytes: int = OUTPUT_BYTES,
         scheduler: Scheduler | None = None,
-        events: Callable[[Any], None] = lambda event: None,
+        events: Callable[[WorkflowEvent], Any] | None = None,
         max_depth: int = 8,
         lease_seconds: float = 15.0,
         linger_seconds: float = 1.0,
@@ -108,6 +110,7 @@ class WorkflowRunner:
         self._closing = stack if own else None
         self._catalog = Catalog(workflows)
         self._owns_store = isinstance(store, str)
+        self._hub = EventHub(events)
         self._parts = RunParts(
             store=open_store(store) if isinstance(store, str) else store,
             runtime=WorkflowRuntime(stack.engine),
@@ -117,7 +120,7 @@ class WorkflowRunner:
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,
             scheduler=scheduler or Scheduler(),
-            emit=events,
+            emit=self._hub.emit,
             clock=clock,
             max_depth=max_depth,
             linger_seconds=linger_seconds,
@@ -138,6 +141,7 @@ class WorkflowRunner:
     async def aclose(self) -> None:
         """Stop all runs where they are: they can be resumed. Closing twice is allowed."""
         await self._keeper.aclose()
+        self._hub.close()
         if self._owns_store:
             await self._parts.store.aclose()
         if self._closing is not None:
@@ -164,13 +168,7 @@ class WorkflowRunner:
         return RunHandle(self._keeper.keep(record.id, Stay()))
 
     async def run(self, what: Path | str, args: Any = None, **options: Any) -> WorkflowResult:
-        """Run a workflow until it ends, or only an answer or a signal lets it go on.
-
-        Args:
-            what: See `start`.
-            args: See `start`.
-            options: See `RunOptions`.
-        """
+        """Run a workflow until it ends, or only an answer or a signal lets it go on."""
         handle = await self.start(what, args, **options)
         return await handle.rest()
 
@@ -269,12 +267,28 @@ class WorkflowRunner:
         Raises:
             UnknownRun: The store has no such run.
         """
-        record = await self._parts.store.read(run_id)
-        if record is None:
-            latest = [run.id for run in await self._parts.store.runs(limit=_LISTED)]
-            known = ", ".join(latest) or "none"
-            raise UnknownRun(f"The store has no run {run_id!r}; its runs are: {known}")
-        return record
+        return await stored_run(self._parts.store, run_id)
+
+    async def tree(self, run_id: str) -> RunTree:
+        """A run as a tree of workflows, phases and steps, from its records.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        record = await self.show(run_id)
+        return RunTree.of(record, await self._parts.store.entries(run_id))
+
+    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> Subscription:
+        """Events from now on, for a reader that may be slow.
+
+        Args:
+            run_id: The run, whose end ends the subscription; `None` for all runs.
+            capacity: Events that are kept for the reader; the oldest go when it is full.
+
+        Raises:
+            ConfigurationError: The capacity is no whole number, or below 1.
+        """
+        return self._hub.subscribe(run_id, capacity)
 
     async def serve(self, poll_seconds: float = 0.5) -> None:
         """Bring the runs of the store to their ends, until this is cancelled.

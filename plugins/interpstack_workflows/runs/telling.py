@@ -1,43 +1,193 @@
-"""Events of a run, and the census of its steps."""
+"""Tells the events of one run, and keeps its census."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.events.census import Census
+from interpstack_workflows.events.events import (
+    AgentCompletedEvent,
+    AgentFailedEvent,
+    AgentProgressEvent,
+    AgentStartedEvent,
+    CancelledEvent,
+    ErrorEvent,
+    LogEvent,
+    PhaseEvent,
+    ResultEvent,
+    ResumedEvent,
+    StartedEvent,
+    StepEvent,
+    WaitingEvent,
+    WaitOpenedEvent,
+    WorkflowEvent,
+)
+from interpstack_workflows.events.tree import preview
+from interpstack_workflows.runs.agent_names import asked_name
+from interpstack_workflows.runs.failures import ScopeFailed
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.scopes.scope import OpenRequest
+from interpstack_workflows.runs.values import ScopePlace
+from interpstack_workflows.runs.verbs.waits import Wait
+from interpstack_workflows.runtime.boundary import LogCall, PhaseCall
 from interpstack_workflows.steps.entries import StepRecord
+from interpstack_workflows.steps.names import canonical
+from interpstack_workflows.stores.store import RunRecord
 
 __all__ = ["RunTeller"]
+
+#: Characters of an agent's event as JSON.
+_EVENT_CHARS: Final = 16_384
+_TEXT_CHARS: Final = 10_000
 
 
 class RunTeller:
     """Tells of a run as it goes.
 
     Args:
-        run_id: Identifies the run.
-        emit: Takes the events.
+        parts: Takes the events, and has the clock and the agents.
+        record: The run.
     """
 
-    def __init__(self, run_id: str, emit: Callable[[Any], None]) -> None:
-        self._run_id = run_id
-        self._emit = emit
-        self._ok: Counter[str] = Counter()
-        self._failed: Counter[str] = Counter()
-        self._dropped = 0
+    def __init__(self, parts: RunParts, record: RunRecord) -> None:
+        self._parts = parts
+        self._run_id = record.id
+        self._created = record.created
+        self._sessions: dict[tuple[str, str], str | None] = {}
+        self._census = Census()
 
-    def tell(self, kind: str, scope: str = "", **fields: Any) -> None:
-        """Emit an event."""
-        self._emit({"type": f"workflow.{kind}", "runId": self._run_id, "scope": scope, **fields})
-
-    def count(self, step: StepRecord) -> None:
-        """Count the end of a step, of this stay or of an earlier one."""
-        (self._ok if step.ok else self._failed)[step.kind] += 1
+    def census(self) -> Mapping[str, Any]:
+        """See `Census.to_json`."""
+        return self._census.to_json()
 
     def dropped(self, count: int) -> None:
         """Count failures that `parallel` and `pipeline` turned into null."""
-        self._dropped += count
+        self._census.dropped(count)
 
-    def census(self) -> Mapping[str, Any]:
-        """Counts of steps that succeeded and failed, by kind, and of failures that became null."""
-        return {"ok": dict(self._ok), "failed": dict(self._failed), "dropped": self._dropped}
+    def started(self, place: ScopePlace, *, again: bool) -> None:
+        """A workflow began, or goes on."""
+        kind = ResumedEvent if again else StartedEvent
+        now = self._parts.clock()
+        self._tell(kind, place.scope, name=place.names[-1], start_time=now)
+
+    def called(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
+        """A script logged something, or entered a phase."""
+        if isinstance(call, LogCall):
+            self._tell(LogEvent, place.scope, message=call.text[:_TEXT_CHARS])
+        else:
+            self._tell(PhaseEvent, place.scope, name=call.name[:_TEXT_CHARS])
+
+    def agent_started(self, opened: OpenRequest, call: AgentCall) -> None:
+        """An agent is called."""
+        self._tell(
+            AgentStartedEvent,
+            opened.scope.place.scope,
+            opened.name,
+            agent=call.agent,
+            label=call.label,
+            phase=call.phase,
+            model=call.model,
+            provider=call.provider,
+            attempt=call.attempt,
+            prompt_preview=preview(opened.request.prompt),
+        )
+
+    def agent_event(self, opened: OpenRequest, call: AgentCall, event: Mapping[str, Any]) -> None:
+        """An agent tells something while it works."""
+        self._tell(
+            AgentProgressEvent,
+            opened.scope.place.scope,
+            opened.name,
+            agent=call.agent,
+            provider=call.provider,
+            provider_event=_bounded(event),
+        )
+
+    def agent_answered(self, opened: OpenRequest, answer: AgentAnswer) -> None:
+        """An agent answered; the event follows when the answer is recorded."""
+        self._sessions[opened.scope.place.scope, opened.name] = answer.session_id
+
+    def waits(self, opened: OpenRequest, wait: Wait) -> None:
+        """A wait began."""
+        scope = opened.scope.place.scope
+        self._tell(WaitOpenedEvent, scope, opened.name, waiting_for=wait.to_json())
+
+    def step_ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
+        """The end of a step is recorded, now or by an earlier stay."""
+        scope = opened.scope.place.scope
+        session = self._sessions.pop((scope, opened.name), None)
+        if step.kind != "agent":
+            self._census.count(step)
+            self._tell(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
+            return
+        options = opened.scope.place.agent_options(opened.request.options or {})
+        agent = asked_name(self._parts.agents, options.get("agentType"))
+        self._census.count(step, agent)
+        fields: dict[str, Any] = {
+            name: value if isinstance(value := options.get(name), str) else None
+            for name in ("label", "phase", "model")
+        }
+        fields |= {"agent": agent, "usage": step.usage, "replayed": replayed}
+        fields["prompt_preview"] = preview(opened.request.prompt)
+        if step.ok:
+            self._tell(AgentCompletedEvent, scope, opened.name, session_id=session, **fields)
+        else:
+            error = step.error or {}
+            fields |= {"name": str(error.get("name")), "message": str(error.get("message"))}
+            self._tell(AgentFailedEvent, scope, opened.name, **fields)
+
+    def child_completed(self, place: ScopePlace, result: Any, usage: Usage) -> None:
+        """A child has its result; that of the root is told when it is stored."""
+        if len(place.names) > 1:
+            self._tell(ResultEvent, place.scope, results=result, token_usage=usage.to_json())
+
+    def child_failed(self, place: ScopePlace, error: ScopeFailed) -> None:
+        """A child failed; the failure of the root is told when it is stored."""
+        if len(place.names) > 1:
+            self._tell(ErrorEvent, place.scope, name=error.name, message=str(error))
+
+    def run_ended(self, record: RunRecord, scope: str) -> None:
+        """The run has ended, or rests, as its record says."""
+        error = record.error or {}
+        told: dict[str, Any] = {"census": record.census}
+        message = str(error.get("message", ""))
+        match record.status:
+            case "completed":
+                self._tell(
+                    ResultEvent, scope, results=record.result, token_usage=record.usage, **told
+                )
+            case "failed":
+                name = str(error.get("name", "Error"))
+                self._tell(ErrorEvent, scope, name=name, message=message, **told)
+            case "cancelled":
+                self._tell(CancelledEvent, scope, message=message, **told)
+            case _:
+                waits = record.waiting_for
+                self._tell(WaitingEvent, scope, waiting_for=waits, wake_at=record.wake_at)
+
+    def _tell(
+        self,
+        event: Callable[..., WorkflowEvent],
+        scope: str,
+        step: str | None = None,
+        /,
+        **own: Any,
+    ) -> None:
+        elapsed = max(0, int((self._parts.clock() - self._created) * 1e9))
+        self._parts.emit(
+            event(run_id=self._run_id, scope=scope, step=step, elapsed_nanos=elapsed, **own)
+        )
+
+
+def _bounded(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An agent's event that is JSON of a bounded size."""
+    try:
+        text = canonical(event)
+    except ValueError:
+        return {"preview": preview(event), "noJson": True}
+    if len(text) <= _EVENT_CHARS:
+        return dict(event)
+    return {"preview": preview(text), "chars": len(text)}

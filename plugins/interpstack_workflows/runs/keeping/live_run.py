@@ -15,7 +15,7 @@ from interpstack_workflows.runs.failures import ScopeFailed, described
 from interpstack_workflows.runs.keeping.recording import RecordWriter
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_budgets import spent_budget
-from interpstack_workflows.runs.run_records import root_place
+from interpstack_workflows.runs.run_records import ROOT, root_place
 from interpstack_workflows.runs.scopes.crossing import module_input
 from interpstack_workflows.runs.scopes.identities import MESSAGE_KINDS
 from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
@@ -41,13 +41,6 @@ _OUT_OF_TIME: Final = Failed("the run's wall time is used up", "WorkflowTimeout"
 _STOP_SECONDS: Final = 10.0
 #: Seconds after which the clock is compared again: a machine may sleep, or its clock be set.
 _RECHECK_SECONDS: Final = 30.0
-#: The last event of a stay, by the status in which it leaves the run.
-_ENDS: Final = {
-    "completed": "result",
-    "failed": "error",
-    "cancelled": "cancelled",
-    "waiting": "waiting",
-}
 
 
 class LiveRun:
@@ -82,7 +75,7 @@ class LiveRun:
         self.waits = Waits(_used_messages(entries))
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
-        self._teller = RunTeller(record.id, parts.emit)
+        self.teller = RunTeller(parts, record)
         self._active = 0
         self._ending: Failed | None = None
         self._parking = False
@@ -126,9 +119,16 @@ class LiveRun:
 
     async def run_scope(self, place: ScopePlace, now: float) -> Any:
         """Run one scope to its end; see `ScopeLoop.run`."""
+        self.teller.started(place, again=place.scope in self._entries)
         self._scopes.add(loop := ScopeLoop(self, place, now))
         try:
-            return await loop.run()
+            result = await loop.run()
+        except ScopeFailed as error:
+            self.teller.child_failed(place, error)
+            raise
+        else:
+            self.teller.child_completed(place, result, self._budget.used)
+            return result
         finally:
             self._scopes.discard(loop)
             if not self._parking:
@@ -191,8 +191,7 @@ class LiveRun:
             loop.call_later(self._parts.linger_seconds, self._park_if_idle)
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
-        recorded = self._entries.pop(place.scope, ())
-        return RecordedAnswers(recorded, retry_failed=self._retry_failed)
+        return RecordedAnswers(self._entries.pop(place.scope, ()), retry_failed=self._retry_failed)
 
     async def open_module(self, place: ScopePlace) -> ModuleExecution:
         given = module_input(place, self._record.seed, self._budget.total)
@@ -221,16 +220,13 @@ class LiveRun:
         return self._parts.clock()
 
     def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
-        if isinstance(call, LogCall):
-            self._teller.tell("log", place.scope, message=call.text)
-        else:
-            self._teller.tell("phase", place.scope, name=call.name)
+        self.teller.called(place, call)
 
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
-        self._teller.count(step)
+        self.teller.step_ended(opened, step, replayed=replayed)
 
     def dropped(self, count: int) -> None:
-        self._teller.dropped(count)
+        self.teller.dropped(count)
 
     # --- What the verbs need.
 
@@ -238,11 +234,9 @@ class LiveRun:
     def budget(self) -> RunBudget:
         return self._budget
 
-    def agent_told(self, opened: OpenRequest, kind: str, **fields: Any) -> None:
-        self._teller.tell(kind, opened.scope.place.scope, step=opened.name, **fields)
-
-    def open_wait(self, wait: Wait) -> None:
+    def open_wait(self, opened: OpenRequest, wait: Wait) -> None:
         """Begin a wait."""
+        self.teller.waits(opened, wait)
         self.waits.open(wait)
         self._set_alarm()
 
@@ -293,13 +287,12 @@ class LiveRun:
             **fields,
             options={**self._record.options, "messages_read": self._read},
             usage=self._budget.used.to_json(),
-            census=self._teller.census(),
+            census=self.teller.census(),
             updated=self._parts.clock(),
         )
         await self._parts.store.update(self._record, self._lease)
-        done = self._record
-        self._teller.tell(_ENDS[done.status], result=done.result, error=done.error)
-        return done
+        self.teller.run_ended(self._record, ROOT)
+        return self._record
 
 
 def _standing(main: asyncio.Task[Any], ending: Failed | None) -> dict[str, Any]:

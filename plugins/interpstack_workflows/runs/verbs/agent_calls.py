@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -25,6 +26,7 @@ from interpstack_workflows.runs.agent_names import agent_named
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
+from interpstack_workflows.runs.telling import RunTeller
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
 from interpstack_workflows.steps.names import canonical
 
@@ -41,8 +43,9 @@ class AgentHost(Protocol):
     async def before_effects(self) -> None:
         """Wait until everything is stored that was recorded before."""
 
-    def agent_told(self, opened: OpenRequest, kind: str, **fields: Any) -> None:
-        """An agent started, or has an event."""
+    @property
+    def teller(self) -> RunTeller:
+        """Tells the events of the run."""
 
 
 class Spending:
@@ -162,8 +165,8 @@ class AgentCalls:
             phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
             max_tokens=options.max_tokens,
-            emit=partial(self._emitted, opened),
         )
+        call = attrs.evolve(call, emit=partial(self._host.teller.agent_event, opened, call))
         return _Task(
             opened=opened,
             agent=agent,
@@ -223,13 +226,12 @@ class AgentCalls:
         ):
             wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
-            used = Usage()
+            used, began = Usage(), time.monotonic()
             try:
                 await self._host.before_effects()
-                self._host.agent_told(
-                    task.opened, "agent_started", phase=call.phase, agent=call.agent
-                )
+                self._host.teller.agent_started(task.opened, call)
                 answer = _checked(await agent.run(call), call.agent)
+                self._host.teller.agent_answered(task.opened, answer)
                 used = attrs.evolve(answer.usage, agents=1)
             except AgentPaused as paused:
                 used = attrs.evolve(paused.usage, agents=0)  # the call goes on, and counts then
@@ -241,12 +243,17 @@ class AgentCalls:
                 used = attrs.evolve(told, agents=1)
                 raise
             finally:
+                used = _timed(used, began)
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
 
-    def _emitted(self, opened: OpenRequest, event: Mapping[str, Any]) -> None:
-        self._host.agent_told(opened, "agent_event", event=dict(event))
+
+def _timed(used: Usage, began: float) -> Usage:
+    """The use of a call, with the time that it took unless the agent says it."""
+    if used.seconds:
+        return used
+    return attrs.evolve(used, seconds=round(time.monotonic() - began, 6))
 
 
 def _checked(answer: Any, name: str) -> AgentAnswer:

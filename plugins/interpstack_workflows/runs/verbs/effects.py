@@ -56,7 +56,7 @@ class VerbHost(AgentHost, Protocol):
     def record(self, place: ScopePlace, now: float, steps: tuple[StepRecord, ...]) -> Any:
         """Record steps."""
 
-    def open_wait(self, wait: Wait) -> None:
+    def open_wait(self, opened: OpenRequest, wait: Wait) -> None:
         """Begin a wait."""
 
     async def run_scope(self, place: ScopePlace, now: float) -> Any:
@@ -191,7 +191,7 @@ class Verbs:
             shown=shown,
             ended=lambda number, message: self._waited(opened, options, number, message),
         )
-        self._host.open_wait(wait)
+        self._host.open_wait(opened, wait)
 
     def _waited(
         self, opened: OpenRequest, options: dict[str, Any], number: int, message: Message | None
@@ -234,7 +234,7 @@ class Verbs:
             shown={"approvals": began["approvals"]},
             ended=ended,
         )
-        self._host.open_wait(wait)
+        self._host.open_wait(opened, wait)
 
 
 class _Flight:

@@ -59,8 +59,11 @@ def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
     args = ["--args", '{"words": ["a", "b"]}', "--agents", team(folder)]
     done = command("run", "shout.workflow.js", *args)
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
-    assert [event["type"] for event in events][:2] == ["workflow.phase", "workflow.log"]
-    assert events[1]["message"] == "words 2"
+    kinds = [event["type"].removeprefix("workflow.") for event in events]
+    assert kinds[:3] == ["started", "phase", "log"]
+    assert sorted(kinds[3:-2]) == ["agent_completed"] * 2 + ["agent_started"] * 2
+    assert kinds[-2:] == ["wait", "waiting"]
+    assert events[2]["message"] == "words 2"
     waiting = result_of(done)
     assert waiting["status"] == "waiting"
     (ask,) = waiting["waitingFor"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.commands.shown import (
     EventLines,
     print_result,
@@ -16,6 +17,8 @@ from interpstack_workflows.commands.shown import (
     run_tree,
     status_of,
 )
+from interpstack_workflows.events.events import LogEvent
+from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.stores.store import RunRecord
 
@@ -27,11 +30,11 @@ def printed(what: Any) -> str:
 
 
 def test_events_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    event = {"type": "workflow.log", "runId": "r", "scope": "root", "message": "a\x1b[31m\nb"}
+    event = LogEvent(run_id="r", scope="root", message="a\x1b[31m\nb")
     EventLines(as_json=True)(event)
     EventLines(as_json=False)(event)
     out, err = capsys.readouterr()
-    assert json.loads(out) == event
+    assert json.loads(out) == event.to_json()
     assert err == "[log] a [31m b\n"
 
 
@@ -61,8 +64,22 @@ def test_runs_are_rows_and_trees() -> None:
     row = printed(run_table([run]))
     assert "run_1" in row
     assert "[bold]n[/]" in row
-    tree = printed(run_tree(run))
-    assert "agent: 1 failed" in tree
+    found = RunTree()
+    found.root.entered("Find [it]")
+    for number in range(30):
+        found.root.steps[f"s{number}"] = StepNode(
+            "agent", f"[red]p{number}[/]", "ok", "Find [it]", usage=Usage(output_tokens=5)
+        )
+    found.root.steps["s25"].stands("failed", "Error: no\x1b[0m")
+    found.root.steps["kid"] = StepNode("workflow", "child")
+    found.root.children["kid"] = WorkflowNode("child", steps={"x": StepNode("sleep", "5")})
+    tree = printed(run_tree(run, found))
+    assert "✗ agent [red]p25[/] 5 tokens Error: no [0m" in tree
+    assert "✓ agent [red]p18[/] 5 tokens" in tree
+    assert "p19" not in tree
+    assert "… 10 more: 10 ok, 50 tokens" in tree
+    assert "… workflow child" in tree
+    assert "… sleep 5" in tree
     assert "waits for" in tree
     assert "…" in tree
     assert "result" not in tree

@@ -1,26 +1,135 @@
-"""Events and the census of a run."""
+"""The events of whole runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from interpstack_workflows.runs.telling import RunTeller
-from interpstack_workflows.steps.entries import StepRecord
+import pytest
+from workflow_runs import Prompts, runner, script
+
+from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.events.events import AgentProgressEvent, AgentStartedEvent
+from interpstack_workflows.events.hub import Subscription
 
 
-def test_events_name_their_run_and_scope() -> None:
+async def _told(body: str, agent: Any = None, **options: Any) -> list[dict[str, Any]]:
     told: list[Any] = []
-    RunTeller("run_a", told.append).tell("log", "root", message="hello")
-    assert told == [{"type": "workflow.log", "runId": "run_a", "scope": "root", "message": "hello"}]
+    async with runner(agent or Prompts(), events=told.append, **options) as one:
+        await one.run(script(body))
+    return [event.to_json() for event in told]
 
 
-def test_ends_of_steps_are_counted_by_kind() -> None:
-    teller = RunTeller("run_a", lambda event: None)
-    for kind, ok in (("agent", True), ("agent", True), ("agent", False), ("sleep", True)):
-        teller.count(StepRecord(name="x", kind=kind, ok=ok))
-    teller.dropped(2)
-    assert teller.census() == {
-        "ok": {"agent": 2, "sleep": 1},
-        "failed": {"agent": 1},
-        "dropped": 2,
-    }
+def kinds(told: list[dict[str, Any]]) -> list[str]:
+    return [event["type"].removeprefix("workflow.") for event in told]
+
+
+async def test_a_run_that_completes() -> None:
+    async def agent(call: AgentCall) -> AgentAnswer:
+        call.emit({"type": "tool", "name": "search"})
+        return AgentAnswer("done", Usage(output_tokens=3), session_id="s1")
+
+    told = await _told(
+        "phase('A'); log('hi'); return agent('p', {label: 'one', model: 'm'})", agent
+    )
+    assert kinds(told) == [
+        *("started", "phase", "log", "agent_started", "agent_event", "agent_completed", "result")
+    ]
+    started, phase, log, begun, event, completed, result = told
+    assert started["name"] == "tested"
+    assert phase["name"] == "A"
+    assert log["message"] == "hi"
+    assert (begun["agent"], begun["label"], begun["phase"], begun["model"], begun["attempt"]) == (
+        *("default", "one", "A", "m", 1),
+    )
+    assert begun["promptPreview"] == "p"
+    assert event["providerEvent"] == {"type": "tool", "name": "search"}
+    assert completed["sessionId"] == completed["metadata"]["sessionId"] == "s1"
+    assert completed["usage"]["output_tokens"] == 3
+    assert begun["metadata"]["stepId"] == completed["metadata"]["stepId"]
+    assert result["results"] == "done"
+    assert result["tokenUsage"]["output_tokens"] == 3
+    assert result["census"]["agents"] == {"default": {"ok": 1}}
+    times = [one["elapsedNanos"] for one in told]
+    assert times == sorted(times)
+
+
+async def test_the_error_of_a_child_comes_before_that_of_the_root() -> None:
+    kid = script("await agent('a'); throw new Error('inner')", "kid")
+    told = await _told("await workflow('kid')", workflows={"kid": kid})
+    assert kinds(told) == [
+        *("started", "started", "agent_started", "agent_completed", "error", "step", "error")
+    ]
+    inner, root = told[4], told[6]
+    assert (inner["message"], inner["metadata"]["workflowDepth"]) == ("inner", 1)
+    assert inner["metadata"]["parentStepId"] == told[5]["metadata"]["stepId"]
+    assert told[5]["ok"] is False
+    assert (root["message"], root["metadata"]["workflowDepth"]) == ("inner", 0)
+    assert "census" not in inner
+    assert root["census"]["failed"] == {"workflow": 1}
+
+
+async def test_a_failed_agent_is_told_with_its_error() -> None:
+    told = await _told("await agent('fail x')")
+    assert kinds(told) == ["started", "agent_started", "agent_failed", "error"]
+    assert (told[2]["name"], told[2]["message"]) == ("ValueError", "cannot fail x")
+
+
+async def test_waits_and_rests_are_told() -> None:
+    told = await _told("return ask('Go?')")
+    assert kinds(told) == ["started", "wait", "waiting"]
+    assert told[1]["waitingFor"]["question"] == "Go?"
+    assert told[2]["waitingFor"][0]["id"] == told[1]["waitingFor"]["id"]
+
+
+@pytest.mark.parametrize(
+    ("event", "shown"),
+    [
+        ({"a": object()}, {"noJson": True}),
+        ({"a": "x" * 20_000}, {"chars": 20_008}),
+        ({"a": float("nan")}, {"noJson": True}),
+    ],
+)
+async def test_events_of_agents_are_json_of_a_bounded_size(event: Any, shown: Any) -> None:
+    async def agent(call: AgentCall) -> str:
+        call.emit(event)
+        return "done"
+
+    (told,) = [one for one in await _told("await agent('p')", agent) if "providerEvent" in one]
+    rest = {key: value for key, value in told["providerEvent"].items() if key != "preview"}
+    assert rest == shown
+    assert len(told["providerEvent"]["preview"]) <= 200
+
+
+async def test_a_reader_that_falls_behind_holds_nobody_up() -> None:
+    async def agent(call: AgentCall) -> str:
+        for number in range(5000):
+            call.emit({"n": number})
+        return "done"
+
+    slow: Subscription
+    async with runner(agent) as one:
+        slow = one.subscribe(capacity=10)
+        assert (await one.run(script("return agent('p')"))).result == "done"
+        assert slow.missed > 4900
+    left = [event async for event in slow]  # the runner was closed
+    assert len(left) == 10
+    assert isinstance(left[0], AgentProgressEvent)
+
+
+async def test_a_subscription_of_one_run_ends_with_it() -> None:
+    async with runner(Prompts()) as one:
+        events = one.subscribe("run_mine")
+        await one.run(script("await agent('other')"))
+        await one.run(script("await agent('mine')"), run_id="run_mine")
+        told = [event async for event in events]
+    begun = [event.prompt_preview for event in told if isinstance(event, AgentStartedEvent)]
+    assert begun == ["mine"]
+
+
+async def test_a_function_that_raises_does_not_end_the_run() -> None:
+    def broken(event: Any) -> None:
+        raise RuntimeError("no")
+
+    async with runner(Prompts(), events=broken) as one:
+        assert (await one.run(script("return agent('a')"))).result == "echo: a"

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from workflow_cases import WorkflowCase, draw_case, drawn_agent
-from workflow_runs import runner
+from workflow_runs import runner, spent
 
 from interpstack_workflows.runs.runner import RunHandle
 from interpstack_workflows.runs.values import WorkflowResult
@@ -79,5 +79,5 @@ async def _interrupted(seed: int) -> None:
         assert not finished & set(called), "an agent that had ended was called again"
         finished = await _recorded(store)
         patience *= 1.2
-    told: list[Any] = [found.result, found.usage]
-    assert told == [expected.result, expected.usage]
+    told: list[Any] = [found.result, spent(found)]
+    assert told == [expected.result, spent(expected)]

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import Prompts, runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
 from interpstack_workflows.budgets.usage import Usage
@@ -173,7 +173,7 @@ async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> N
         result = await handle.result()
     assert result.result == "done by me"
     assert agent.decisions == [None, {"a1": "me"}]
-    assert result.usage == {"output_tokens": 3, "agents": 1}
+    assert spent(result) == {"output_tokens": 3, "agents": 1}
 
 
 async def test_records_are_safe_before_the_next_effect() -> None:

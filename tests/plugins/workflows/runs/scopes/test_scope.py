@@ -60,6 +60,7 @@ async def test_logs_and_phases_are_told() -> None:
     told: list[Any] = []
     async with runner(Prompts(), events=told.append) as one:
         await one.run(script("phase('A'); log('x', {y: 1}); await agent('a')"))
-    kinds = [(event["type"], event.get("name") or event.get("message")) for event in told]
+    shown = [event.to_json() for event in told]
+    kinds = [(event["type"], event.get("name") or event.get("message")) for event in shown]
     assert ("workflow.phase", "A") in kinds
     assert ("workflow.log", 'x {"y":1}') in kinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script
+from workflow_runs import runner, script, spent
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
 from interpstack_workflows.budgets.usage import Usage
@@ -37,7 +37,7 @@ async def test_a_failed_agent_is_tried_again() -> None:
     assert result.result == 3
     assert [call.attempt for call in agent.calls] == [1, 2, 3]
     assert len({call.key for call in agent.calls}) == 1
-    assert result.usage == {"output_tokens": 5, "agents": 3}
+    assert spent(result) == {"output_tokens": 5, "agents": 3}
 
 
 async def test_the_last_failure_says_how_often_it_was_tried() -> None:
@@ -133,7 +133,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     agent = _Scoring("high", '{"score": 3}')
     result = await _run(f"return {_SCORED}", agent)
     assert result.result == {"score": 3}
-    assert result.usage == {"output_tokens": 4, "agents": 2}
+    assert spent(result) == {"output_tokens": 4, "agents": 2}
     first, second = agent.prompts
     assert first == "Rate it"
     assert "$: 'high' is not of type 'object'" in second
@@ -172,13 +172,13 @@ async def test_failed_attempts_are_paid_for_and_stay_so_after_a_resume(fails: in
     body = f"const a = await {_TWICE}.catch(error => error.name); return [a, await ask('Go on?')]"
     async with runner(_Failing(fails), store) as one:
         paused = await one.run(script(body))
-    spent = Usage(input_tokens=8 if fails == 1 else 14, agents=2).to_json()
-    assert paused.usage == spent
+    wanted = Usage(input_tokens=8 if fails == 1 else 14, agents=2).to_json()
+    assert spent(paused) == wanted
     async with runner(_Failing(0), store) as one:  # the agent is not called again
         await one.answer(paused.run_id, paused.waiting_for[0]["id"], "yes")
         result = await (await one.resume(paused.run_id)).rest()
     assert result.result == ["done" if fails == 1 else "ConnectionError", "yes"]
-    assert result.usage == spent
+    assert paused.usage == result.usage
 
 
 async def test_answers_that_never_fit_are_paid_for_after_a_resume() -> None:
@@ -190,7 +190,7 @@ async def test_answers_that_never_fit_are_paid_for_after_a_resume() -> None:
         await one.answer(paused.run_id, paused.waiting_for[0]["id"], "yes")
         result = await (await one.resume(paused.run_id)).rest()
     assert result.result == ["StructuredOutputError", "yes"]
-    assert paused.usage == result.usage == {"output_tokens": 4, "agents": 2}
+    assert spent(paused) == spent(result) == {"output_tokens": 4, "agents": 2}
 
 
 async def test_a_budget_ends_attempts_and_what_they_used_stays_spent() -> None:
@@ -210,7 +210,7 @@ async def test_values_that_are_no_json_are_failures_of_the_agent(value: Any) -> 
     result = await _run("return agent('a')", agent)
     assert result.error is not None
     assert result.error["message"].startswith("agent 'default' has to answer in JSON, but ")
-    assert result.usage == {"output_tokens": 3, "agents": 1}
+    assert spent(result) == {"output_tokens": 3, "agents": 1}
 
 
 class _Asking:
@@ -247,7 +247,7 @@ async def test_a_pause_keeps_the_attempt_the_correction_and_the_spending() -> No
         *(("Rate it", 2, False, told) for told in (None, yes)),
         *(("Rate it", 2, True, told) for told in (None, yes)),
     ]
-    assert result.usage == {"output_tokens": 32, "agents": 3}
+    assert spent(result) == {"output_tokens": 32, "agents": 3}
 
 
 @pytest.mark.parametrize("value", [None, "yes", {}, {"a1": "yes", "a2": "yes"}])

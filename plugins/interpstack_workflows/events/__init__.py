@@ -1,0 +1,1 @@
+"""Events of runs, and what is told by them."""

@@ -1,0 +1,78 @@
+"""Events reach those who want them, and nobody can hold up a run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_workflows.events.events import LogEvent, ResultEvent
+from interpstack_workflows.events.hub import EventHub
+
+
+def log(message: str, run_id: str = "run_a", scope: str = "root") -> LogEvent:
+    return LogEvent(run_id=run_id, scope=scope, message=message)
+
+
+def end(run_id: str = "run_a", scope: str = "root") -> ResultEvent:
+    return ResultEvent(run_id=run_id, scope=scope, token_usage={})
+
+
+async def test_a_subscription_of_a_run_ends_with_the_run() -> None:
+    hub = EventHub()
+    async with hub.subscribe("run_a") as events:
+        for event in (log("1"), log("2", "run_b"), end(scope="root/kid"), end(), log("late")):
+            hub.emit(event)
+        told = [event async for event in events]
+    assert told == [log("1"), end(scope="root/kid"), end()]
+
+
+async def test_a_slow_reader_misses_the_oldest_events() -> None:
+    hub = EventHub()
+    async with hub.subscribe(capacity=3) as events:
+        for number in range(10):
+            hub.emit(log(str(number)))
+        hub.close()
+        assert [getattr(event, "message", "") async for event in events] == ["7", "8", "9"]
+        assert events.missed == 7
+
+
+async def test_a_reader_waits_for_events_of_other_threads() -> None:
+    hub = EventHub()
+    async with hub.subscribe() as events, asyncio.timeout(30):
+        reading = asyncio.create_task(anext(events))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(hub.emit, log("from a thread"))
+        assert await reading == log("from a thread")
+
+
+async def test_a_closed_subscription_gets_nothing_more() -> None:
+    hub = EventHub()
+    events = hub.subscribe()
+    events.close()
+    hub.emit(log("late"))
+    assert [event async for event in events] == []
+
+
+def test_a_function_that_raises_is_told_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Any] = []
+
+    def sink(event: Any) -> None:
+        told.append(event)
+        raise RuntimeError("broken pipe")
+
+    hub = EventHub(sink)
+    with caplog.at_level(logging.ERROR, "interpstack.workflows"):
+        hub.emit(log("1"))
+        hub.emit(log("2"))
+    assert told == [log("1")]
+    assert "it gets no more" in caplog.text
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 1.5, True, "9"])
+async def test_other_capacities_are_refused(capacity: Any) -> None:
+    with pytest.raises(ConfigurationError, match="capacity takes a whole number from 1; got"):
+        EventHub().subscribe(capacity=capacity)
