@@ -123,7 +123,8 @@ class RunTeller:
             self._census.count(step)
             self._tell(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
             return
-        options = opened.scope.place.agent_options(opened.request.options or {})
+        given = opened.request.options or {}
+        options = {**opened.scope.place.phase_defaults(given), **given}
         agent = asked_name(self._parts.agents, options.get("agentType"))
         self._census.count(step, agent)
         fields: dict[str, Any] = {
