@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["open_files", "resident_bytes", "threads"]
@@ -21,10 +22,14 @@ def resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def open_files() -> int:
-    """Open file descriptors; 0 where the system does not tell."""
+def open_files() -> list[str]:
+    """The targets of open file descriptors; none where the system does not tell."""
     folder = Path("/proc/self/fd")
-    return len(list(folder.iterdir())) if folder.exists() else 0
+    found = []
+    for link in folder.iterdir() if folder.exists() else ():
+        with suppress(OSError):  # the one that lists the folder is closed by now
+            found.append(str(link.readlink()))
+    return sorted(found)
 
 
 def threads() -> int:
