@@ -12,8 +12,9 @@ from interpstack import ConfigurationError
 
 __all__ = ["Usage"]
 
+_NAMES: Final = ("input_tokens", "output_tokens", "cost", "seconds", "agents")
 #: Amounts that are counts.
-_WHOLE: Final = ("input_tokens", "output_tokens", "agents")
+_WHOLE: Final = frozenset({"input_tokens", "output_tokens", "agents"})
 
 
 def _amount(value: Any) -> bool:
@@ -42,8 +43,8 @@ class Usage:
     agents: int = 0
 
     def __attrs_post_init__(self) -> None:
-        for name, value in attrs.asdict(self).items():
-            whole = name in _WHOLE
+        for name in _NAMES:  # for each step of a run: no dict of them is made
+            value, whole = getattr(self, name), name in _WHOLE
             if not _amount(value) or (whole and type(value) is not int):
                 kind = "a whole number" if whole else "a number"
                 raise ConfigurationError(
@@ -60,13 +61,13 @@ class Usage:
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cost=self.cost + other.cost,
-            seconds=round(self.seconds + other.seconds, 6),
+            seconds=self.seconds + other.seconds,
             agents=self.agents + other.agents,
         )
 
     def to_json(self) -> dict[str, Any]:
         """The amounts that are not 0, as plain JSON."""
-        return attrs.asdict(self, filter=lambda _, value: bool(value))
+        return {name: value for name in _NAMES if (value := getattr(self, name))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Usage:
@@ -75,7 +76,6 @@ class Usage:
         Raises:
             ConfigurationError: The data have another form.
         """
-        known = {field.name for field in attrs.fields(cls)}
-        if not isinstance(data, Mapping) or not known.issuperset(data):
-            raise ConfigurationError(f"a usage has {', '.join(sorted(known))}; got {data!r:.80}")
+        if not isinstance(data, Mapping) or not set(_NAMES).issuperset(data):
+            raise ConfigurationError(f"a usage has {', '.join(sorted(_NAMES))}; got {data!r:.80}")
         return cls(**data)
