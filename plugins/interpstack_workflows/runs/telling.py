@@ -95,14 +95,16 @@ class RunTeller:
             prompt_preview=preview(opened.request.prompt),
         )
 
-    def agent_event(self, opened: OpenRequest, call: AgentCall, event: Mapping[str, Any]) -> None:
+    def agent_event(
+        self, opened: OpenRequest, agent: str, provider: str | None, event: Mapping[str, Any]
+    ) -> None:
         """An agent tells something while it works."""
         self._tell(
             AgentProgressEvent,
             opened.scope.place.scope,
             opened.name,
-            agent=call.agent,
-            provider=call.provider,
+            agent=agent,
+            provider=provider,
             provider_event=_bounded(event),
         )
 

@@ -126,16 +126,16 @@ class ModuleExecution:
         """
         for number, resolution in resolutions:
             self._run.resolve(number, resolution)
-        calls: list[Call] = []
-        requests: list[Request] = []
-        seconds = 0.0
-        while True:
-            progress = self._run.read(await self._poll(now))
-            calls += progress.calls
-            requests += progress.requests
-            seconds += progress.cpu_seconds
-            if not self._run.needs_poll:
-                return attrs.evolve(progress, calls=calls, requests=requests, cpu_seconds=seconds)
+        progress = self._run.read(await self._poll(now))
+        while self._run.needs_poll:
+            more = self._run.read(await self._poll(now))
+            progress = attrs.evolve(
+                more,
+                calls=[*progress.calls, *more.calls],
+                requests=[*progress.requests, *more.requests],
+                cpu_seconds=progress.cpu_seconds + more.cpu_seconds,
+            )
+        return progress
 
     async def _poll(self, now: float) -> Progress:
         answers = self._run.settlements()

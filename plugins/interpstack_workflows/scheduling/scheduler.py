@@ -59,6 +59,10 @@ class Rate:
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
+def _new_future() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
 @attrs.define(eq=False)
 class _Job:
     """One call that waits for its slot, or has it."""
@@ -69,11 +73,13 @@ class _Job:
     model: str | None
     priority: int
     tokens: int
-    ready: asyncio.Future[None]
+    #: The names under which the job is counted.
+    caps: tuple[tuple[str, str], ...] = attrs.field(init=False)
+    #: Done when a job that had to wait may begin.
+    ready: asyncio.Future[None] = attrs.field(init=False, factory=_new_future)
 
-    @property
-    def caps(self) -> tuple[tuple[str, str], ...]:
-        """The names under which the job is counted."""
+    @caps.default
+    def _named(self) -> tuple[tuple[str, str], ...]:
         named = (("run", self.run_id), ("provider", self.provider), ("model", self.model))
         return tuple((kind, name) for kind, name in named if name is not None)
 
@@ -243,11 +249,14 @@ class Scheduler:
             priority: Higher goes first among calls of one part of a run.
             tokens: Tokens that the call is expected to use, for rates.
         """
-        ready = asyncio.get_running_loop().create_future()
-        job = _Job(run_id, scope, provider, model, priority, tokens, ready)
-        self._waiting.add(job, (run_id, *scope))
-        self._give()
-        begun = False
+        job = _Job(run_id, scope, provider, model, priority, tokens)
+        ready = job.ready
+        begun = self._waiting.is_empty and self._count < self._max and self._may_begin(job, [])
+        if begun:
+            self._begin(job)
+        else:
+            self._waiting.add(job, (run_id, *scope))
+            self._give()
         try:
             await ready
             begun = True
@@ -261,7 +270,7 @@ class Scheduler:
             self._give()
 
     def _give(self) -> None:
-        while self._count < self._max:
+        while self._count < self._max and not self._waiting.is_empty:
             waits: list[float] = []
             job = self._waiting.take(lambda one, waits=waits: self._may_begin(one, waits))  # type: ignore[misc]
             if job is None:

@@ -30,6 +30,7 @@ class RecordWriter:
         self._failed = failed
         self._waiting: list[Entry] = []
         self._writing: asyncio.Task[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
         self._error: Exception | None = None
 
     def write(self, entry: Entry) -> None:
@@ -46,7 +47,9 @@ class RecordWriter:
             Exception: The store's own error.
         """
         while self._writing is not None:
-            await asyncio.shield(self._writing)
+            written = asyncio.get_running_loop().create_future()
+            self._waiters.append(written)
+            await written
         if self._error is not None:
             raise self._error
 
@@ -65,3 +68,7 @@ class RecordWriter:
             self._failed()
         finally:
             self._writing = None
+            waiters, self._waiters = self._waiters, []
+            for written in waiters:
+                if not written.done():
+                    written.set_result(None)

@@ -161,7 +161,7 @@ class ScopeLoop:
         """Take the end of an effect; the scope records it and goes on."""
         self._running.pop(opened.id, None)
         if opened.id in self._requests:
-            self._settled.append(attrs.evolve(step, request_id=opened.id))
+            self._settled.append(step)
             self.wake()
 
     def wake(self) -> None:

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
@@ -31,6 +31,10 @@ from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
 from interpstack_workflows.steps.names import canonical
 
 __all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
+
+
+#: Types whose values are the same in JSON.
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
 
 
 class AgentHost(Protocol):
@@ -165,8 +169,8 @@ class AgentCalls:
             phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
             max_tokens=options.max_tokens,
+            emit=partial(self._host.teller.agent_event, opened, name, options.model.provider),
         )
-        call = attrs.evolve(call, emit=partial(self._host.teller.agent_event, opened, call))
         return _Task(
             opened=opened,
             agent=agent,
@@ -211,7 +215,8 @@ class AgentCalls:
     async def _once(self, task: _Task, stage: AgentStage) -> AgentAnswer:
         """One call; its spend is known when it has ended, and reserved until then."""
         call, agent, place = task.call, task.agent, task.opened.scope.place
-        call = attrs.evolve(call, attempt=stage.attempt)
+        if call.attempt != stage.attempt:
+            call = attrs.evolve(call, attempt=stage.attempt)
         if stage.faults is not None:
             again = AnswerSchema.correction(call.prompt, stage.faults)
             call = attrs.evolve(call, prompt=again, correction=True)
@@ -226,34 +231,37 @@ class AgentCalls:
         ):
             wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
-            used, began = Usage(), time.monotonic()
+            told, calls, began = Usage(), 0, time.monotonic()
             try:
                 await self._host.before_effects()
                 self._host.teller.agent_started(task.opened, call)
                 answer = _checked(await agent.run(call), call.agent)
                 self._host.teller.agent_answered(task.opened, answer)
-                used = attrs.evolve(answer.usage, agents=1)
+                told, calls = answer.usage, 1
             except AgentPaused as paused:
-                used = attrs.evolve(paused.usage, agents=0)  # the call goes on, and counts then
+                told = paused.usage  # the call goes on, and counts then
                 raise AgentWaits(paused.approvals, stage) from paused
             except LeaseLost:
                 raise
             except Exception as error:
-                told = error.usage if isinstance(error, AgentFailed) else Usage()
-                used = attrs.evolve(told, agents=1)
+                told, calls = error.usage if isinstance(error, AgentFailed) else Usage(), 1
                 raise
             finally:
-                used = _timed(used, began)
+                used = _used(told, calls, began)
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
 
 
-def _timed(used: Usage, began: float) -> Usage:
-    """The use of a call, with the time that it took unless the agent says it."""
-    if used.seconds:
-        return used
-    return attrs.evolve(used, seconds=round(time.monotonic() - began, 6))
+def _used(told: Usage, calls: int, began: float) -> Usage:
+    """The use of a call as its agent told it, with the time that it took unless that was told."""
+    return Usage(
+        input_tokens=told.input_tokens,
+        output_tokens=told.output_tokens,
+        cost=told.cost,
+        seconds=told.seconds or round(time.monotonic() - began, 6),
+        agents=calls,
+    )
 
 
 def _checked(answer: Any, name: str) -> AgentAnswer:
@@ -264,6 +272,8 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
     """
     if not isinstance(answer, AgentAnswer):
         raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {answer!r:.100}")
+    if type(answer.value) in _PLAIN:
+        return answer
     try:
         value = json.loads(canonical(answer.value))
     except ValueError as error:

@@ -118,6 +118,7 @@ class Verbs:
             kind=opened.kind,
             value=value,
             usage=usage.to_json(),
+            request_id=opened.id,
         )
         opened.scope.settle(opened, step)
 
@@ -129,6 +130,7 @@ class Verbs:
             ok=False,
             error=described(error),
             usage=usage.to_json(),
+            request_id=opened.id,
         )
         opened.scope.settle(opened, step)
 
