@@ -17,6 +17,7 @@ from interpstack_workflows.budgets.budget import (
 )
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import (
+    ArgumentsError,
     LeaseLost,
     MetadataError,
     ScriptChanged,
@@ -98,6 +99,7 @@ __all__ = [
     "AgentProgressEvent",
     "AgentRequest",
     "AgentStartedEvent",
+    "ArgumentsError",
     "AskRequest",
     "BudgetExceeded",
     "BudgetLimits",

@@ -6,6 +6,7 @@ of the run's result. The tree, below `InterpstackError`:
 ```text
 WorkflowError
 ├── MetadataError          a workflow file has no valid metadata; says where
+├── ArgumentsError         the arguments are not those that a workflow takes
 ├── WorkflowModuleError    the module cannot be declared or evaluated, or its script failed
 ├── UnknownWorkflow        no workflow has this name
 ├── UnknownAgent           no agent has this name
@@ -20,6 +21,7 @@ from __future__ import annotations
 from interpstack import InterpstackError
 
 __all__ = [
+    "ArgumentsError",
     "LeaseLost",
     "MetadataError",
     "ScriptChanged",
@@ -47,6 +49,10 @@ class MetadataError(WorkflowError, ValueError):
         super().__init__(message)
         self.line = line
         self.column = column
+
+
+class ArgumentsError(WorkflowError, ValueError):
+    """The arguments are not those that a workflow takes; nothing of it ran."""
 
 
 class WorkflowModuleError(WorkflowError):

@@ -114,6 +114,19 @@ class StoreTests:
         await store.append("run_1", 0, [entry(0)], held)
         assert list(await store.entries("run_1")) == [entry(0)]
 
+    async def test_a_lease_ends_with_its_run(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        lost = await store.claim("run_1", "a", 60)
+        assert lost is not None
+        await store.delete("run_1")
+        await store.create(RunRecord(id="run_1", name="another"))
+        held = await store.claim("run_1", "b", 60)
+        assert held is not None
+        assert not await store.renew(lost, 60)
+        with pytest.raises(LeaseLost, match="another runner has claimed"):
+            await store.update(RunRecord(id="run_1", status="failed"), lost)
+        await store.update(RunRecord(id="run_1", status="running"), held)
+
     async def test_a_lease_is_prolonged(self, store: WorkflowStore) -> None:
         await store.create(RunRecord(id="run_1"))
         lease = await store.claim("run_1", "a", 0.2)

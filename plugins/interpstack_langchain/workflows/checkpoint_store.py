@@ -158,7 +158,7 @@ class CheckpointWorkflowStore(WorkflowStore):
     async def _prolong(self, lease: Lease, until: float) -> bool:
         found = await self._get(lease.run_id, _TURNS)
         held = None if found is None else _lease_of(lease.run_id, found)
-        if held is None or held.token != lease.token or held.until <= 0:
+        if held is None or not _same(held, lease):
             return False
         writes = [(_LATEST, _to_json({"until": until}))]
         await self._write(lease.run_id, _TURNS, writes, f"until-{lease.token:08d}")
@@ -167,7 +167,7 @@ class CheckpointWorkflowStore(WorkflowStore):
 
     async def _check(self, lease: Lease) -> None:
         held = _lease_of(lease.run_id, await self._known(lease.run_id, _TURNS))
-        if held is None or held.token != lease.token or held.until <= 0:
+        if held is None or not _same(held, lease):
             raise LeaseLost(f"another runner has claimed the run {lease.run_id!r}")
 
     # -- messages --------------------------------------------------------------------------
@@ -271,6 +271,14 @@ def _lease_of(run_id: str, found: CheckpointTuple) -> Lease | None:
         return None
     prolonged = {int(number): json.loads(text) for number, text in _writes(found, "until")}
     return Lease(run_id, claim["owner"], token, prolonged.get(token, claim)["until"])
+
+
+def _same(held: Lease, lease: Lease) -> bool:
+    """Whether a lease is the last one, and was not given back.
+
+    Another run may have had the same id before, so the owner counts, too.
+    """
+    return (held.token, held.owner) == (lease.token, lease.owner) and held.until > 0
 
 
 def _entries_of(found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:

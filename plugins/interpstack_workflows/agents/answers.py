@@ -55,34 +55,35 @@ class AnswerSchema:
 
     Args:
         schema: The schema, from a script.
+        what: What the messages of faults call it.
 
     Raises:
         SchemaFault: It is no JSON Schema, has a keyword that is refused, or refers to something
             outside itself.
     """
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, what: str = "agent option schema") -> None:
         try:
             from jsonschema.validators import Draft202012Validator, validator_for
             from referencing import Registry
         except ImportError as error:
             raise SchemaFault(
-                f"agent option schema needs a package that is not installed ({error}); "
+                f"{what} needs a package that is not installed ({error}); "
                 "run: pip install 'interpstack[workflows]'"
             ) from error
         if not isinstance(schema, Mapping):
-            raise SchemaFault(f"agent option schema takes a JSON Schema; got {schema!r:.100}")
+            raise SchemaFault(f"{what} takes a JSON Schema; got {schema!r:.100}")
         for fault in _refused(schema):
-            raise SchemaFault(f"agent option schema: {fault}")
+            raise SchemaFault(f"{what}: {fault}")
         kind = validator_for(schema, default=Draft202012Validator)
         bounded = _bounded_kind(kind)
         try:
             errors = _bounded(lambda: _first(bounded(kind.META_SCHEMA).iter_errors(dict(schema))))
         except (RecursionError, _OutOfTime) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else "too long"
-            raise SchemaFault(f"agent option schema is no JSON Schema: it is {why}") from error
+            raise SchemaFault(f"{what} is no JSON Schema: it is {why}") from error
         if errors:
-            raise SchemaFault(f"agent option schema is no JSON Schema: {errors[0].message:.300}")
+            raise SchemaFault(f"{what} is no JSON Schema: {errors[0].message:.300}")
         self._validator = bounded(schema, registry=Registry())
         self._takes_text = schema.get("type") == "string"
 

@@ -28,6 +28,7 @@ from interpstack_workflows.commands.shown import (
     status_of,
 )
 from interpstack_workflows.events.events import WorkflowEvent
+from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.sandbox.sandbox import Sandbox
@@ -115,9 +116,10 @@ def command() -> None:
     callback=lambda c, o, v: [script_path(c, o, one) for one in v],
 )
 def check(files: list[Path]) -> None:
-    """Check the metadata and the syntax of workflow files; nothing runs."""
+    """Check the metadata of workflow files, and that they can be parsed; nothing runs."""
     for path in files:
         found = read_metadata(path.read_text("utf-8"), name=path.name)
+        arguments_schema(found)
         phases = ", ".join(phase.title for phase in found.phases)
         click.echo(
             f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")

@@ -69,6 +69,7 @@ class WorkflowMetadata:
         description: What it does.
         when_to_use: When a model should choose it; `None` if it does not say.
         phases: Its phases, in order.
+        args_schema: The JSON Schema of its arguments; `None` if it takes any.
         raw: All that the module exports as `meta`.
     """
 
@@ -76,6 +77,7 @@ class WorkflowMetadata:
     description: str
     when_to_use: str | None = None
     phases: tuple[PhaseMetadata, ...] = ()
+    args_schema: Mapping[str, Any] | None = None
     raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
 
@@ -112,14 +114,16 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
     for field in ("name", "description"):
         _expect(isinstance(raw.get(field), str) and raw[field], field, "a string that is not empty")
-    when, phases = raw.get("whenToUse"), raw.get("phases", [])
+    when, phases, schema = raw.get("whenToUse"), raw.get("phases", []), raw.get("argsSchema")
     _expect(when is None or isinstance(when, str), "whenToUse", "a string")
     _expect(isinstance(phases, list), "phases", f"an array of {_PHASE}")
+    _expect(schema is None or isinstance(schema, dict), "argsSchema", "a JSON Schema, an object")
     return WorkflowMetadata(
         name=raw["name"],
         description=raw["description"],
         when_to_use=when,
         phases=tuple(_phase(each, number) for number, each in enumerate(phases)),
+        args_schema=schema,
         raw=raw,
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
+from interpstack_workflows.module.arguments import check_arguments
+from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import root_place, with_script
@@ -22,7 +24,7 @@ _CHANGE_SECONDS: Final = 15.0
 async def compared(parts: RunParts, record: RunRecord, script: Script) -> ScriptDifference:
     """Compare a script with the records of a run; nothing runs."""
     entries = await parts.store.entries(record.id)
-    place = root_place(with_script(record, script))
+    place = root_place(with_script(record, script, await metadata_of(script)))
     return await dry_run(parts, place, record.seed, record.created, entries)
 
 
@@ -38,11 +40,15 @@ async def change_script(
         accept: Whether it may leave recorded steps unused.
 
     Raises:
+        MetadataError: It has no valid metadata.
+        ArgumentsError: It does not take the arguments of the run.
         ScriptChanged: It leaves recorded steps unused.
         LeaseLost: Another runner works on the run.
     """
     if script.source == record.source:
         return
+    metadata = await metadata_of(script)
+    await check_arguments(metadata, record.args)
     if not accept:
         found = await compared(parts, record, script)
         if not found.same:
@@ -51,7 +57,7 @@ async def change_script(
     if lease is None:
         raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
     try:
-        await parts.store.update(with_script(record, script), lease)
+        await parts.store.update(with_script(record, script, metadata), lease)
     finally:
         await parts.store.release(lease)
 

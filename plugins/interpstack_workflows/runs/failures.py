@@ -18,6 +18,7 @@ ESCAPING: Final = frozenset(
         "ExecInterrupted",
         "Stalled",
         "UnknownAgent",
+        "ArgumentsError",
         "UnknownWorkflow",
         "WorkflowCancelled",
         "WorkflowCycle",

@@ -101,11 +101,15 @@ async def stored_run(store: WorkflowStore, run_id: str) -> RunRecord:
     return record
 
 
-def with_script(record: RunRecord, script: Script) -> RunRecord:
+def with_script(record: RunRecord, script: Script, metadata: WorkflowMetadata) -> RunRecord:
     """The record of a run that goes on with another script."""
     options = {**record.options, "path": _path(script) or record.options.get("path")}
     return attrs.evolve(
-        record, source=script.source, source_name=script.source_name, options=options
+        record,
+        source=script.source,
+        source_name=script.source_name,
+        metadata=dict(metadata.raw),
+        options=options,
     )
 
 

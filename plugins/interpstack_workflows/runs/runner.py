@@ -14,6 +14,7 @@ from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.hub import EventHub, Subscription
 from interpstack_workflows.events.tree import RunTree
+from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
 from interpstack_workflows.runs.changes import change_script, compared
@@ -158,12 +159,13 @@ class WorkflowRunner:
         Raises:
             UnknownWorkflow: There is no such file or name.
             MetadataError: The file has no valid metadata.
+            ArgumentsError: The workflow does not take these arguments.
             WorkflowError: The options are wrong.
         """
         script = self._catalog.given(what)
-        record = new_run(
-            script, await metadata_of(script), args, RunOptions(**options), self._parts.clock()
-        )
+        metadata = await metadata_of(script)
+        await check_arguments(metadata, args)
+        record = new_run(script, metadata, args, RunOptions(**options), self._parts.clock())
         await self._parts.store.create(record)
         return RunHandle(self._keeper.keep(record.id, Stay()))
 

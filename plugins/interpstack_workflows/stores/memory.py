@@ -44,7 +44,8 @@ class _Stored:
 
     def has(self, lease: Lease) -> bool:
         """Whether a lease was neither given back nor followed by another one."""
-        return self._lease is not None and self._token == lease.token
+        held = self._lease  # another run may have had the same id before
+        return held is not None and (held.token, held.owner) == (lease.token, lease.owner)
 
     def renew(self, lease: Lease, until: float) -> bool:
         """Prolong a lease; whether it could be."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import attrs
 
-from interpstack_workflows.errors import MetadataError, UnknownWorkflow
+from interpstack_workflows.errors import ArgumentsError, MetadataError, UnknownWorkflow
+from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.module.metadata import WorkflowMetadata
 from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.failures import StepFailed
@@ -38,10 +39,13 @@ async def child_place(
         spent: What the run has spent so far.
 
     Raises:
-        StepFailed: No workflow has this name, the calls are too deep, or they form a cycle.
+        StepFailed: No workflow has this name, it does not take the arguments, the calls are too
+            deep, or they form a cycle.
     """
     script = _recorded(started) if started is not None else _found(parts, parent, request)
     metadata = await _metadata(script)
+    if started is None:
+        await _check_arguments(metadata, request.args)
     script = attrs.evolve(script, name=script.name or metadata.name)
     names = (*parent.names, script.name)
     if script.name in parent.names:
@@ -77,6 +81,15 @@ async def _metadata(script: Script) -> WorkflowMetadata:
         return await metadata_of(script)
     except MetadataError as error:
         raise StepFailed(str(error), "MetadataError") from error
+
+
+async def _check_arguments(metadata: WorkflowMetadata, args: Any) -> None:
+    try:
+        await check_arguments(metadata, args)
+    except MetadataError as error:
+        raise StepFailed(str(error), "MetadataError") from error
+    except ArgumentsError as error:
+        raise StepFailed(str(error), "ArgumentsError") from error
 
 
 def _recorded(started: Mapping[str, Any]) -> Script:

@@ -126,6 +126,16 @@ def test_checking_a_file_runs_nothing(folder: Path) -> None:
     (folder / "no.js").write_text("throw new Error('this runs')", "utf-8")
     refused = command("check", "no.js", status=2)
     assert refused.stderr.startswith("Error: no.js: Workflow script must export valid literal ")
+    wrong = _SOURCE.replace('words"', 'words", argsSchema: {type: "tuple"}', 1)
+    (folder / "wrong.js").write_text(wrong, "utf-8")
+    assert "meta.argsSchema is no JSON Schema" in command("check", "wrong.js", status=2).stderr
+
+
+def test_arguments_are_held_to_the_schema_of_the_workflow(folder: Path) -> None:
+    schema = 'words", argsSchema: {type: "object", required: ["words"]}'
+    (folder / "strict.js").write_text(_SOURCE.replace('words"', schema, 1), "utf-8")
+    refused = command("run", "strict.js", "--args", "{}", "--agents", team(folder), status=2)
+    assert "do not match its argsSchema: $: 'words' is a required property" in refused.stderr
 
 
 def test_commands_run_where_they_are_allowed(folder: Path) -> None:

@@ -98,6 +98,11 @@ def test_other_places_do_not_count(source: str) -> None:
         ("export const meta = {name: 1, description: 'd'}", (1, 21), "name takes a string"),
         ("export const meta = {name: 'n'}", (1, 21), "description takes a string"),
         (f"export const meta = {{{_FIELDS}, whenToUse: 1}}", (1, 21), "whenToUse takes a string"),
+        (
+            f"export const meta = {{{_FIELDS}, argsSchema: []}}",
+            (1, 21),
+            "argsSchema takes a JSON Schema",
+        ),
         (f"export const meta = {{{_FIELDS}, phases: 'a'}}", (1, 21), "phases takes an array"),
         (f"export const meta = {{{_FIELDS}, phases: [1]}}", (1, 21), r"phases\[0\] takes"),
         (

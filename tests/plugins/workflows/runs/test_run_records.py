@@ -67,9 +67,12 @@ def test_wrong_budgets_are_refused() -> None:
 
 def test_a_run_goes_on_with_another_script() -> None:
     record = _new(Script("s", "a.js", Path("/x/a.js")))
-    changed = with_script(record, Script("t"))
+    changed = with_script(record, Script("t"), _METADATA)
     assert (changed.source, changed.options["path"]) == ("t", "/x/a.js")
-    assert with_script(record, Script("t", "b.js", Path("/y/b.js"))).options["path"] == "/y/b.js"
+    assert (
+        with_script(record, Script("t", "b.js", Path("/y/b.js")), _METADATA).options["path"]
+        == "/y/b.js"
+    )
 
 
 def test_a_result_says_how_the_run_stands() -> None:

@@ -1,0 +1,52 @@
+"""Arguments of workflows, held to the schema in their metadata before any code of them runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
+from interpstack_workflows.errors import ArgumentsError, MetadataError
+from interpstack_workflows.module.metadata import WorkflowMetadata
+from interpstack_workflows.steps.names import canonical
+
+__all__ = ["arguments_schema", "check_arguments"]
+
+
+def arguments_schema(metadata: WorkflowMetadata) -> AnswerSchema | None:
+    """The schema of a workflow's arguments; `None` if it takes any. Blocks for up to 2 seconds.
+
+    Raises:
+        MetadataError: The `argsSchema` of the workflow cannot be used.
+    """
+    if metadata.args_schema is None:
+        return None
+    try:
+        return AnswerSchema(metadata.args_schema, "meta.argsSchema")
+    except SchemaFault as error:
+        raise MetadataError(f"{metadata.name}: {error}") from error
+
+
+async def check_arguments(metadata: WorkflowMetadata, args: Any) -> None:
+    """Check the arguments that a workflow is to get.
+
+    Args:
+        metadata: The metadata of the workflow.
+        args: Its arguments.
+
+    Raises:
+        ArgumentsError: They are no JSON, or do not match the workflow's `argsSchema`.
+        MetadataError: Its `argsSchema` cannot be used.
+    """
+    try:
+        canonical(args)
+    except ValueError as error:
+        raise ArgumentsError(f"The arguments of workflow {metadata.name!r}: {error}") from error
+    schema = await asyncio.to_thread(arguments_schema, metadata)
+    if schema is None:
+        return
+    if faults := await schema.faults(args):
+        raise ArgumentsError(
+            f"The arguments of workflow {metadata.name!r} do not match its argsSchema: "
+            f"{'; '.join(faults)}"
+        )
