@@ -6,11 +6,10 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 import attrs
 
-from interpstack import Cell, ConfigurationError, Engine, Execution, Limits, Progress, Realm
+from interpstack import Cell, ConfigurationError, Engine, Execution, Progress, Realm
 from interpstack_core import Capability, run_guest, to_end
 from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.errors import WorkflowModuleError
@@ -24,12 +23,10 @@ from interpstack_workflows.runtime.boundary import (
     WorkflowModuleInput,
 )
 from interpstack_workflows.runtime.module_run import ModuleRun
-from interpstack_workflows.runtime.sources import CELL, CELL_NAME, bridge_set
+from interpstack_workflows.runtime.realms import GuardedRealms
+from interpstack_workflows.runtime.sources import CELL, CELL_NAME
 
 __all__ = ["ModuleExecution", "WorkflowExecution", "WorkflowRuntime"]
-
-#: The one set of bridges: engines keep what they make of a set.
-_BRIDGES: Final = bridge_set()
 
 
 class WorkflowRuntime:
@@ -50,7 +47,7 @@ class WorkflowRuntime:
             )
         if Capability.MODULES not in engine.capabilities:
             raise ConfigurationError(f"workflows are modules, which the engine {name!r} has not")
-        self._engine = engine
+        self._realms = GuardedRealms(engine)
 
     def start_module(self, start: WorkflowModuleInput) -> WorkflowExecution:
         """Start a module, and run it until it has been evaluated or waits.
@@ -80,15 +77,8 @@ class WorkflowRuntime:
             raise ConfigurationError(
                 f"a module starts from a WorkflowModuleInput; got {start!r:.80}"
             )
-        limits = Limits(
-            cpu_seconds=None,
-            wall_seconds=None,
-            memory_bytes=start.memory_bytes,
-            requests=None,  # the verbs count them
-        )
-        realm = self._engine.open(limits, _BRIDGES)
+        realm, limits = self._realms.open(start.memory_bytes)
         try:
-            realm.bind(_BRIDGES)
             execution = realm.start(Cell(source=CELL, name=CELL_NAME, seed=start.seed))
         except BaseException:
             realm.close()

@@ -11,12 +11,14 @@ from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
 from interpstack_workflows.runtime.requests import KINDS
 
-__all__ = ["CELL", "CELL_NAME", "ENTRY", "RESTRICTED", "bridge_set", "module_sources"]
+__all__ = ["CELL", "CELL_NAME", "ENTRY", "GUARD_CELL", "RESTRICTED", "bridge_set", "module_sources"]
 
 #: The specifier by which the cell imports the module of the workflow.
 ENTRY: Final = "@/workflow"
 #: The source of the cell.
 CELL: Final = f'await $workflow(() => import("{ENTRY}"))'
+#: The source of a cell that guards a realm and does no more.
+GUARD_CELL: Final = "$workflow.guard()"
 #: The name of the cell, whose frames in stack traces are not the script's.
 CELL_NAME: Final = "interpstack:workflow"
 RESTRICTED: Final = (

@@ -1,8 +1,10 @@
 // The guest's side of a workflow: its verbs, and a realm without clocks, chance and code of its own.
 //
 // A cell calls `$workflow` once, with a function that imports the module. From then on the realm is
-// guarded: what every script shares is frozen, what reaches the host or makes code is gone. Requests
-// carry JSON texts, which the host parses and checks; all that is used of the language is captured first.
+// guarded: what every script shares is frozen, what reaches the host or makes code is gone. An earlier
+// cell may have called `$workflow.guard` already, so that the host keeps an image of the guarded realm.
+// Requests carry JSON texts, which the host parses and checks; all that is used of the language is
+// captured first.
 (kernel) => {
   "use strict";
   const { request, call, define, asNative, describe } = kernel;
@@ -353,7 +355,10 @@
       }
     }
   }
+  let guarded = false;
   function guard() {
+    if (guarded) return;
+    guarded = true;
     for (let i = 0; i < functionKinds.length; i++)
       defineProperty(getPrototypeOf(functionKinds[i]), "constructor", { __proto__: null, value: noCode, writable: false, configurable: false });
     for (let i = 0; i < GONE.length; i++) fix(GONE[i], undefined);
@@ -376,6 +381,8 @@
     shared[shared.length] = ""[Symbol.iterator]();
     shared[shared.length] = offered;
     harden(shared);
+    const verbNames = ownKeys(offered);
+    for (let i = 0; i < verbNames.length; i++) fix(verbNames[i], offered[verbNames[i]]);
   }
 
   // -- one run -----------------------------------------------------------------------------
@@ -390,8 +397,6 @@
     setBudget(input.budget);
     mostRequests = input.requests;
     guard();
-    const names = ownKeys(offered);
-    for (let i = 0; i < names.length; i++) fix(names[i], offered[names[i]]);
     fix("args", args);
     let stage = "load";
     try {
@@ -412,5 +417,7 @@
     }
   }
   const finish = (told) => { call("workflow.result", [told.result, told.dropped]); };
-  define("$workflow", native("$workflow", run));
+  const start = native("$workflow", run);
+  start.guard = native("guard", guard);
+  define("$workflow", start);
 }
