@@ -35,7 +35,7 @@ class GuardedRealms:
         self._limits: Limits | None = None
         self._image: Image | None = None
 
-    def open(self, memory_bytes: int) -> tuple[Realm, Limits]:
+    def open(self, memory_bytes: int | None) -> tuple[Realm, Limits]:
         """Open a realm; also returns its limits.
 
         Raises:
