@@ -13,7 +13,7 @@ from langchain.agents.middleware.types import (
     ModelRequest,
     ModelResponse,
 )
-from langchain_core.messages import SystemMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
@@ -31,6 +31,7 @@ from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.siblings import graph_run
 from interpstack_langchain.options import Options
+from interpstack_langchain.prompt import with_section
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.call_limits import folded
 from interpstack_langchain.state.channels import Channels
@@ -180,15 +181,7 @@ class Interpreter:
         self.names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
         self.offered.note(owner_of(state), tools)
-        text = self.offers.prompt(tools)
-        before = request.system_message
-        if before is None:
-            message = SystemMessage(content=text)
-        elif isinstance(before.content, str):
-            message = SystemMessage(content=f"{before.content}\n\n{text}")
-        else:
-            message = SystemMessage(content=[*before.content, {"type": "text", "text": text}])
-        return request.override(system_message=message)
+        return with_section(request, self.offers.prompt(tools))
 
     @contextmanager
     def eval_call(

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import attrs
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.messages import SystemMessage
 
 from interpstack import GuestLanguage
 from interpstack_langchain.options import Options
 
-__all__ = ["InterpreterShown", "code_description", "interpreter_section", "tool_description"]
+__all__ = [
+    "InterpreterShown",
+    "code_description",
+    "interpreter_section",
+    "tool_description",
+    "with_section",
+]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_langchain") / "prompt.md").read_text("utf-8").strip()
@@ -73,3 +81,15 @@ def code_description(language: str) -> str:
         language: The title of the guest language.
     """
     return f"{language} to run. The value of the last expression is returned."
+
+
+def with_section(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
+    """A request whose system prompt ends with one more section."""
+    before = request.system_message
+    if before is None:
+        message = SystemMessage(content=text)
+    elif isinstance(before.content, str):
+        message = SystemMessage(content=f"{before.content}\n\n{text}")
+    else:
+        message = SystemMessage(content=[*before.content, {"type": "text", "text": text}])
+    return request.override(system_message=message)

@@ -48,6 +48,7 @@ from interpstack_workflows.events.hub import Subscription
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.module.metadata import PhaseMetadata, WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.dry_run import ScriptDifference, StepPreview
+from interpstack_workflows.runs.reading.rehearsal import Rehearsal, RehearsedStep, ScriptFault
 from interpstack_workflows.runs.run_records import RunOptions
 from interpstack_workflows.runs.runner import RunHandle, WorkflowRunner
 from interpstack_workflows.runs.values import WorkflowResult
@@ -129,6 +130,8 @@ __all__ = [
     "PhaseEvent",
     "PhaseMetadata",
     "Rate",
+    "Rehearsal",
+    "RehearsedStep",
     "Reservation",
     "ResultEvent",
     "ResumedEvent",
@@ -141,6 +144,7 @@ __all__ = [
     "Scheduler",
     "ScriptChanged",
     "ScriptDifference",
+    "ScriptFault",
     "ScriptPath",
     "SleepRequest",
     "StartedEvent",

@@ -80,6 +80,10 @@ def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, ValueError):
         return function  # as unresolvable as for the tool
+    # Names in a signature that is set would be looked up in this module.
+    named = signature.parameters.values()
+    parameters = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in named]
+    signature = signature.replace(parameters=parameters)
     run = _awaiting(function) if inspect.iscoroutinefunction(function) else _calling(function)
     return _showing(run, signature, hints)
 

@@ -1,7 +1,8 @@
-"""Workflows over LangGraph: runs in a checkpointer."""
+"""Workflows over LangGraph: runs in a checkpointer, and tools of models that write workflows."""
 
 from __future__ import annotations
 
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_langchain.workflows.middleware import WorkflowMiddleware
 
-__all__ = ["CheckpointWorkflowStore"]
+__all__ = ["CheckpointWorkflowStore", "WorkflowMiddleware"]

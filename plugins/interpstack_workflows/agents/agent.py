@@ -113,8 +113,10 @@ class Agent(abc.ABC):
     Attributes:
         max_tokens: Tokens that one call uses at most; `None` if that is not known.
         max_cost: Money that one call costs at most; `None` if that is not known.
+        description: What the agent does, for models that write workflows; may be empty.
     """
 
+    description: str = ""
     max_tokens: int | None = None
     max_cost: float | None = None
 

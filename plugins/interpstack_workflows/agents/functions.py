@@ -26,10 +26,18 @@ class FunctionAgent(Agent):
     def __init__(self, function: Callable[[Any], Awaitable[Any]]) -> None:
         self._function = function
         self._takes_call = _takes_call(function)
+        self.description = _description(function)
 
     async def run(self, call: AgentCall) -> AgentAnswer:
         answer = await self._function(call if self._takes_call else call.prompt)
         return answer if isinstance(answer, AgentAnswer) else AgentAnswer(answer)
+
+
+def _description(function: Any) -> str:
+    """The first paragraph of a function's docstring, on one line."""
+    is_function = inspect.isroutine(function)
+    text = inspect.getdoc(function if is_function else type(function)) or ""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _takes_call(function: Callable[..., Any]) -> bool:

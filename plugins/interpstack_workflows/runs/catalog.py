@@ -62,7 +62,7 @@ class Catalog:
         """
         if isinstance(what, Path):
             return self._file(what, what.name)
-        if what in self._named:
+        if what in self._named or ("\n" not in what and what in self.names()):
             return self._by_name(what)
         if "\n" in what or "export" in what:
             return Script(what)

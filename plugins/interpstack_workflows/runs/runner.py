@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,28 +13,22 @@ from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.hub import EventHub, Subscription
-from interpstack_workflows.events.tree import RunTree
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
-from interpstack_workflows.runs.changes import change_script, compared
-from interpstack_workflows.runs.dry_run import ScriptDifference
+from interpstack_workflows.runs.changes import change_script
 from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
 from interpstack_workflows.runs.keeping.serving import serve
 from interpstack_workflows.runs.parts import RunParts
-from interpstack_workflows.runs.run_records import (
-    RunOptions,
-    as_result,
-    new_run,
-    stored_run,
-)
+from interpstack_workflows.runs.reading.views import RunnerViews
+from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
 from interpstack_workflows.runs.verbs.waits import check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import Message, RunRecord, RunStatus, WorkflowStore
+from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
 
 __all__ = ["RunHandle", "WorkflowRunner"]
 
@@ -59,7 +53,7 @@ class RunHandle:
         return as_result(await self._kept.wait(to_end=False))
 
 
-class WorkflowRunner:
+class WorkflowRunner(RunnerViews):
     """Runs workflows.
 
     ```python
@@ -112,7 +106,7 @@ class WorkflowRunner:
         self._catalog = Catalog(workflows)
         self._owns_store = isinstance(store, str)
         self._hub = EventHub(events)
-        self._parts = RunParts(
+        parts = RunParts(
             store=open_store(store) if isinstance(store, str) else store,
             runtime=WorkflowRuntime(stack.engine),
             agents=find_agents(agents or {}, stack),
@@ -126,7 +120,8 @@ class WorkflowRunner:
             max_depth=max_depth,
             linger_seconds=linger_seconds,
         )
-        self._keeper = RunKeeper(self._parts, lease_seconds, live_runs)
+        super().__init__(parts)
+        self._keeper = RunKeeper(parts, lease_seconds, live_runs)
 
     async def __aenter__(self) -> WorkflowRunner:
         return self
@@ -206,18 +201,6 @@ class WorkflowRunner:
         )
         return RunHandle(self._keeper.keep(run_id, stay))
 
-    async def diff(self, run_id: str, source: Path | str) -> ScriptDifference:
-        """Compare a script with the records of a run; nothing runs, nothing is spent.
-
-        Args:
-            run_id: The run.
-            source: The script, as `start` takes it.
-
-        Raises:
-            UnknownRun: The store has no such run.
-        """
-        return await compared(self._parts, await self.show(run_id), self._catalog.given(source))
-
     async def cancel(self, run_id: str) -> None:
         """End a run: its agents are stopped, and its script gets an error for all it awaits.
 
@@ -258,27 +241,6 @@ class WorkflowRunner:
         waits = record.waiting_for if live is None else live.waits.to_json()
         check_answer(run_id, ask_id, value, waits)
         await self._send(run_id, Message(kind="answer", id=ask_id, value=value))
-
-    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
-        """The runs of the store."""
-        return await self._parts.store.runs(status=status, limit=limit)
-
-    async def show(self, run_id: str) -> RunRecord:
-        """A run as the store has it.
-
-        Raises:
-            UnknownRun: The store has no such run.
-        """
-        return await stored_run(self._parts.store, run_id)
-
-    async def tree(self, run_id: str) -> RunTree:
-        """A run as a tree of workflows, phases and steps, from its records.
-
-        Raises:
-            UnknownRun: The store has no such run.
-        """
-        record = await self.show(run_id)
-        return RunTree.of(record, await self._parts.store.entries(run_id))
 
     def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> Subscription:
         """Events from now on, for a reader that may be slow.

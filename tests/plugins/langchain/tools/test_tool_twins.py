@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
+from langchain.tools import ToolRuntime
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool, tool
+from pydantic import BaseModel
 
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_twins import (
@@ -209,3 +211,16 @@ def test_requests_whose_tool_middleware_replaced_get_a_copy(call: NativeCall) ->
     answer = made.tool.invoke(asked("double", number=3))
     assert isinstance(answer, ToolMessage)
     assert call.value == {"twice": 6}
+
+
+def test_copies_know_the_injected_arguments_of_tools_with_a_schema_of_their_own() -> None:
+    class Visible(BaseModel):
+        key: str
+
+    def look(runtime: ToolRuntime[Any, Any], key: str) -> str:
+        return key
+
+    tool = StructuredTool.from_function(
+        look, description="Look.", args_schema=Visible, infer_schema=False
+    )
+    assert native_tool(tool)._injected_args_keys == tool._injected_args_keys == {"runtime"}

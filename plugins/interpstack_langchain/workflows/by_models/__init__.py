@@ -1,0 +1,1 @@
+"""Workflows that a model writes, starts and follows."""

@@ -1,0 +1,179 @@
+"""`WorkflowMiddleware`: an agent writes, checks, starts and follows workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+
+from interpstack import ConfigurationError, Engine, InterpreterStack, run_sync
+from interpstack_langchain.prompt import with_section
+from interpstack_langchain.workflows.by_models.desk import Desk
+from interpstack_langchain.workflows.by_models.homes import RunnerHome
+from interpstack_langchain.workflows.by_models.options import Decider, WorkflowOptions
+from interpstack_langchain.workflows.by_models.prompt import section
+from interpstack_langchain.workflows.tools import workflow_tools
+from interpstack_workflows.api import BudgetLimits, WorkflowRunner, WorkflowStore, open_store
+
+__all__ = ["WorkflowMiddleware"]
+
+_T = TypeVar("_T")
+_PREFIX = "workflow_"
+
+
+class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Middleware that gives an agent tools for workflows of other agents.
+
+    ```python
+    workflows = WorkflowMiddleware(agents={"reader": reader}, store="runs.db")
+    agent = create_agent(model, middleware=[workflows])
+    ```
+
+    Args:
+        runner: Runs the workflows; it stays yours to close. Without one, the middleware makes its
+            own of the next four arguments.
+        agents: Agents that workflows may call, by name; see `WorkflowRunner`.
+        store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
+        workflows: Workflows that are offered by name; see `WorkflowRunner`.
+        engine: A JavaScript engine: its name, a stack, or the engine itself.
+        tool_prefix: Begins the names of the tools.
+        budget: The most that one run may use: a number of tokens, a mapping by kind, or
+            `BudgetLimits`. A run that the model starts with a larger budget is refused.
+        wall_seconds: Seconds that one run may take, its waits included. `None`: no limit.
+        max_running: Runs of one conversation that may be at work, or wait, at once.
+        max_source_chars: Characters of a source, and of arguments.
+        max_result_chars: Characters of a result that the model reads at once.
+        max_prompt_chars: Characters of the text in the system prompt.
+        max_wait_seconds: Seconds that one call of a tool may wait for a run.
+        writes: Whether the model may write workflows; else it may start known ones only.
+        questions: Who answers the questions of workflows: the `host`, by way of `use`; a person,
+            by an `interrupt` of the agent; or the `model`.
+        approvals: Who decides on the approvals that agents of workflows ask for, likewise.
+        signals: Whether the model may send signals.
+
+    Raises:
+        ConfigurationError: An argument has a wrong value.
+    """
+
+    def __init__(
+        self,
+        runner: WorkflowRunner | None = None,
+        *,
+        agents: Mapping[str, Any] | None = None,
+        store: WorkflowStore | str = "memory:",
+        workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
+        engine: InterpreterStack | Engine | str = "quickjs",
+        tool_prefix: str = _PREFIX,
+        budget: BudgetLimits | Mapping[str, Any] | int | None = None,
+        wall_seconds: float | None = None,
+        max_running: int = 4,
+        max_source_chars: int = 65_536,
+        max_result_chars: int = 4000,
+        max_prompt_chars: int = 6000,
+        max_wait_seconds: float = 60.0,
+        writes: bool = True,
+        questions: Decider = "host",
+        approvals: Decider = "host",
+        signals: bool = False,
+    ) -> None:
+        arguments = locals()
+        super().__init__()
+        self._options = WorkflowOptions.of(arguments)
+        own = {"agents": agents, "store": store, "workflows": workflows, "engine": engine}
+        self._own_store = None
+        if runner is None:
+            if isinstance(store, str):
+                own["store"] = self._own_store = open_store(store)
+            self._home = RunnerHome(_maker(own))
+        else:
+            _check_ready(runner, own)
+            self._home = RunnerHome(lambda: runner, owned=False)
+        self.tools = workflow_tools(Desk(self._home, self._options))
+
+    @property
+    def name(self) -> str:
+        """The name of the middleware, unique among the middleware of an agent."""
+        prefix = self._options.tool_prefix
+        return type(self).__name__ + ("" if prefix == _PREFIX else f"[{prefix}]")
+
+    async def use(self, work: Callable[[WorkflowRunner], Coroutine[Any, Any, _T]]) -> _T:
+        """Use the runner, on the event loop on which its runs live.
+
+        ```python
+        await workflows.use(lambda runner: runner.answer(run_id, ask_id, "yes"))
+        ```
+
+        Args:
+            work: Gets the runner; it runs without the context variables of the caller.
+
+        Raises:
+            ConfigurationError: That event loop does not answer.
+        """
+        return await self._home.call(work)
+
+    async def aclose(self) -> None:
+        """Stop all runs where they are, so that they can be resumed; a ready runner stays open."""
+        await self._home.aclose()
+        if self._own_store is not None:
+            await self._own_store.aclose()
+
+    def close(self) -> None:
+        """`aclose` for synchronous callers."""
+        run_sync(self.aclose())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Add agents and workflows to the model's prompt."""
+        return handler(with_section(request, run_sync(self._section())))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Add agents and workflows to the model's prompt."""
+        return await handler(with_section(request, await self._section()))
+
+    async def _section(self) -> str:
+        async def use(runner: WorkflowRunner) -> str:
+            return section(self._options, runner.agents, await runner.workflows())
+
+        return await self._home.call(use)
+
+
+def _maker(own: Mapping[str, Any]) -> Callable[[], WorkflowRunner]:
+    given = {name: value for name, value in own.items() if name != "engine"}
+    return lambda: WorkflowRunner(own["engine"], **given)
+
+
+def _check_ready(runner: Any, own: Mapping[str, Any]) -> None:
+    """Refuse arguments beside a ready runner that it has in its own way.
+
+    Raises:
+        ConfigurationError: There are some, or it is no runner.
+    """
+    if not isinstance(runner, WorkflowRunner):
+        raise ConfigurationError(
+            f"WorkflowMiddleware takes a WorkflowRunner; got {runner!r:.80}; agents are passed as"
+            " agents={name: agent}"
+        )
+    usual = WorkflowMiddleware.__init__.__kwdefaults__ or {}
+    if wrong := [name for name, value in own.items() if value != usual[name]]:
+        raise ConfigurationError(
+            f"{', '.join(wrong)} cannot be passed beside a ready runner; pass them to the runner"
+        )

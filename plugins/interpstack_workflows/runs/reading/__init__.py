@@ -1,0 +1,1 @@
+"""Looks at what runners have, without running it: runs, agents, workflows, rehearsals."""

@@ -1,0 +1,315 @@
+"""Rehearsals: a script runs with stand-ins for all answers, so that it shows what it would do.
+
+Nothing that a script asks for is done: no agent is called, no command runs, nothing is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
+from interpstack_workflows.errors import UnknownAgent, WorkflowModuleError
+from interpstack_workflows.runs.agent_names import agent_named
+from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, as_failed, described
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.reading.stand_ins import stand_in
+from interpstack_workflows.runs.scopes.crossing import module_input
+from interpstack_workflows.runs.scopes.identities import identity
+from interpstack_workflows.runs.values import ScopePlace
+from interpstack_workflows.runs.verbs.agent_options import AgentOptions
+from interpstack_workflows.runs.verbs.children import child_place
+from interpstack_workflows.runtime.boundary import (
+    AgentRequest,
+    AskRequest,
+    CheckpointRequest,
+    ExecRequest,
+    Failed,
+    ModuleBudget,
+    ModuleProgress,
+    PhaseCall,
+    Resolution,
+    SleepRequest,
+    Undefined,
+    Value,
+    ValueWithBudget,
+    WaitRequest,
+    WorkflowRequest,
+)
+from interpstack_workflows.runtime.runtime import ModuleExecution
+
+__all__ = ["Rehearsal", "RehearsedStep", "ScriptFault", "rehearse"]
+
+#: Bounds of one rehearsal: steps, workflows, seconds of computing, and seconds in all.
+_STEPS: Final = 500
+_SCOPES: Final = 50
+_CPU_SECONDS: Final = 5.0
+_SECONDS: Final = 20.0
+_POLL_SECONDS: Final = 2.0
+#: Faults that are listed, characters of each, and of what tells a step from others.
+_FAULTS: Final = 20
+_FAULT_CHARS: Final = 500
+_WHAT_CHARS: Final = 200
+#: Tokens that a stand-in seems to use, so that loops over a budget end.
+_TOKENS: Final = 1000
+_TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+_OUTPUT: Final = {"exitCode": 0, "stdout": "", "stderr": "", "truncated": []}
+
+
+@attrs.frozen(kw_only=True)
+class RehearsedStep:
+    """One step that a script would take.
+
+    Attributes:
+        kind: `agent`, `workflow`, `ask` and so on.
+        what: The prompt, the name or whatever else tells which step is meant.
+        workflow: The name of the workflow that takes it.
+        agent: The agent that it would call.
+        phase: Its phase.
+    """
+
+    kind: str
+    what: str
+    workflow: str
+    agent: str | None = None
+    phase: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ScriptFault:
+    """A fault of a script.
+
+    Attributes:
+        message: The fault, on one line.
+        line: Number of its line, from 1; 0 if it is not known.
+        column: Number of the character in that line, from 1; 0 if it is not known.
+    """
+
+    message: str
+    line: int = 0
+    column: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Rehearsal:
+    """The way that a script takes where every answer is a stand-in.
+
+    Attributes:
+        steps: The steps, in order.
+        phases: The phases that it entered, in order, each once.
+        faults: Agents, workflows and options that are wrong.
+        error: The error with which the script ended; it may come from a stand-in.
+        ends: Whether the script came to its end.
+        stopped: The bound at which the rehearsal was stopped; empty if it was not.
+    """
+
+    steps: Sequence[RehearsedStep] = ()
+    phases: Sequence[str] = ()
+    faults: Sequence[ScriptFault] = ()
+    error: ScriptFault | None = None
+    ends: bool = False
+    stopped: str = ""
+
+
+async def rehearse(parts: RunParts, place: ScopePlace, total: int | None = None) -> Rehearsal:
+    """Run a script with stand-ins for all answers; takes at most about 20 seconds.
+
+    Args:
+        parts: Agents, workflows and profiles that the script may name.
+        place: The root.
+        total: Tokens of the run's budget.
+    """
+    run = _Rehearsing(parts, total)
+    error, stopped, ends = None, "", False
+    try:
+        async with asyncio.timeout(_SECONDS):
+            ends = await run.scope(place) is not None
+    except TimeoutError:
+        stopped = f"after {_SECONDS:g} seconds"
+    except _Stopped as reached:
+        stopped = str(reached)
+    except ScopeFailed as failed:
+        error = _fault(failed, place)
+    return Rehearsal(
+        steps=tuple(run.steps),
+        phases=tuple(run.phases),
+        faults=tuple(run.faults),
+        error=error,
+        ends=ends,
+        stopped=stopped,
+    )
+
+
+class _Stopped(Exception):
+    """A bound is reached."""
+
+
+class _Rehearsing:
+    def __init__(self, parts: RunParts, total: int | None) -> None:
+        self._parts = parts
+        self._budget = ModuleBudget(total, 0)
+        self._seconds = 0.0
+        self._scopes = 0
+        self.steps: list[RehearsedStep] = []
+        self.phases: dict[str, None] = {}
+        self.faults: list[ScriptFault] = []
+
+    async def scope(self, place: ScopePlace) -> Value:
+        """Run one scope to its end.
+
+        Raises:
+            ScopeFailed: Its script failed, or stalled.
+            _Stopped: A bound is reached.
+        """
+        self._scopes += 1
+        if self._scopes > _SCOPES:
+            raise _Stopped(f"after {_SCOPES} workflows")
+        given = module_input(place, 0, self._budget.total)
+        module = await self._parts.runtime.open_module(
+            attrs.evolve(given, poll_seconds=_POLL_SECONDS)
+        )
+        try:
+            return await self._drive(module, place)
+        except WorkflowModuleError as error:
+            raise ScopeFailed.of_module(error) from error
+        finally:
+            await module.aclose()
+
+    async def _drive(self, module: ModuleExecution, place: ScopePlace) -> Value:
+        now, answers = self._parts.clock(), list[tuple[str, Resolution]]()
+        while True:
+            progress = await module.advance(now, answers)
+            self._note(progress)
+            if progress.error is not None:
+                raise progress.error
+            if progress.complete is not None:
+                for request in progress.requests:  # nobody awaits them, but they would begin
+                    await self._answer(place, request)
+                return Value(progress.complete.output.result)
+            answers = [(one.id, await self._answer(place, one)) for one in progress.requests]
+            if not answers:
+                raise ScopeFailed("it awaits a promise that nothing can settle", "Stalled")
+
+    def _note(self, progress: ModuleProgress) -> None:
+        self._seconds += progress.cpu_seconds
+        for call in progress.calls:
+            if isinstance(call, PhaseCall) and len(self.phases) < _STEPS:
+                self.phases.setdefault(call.name[:_WHAT_CHARS])
+        if self._seconds > _CPU_SECONDS:
+            raise _Stopped(f"after {_CPU_SECONDS:g} seconds of computing")
+
+    async def _answer(self, place: ScopePlace, request: Any) -> Resolution:
+        """The stand-in for the answer of a request, which is noted."""
+        if len(self.steps) >= _STEPS:
+            raise _Stopped(f"after {_STEPS} steps")
+        match request:
+            case AgentRequest():
+                return await self._agent(place, request)
+            case WorkflowRequest():
+                self._step(place, request)
+                return await self._child(place, request)
+        self._step(place, request)
+        match request:
+            case SleepRequest():
+                return Undefined()
+            case CheckpointRequest(value=value):
+                return Value(value)
+            case ExecRequest(profile=profile):
+                if profile not in self._parts.sandboxes:
+                    known = ", ".join(sorted(self._parts.sandboxes)) or "none"
+                    self._wrong(place, f"Unknown sandbox profile {profile!r}; known: {known}")
+                return Value(_OUTPUT)
+            case AskRequest(options=options) | WaitRequest(options=options):
+                return Value(_decided(options or {}, isinstance(request, AskRequest)))
+        raise TypeError(f"unknown request {type(request).__name__}")
+
+    def _step(self, place: ScopePlace, request: Any, **fields: Any) -> None:
+        kind, inputs, _ = identity(request)
+        told = next((inputs[name] for name in _TELLING if inputs.get(name) is not None), "")
+        what = " ".join(str(told).split())[:_WHAT_CHARS]
+        self.steps.append(RehearsedStep(kind=kind, what=what, workflow=place.names[-1], **fields))
+
+    async def _agent(self, place: ScopePlace, request: AgentRequest) -> Resolution:
+        given = request.options or {}
+        schema, name = given.get("schema"), given.get("agentType")
+        try:
+            defaults = place.phase_defaults(given)
+            options = AgentOptions.read(given, self._parts.models, defaults)
+            if schema is not None:
+                await AnswerSchema.read(schema)
+            name, _ = agent_named(self._parts.agents, options.agent_type)
+        except UnknownAgent as error:
+            self._wrong(place, str(error), str(name or ""))
+        except (StepFailed, SchemaFault) as error:
+            self._wrong(place, str(error))
+        phase = given.get("phase")
+        self._step(
+            place,
+            request,
+            agent=name if isinstance(name, str) else None,
+            phase=phase if isinstance(phase, str) else None,
+        )
+        self._budget = ModuleBudget(self._budget.total, self._budget.spent + _TOKENS)
+        text = "stand-in for an answer"
+        return ValueWithBudget(text if schema is None else stand_in(schema, text), self._budget)
+
+    async def _child(self, place: ScopePlace, request: WorkflowRequest) -> Resolution:
+        step = f"step{len(self.steps)}"
+        try:
+            child = await child_place(self._parts, place, request, step, None)
+        except StepFailed as error:
+            ref = request.ref if isinstance(request.ref, str) else request.ref.path
+            self._wrong(place, str(error), ref)
+            return _failed(error)
+        try:
+            return await self.scope(child)
+        except ScopeFailed as error:
+            found = _fault(error, child)
+            self._wrong(place, f"the workflow {child.names[-1]} failed: {found.message}")
+            return _failed(error)
+
+    def _wrong(self, place: ScopePlace, message: str, named: str = "") -> None:
+        """Note a fault, at the place where the script has a name."""
+        line, column = _position(place.script.source, named)
+        fault = ScriptFault(message=_one_line(message), line=line, column=column)
+        if fault not in self.faults and len(self.faults) < _FAULTS:
+            self.faults.append(fault)
+
+
+def _decided(options: Mapping[str, Any], is_question: bool) -> Any:
+    """The stand-in for a person's answer, or for the value of a signal."""
+    choices = options.get("choices")
+    if isinstance(choices, list) and choices:
+        return choices[0]
+    return options.get("default", "stand-in for an answer" if is_question else None)
+
+
+def _failed(error: BaseException) -> Failed:
+    return as_failed(described(error))
+
+
+def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
+    """The error of a script, with the first place in it that its stack names."""
+    name = re.escape(place.script.source_name)
+    found = re.search(rf"{name}:(\d+)(?::(\d+))?", f"{error.stack}\n{error}")
+    line, column = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    first = str(error).strip().partition("\n")[0]
+    return ScriptFault(message=_one_line(f"{error.name}: {first}"), line=line, column=column)
+
+
+def _one_line(text: str) -> str:
+    shown = " ".join(text.split())
+    return shown if len(shown) <= _FAULT_CHARS else shown[: _FAULT_CHARS - 1] + "…"
+
+
+def _position(source: str, named: str) -> tuple[int, int]:
+    """Line and column of a quoted name in a source, from 1; zeros if it is not there."""
+    places = [source.find(f"{quote}{named}{quote}") for quote in "'\"`"] if named else []
+    at = min((one for one in places if one >= 0), default=-1)
+    if at < 0:
+        return 0, 0
+    return source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at)

@@ -1,0 +1,114 @@
+"""Views of a runner: what it knows and keeps; nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from interpstack import call_blocking
+from interpstack_workflows.agents.agent import Agent
+from interpstack_workflows.errors import MetadataError, UnknownWorkflow
+from interpstack_workflows.events.tree import RunTree
+from interpstack_workflows.module.arguments import check_arguments
+from interpstack_workflows.module.metadata import WorkflowMetadata
+from interpstack_workflows.runs.catalog import metadata_of
+from interpstack_workflows.runs.changes import compared
+from interpstack_workflows.runs.dry_run import ScriptDifference
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
+from interpstack_workflows.runs.reading.stand_ins import stand_in
+from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
+from interpstack_workflows.stores.store import RunRecord, RunStatus
+
+__all__ = ["RunnerViews"]
+
+
+class RunnerViews:
+    """The part of a runner that only looks.
+
+    Args:
+        parts: What all runs of the runner share.
+    """
+
+    def __init__(self, parts: RunParts) -> None:
+        self._parts = parts
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents that scripts may call, by name."""
+        return MappingProxyType(dict(self._parts.agents))
+
+    async def workflows(self) -> Mapping[str, WorkflowMetadata]:
+        """The workflows that are known by name, with their metadata; faulty ones are left out."""
+        catalog, found = self._parts.catalog, dict[str, WorkflowMetadata]()
+        for name in await call_blocking(catalog.names):
+            try:
+                script = await call_blocking(lambda name=name: catalog.named(name))  # type: ignore[misc]
+                found[name] = await metadata_of(script)
+            except (MetadataError, UnknownWorkflow):
+                continue  # `start` and `rehearse` tell what is wrong with it
+        return found
+
+    async def rehearse(
+        self, what: Path | str, args: Any = None, *, budget: Any = None
+    ) -> Rehearsal:
+        """Run a script with stand-ins for all answers, to see what it would do.
+
+        No agent is called, no command runs, nothing is stored. Steps, time and memory are bounded.
+
+        Args:
+            what: A file, the name of a known workflow, or the source of a module.
+            args: The arguments, as JSON; by default, a stand-in of the schema in the metadata.
+            budget: The budget that the script would see; see `RunOptions`.
+
+        Raises:
+            UnknownWorkflow: There is no such file or name.
+            MetadataError: The file has no valid metadata.
+            ArgumentsError: The workflow does not take these arguments.
+            WorkflowError: The budget is wrong.
+        """
+        script = self._parts.catalog.given(what)
+        metadata = await metadata_of(script)
+        if args is None and metadata.args_schema is not None:
+            args = stand_in(metadata.args_schema)
+        else:
+            await check_arguments(metadata, args)
+        record = new_run(script, metadata, args, RunOptions(budget=budget), self._parts.clock())
+        return await rehearse(self._parts, root_place(record), record.budget.get("tokens"))
+
+    async def diff(self, run_id: str, source: Path | str) -> ScriptDifference:
+        """Compare a script with the records of a run; nothing runs, nothing is spent.
+
+        Args:
+            run_id: The run.
+            source: The script, as `start` takes it.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        return await compared(
+            self._parts, await self.show(run_id), self._parts.catalog.given(source)
+        )
+
+    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+        """The runs of the store."""
+        return await self._parts.store.runs(status=status, limit=limit)
+
+    async def show(self, run_id: str) -> RunRecord:
+        """A run as the store has it.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        return await stored_run(self._parts.store, run_id)
+
+    async def tree(self, run_id: str) -> RunTree:
+        """A run as a tree of workflows, phases and steps, from its records.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        record = await self.show(run_id)
+        return RunTree.of(record, await self._parts.store.entries(run_id))

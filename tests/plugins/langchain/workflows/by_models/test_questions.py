@@ -1,0 +1,47 @@
+"""Questions of runs as interrupts of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+
+from interpstack_langchain.workflows.by_models.questions import ask
+from interpstack_workflows.api import RunRecord
+
+_RECORD = RunRecord(id="run_1", name="w")
+
+
+def asked(open_now: list[dict[str, Any]]) -> Any:
+    async def node(state: dict[str, Any]) -> dict[str, Any]:
+        found: list[Any] = []
+        while not found or not found[-1]:
+            found.append(ask(_RECORD, open_now, "wrong" if found else ""))
+        return {"found": found}
+
+    graph: Any = StateGraph(dict)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+async def test_answers_are_taken_by_the_question_that_they_name() -> None:
+    open_now = [{"id": "a", "kind": "ask", "question": "?"}]
+    graph, config = asked(open_now), {"configurable": {"thread_id": "t"}}
+    first = await graph.ainvoke({}, config)
+    (pause,) = first["__interrupt__"]
+    assert pause.value == {
+        "type": "workflow_questions",
+        "run": "run_1",
+        "workflow": "w",
+        "questions": open_now,
+        "expected": "resume with {'answers': {id: answer}}, an answer for each question by its id",
+    }
+    for wrong in ("yes", {"answers": "yes"}, {"answers": {"b": 1}}):
+        again = await graph.ainvoke(Command(resume=wrong), config)
+        assert again["__interrupt__"][0].value["fault"] == "wrong"
+    done = await graph.ainvoke(Command(resume={"answers": {"a": 1, "b": 2}}), config)
+    assert done["found"] == [{}, {}, {}, {"a": 1}]

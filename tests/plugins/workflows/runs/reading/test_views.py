@@ -1,0 +1,58 @@
+"""What a runner knows, and what it tells of its store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from workflow_runs import Prompts, runner, script
+
+from interpstack_workflows.api import UnknownRun, UnknownWorkflow
+from interpstack_workflows.runs.runner import WorkflowRunner
+
+
+async def test_agents_are_told_with_their_descriptions() -> None:
+    async def reader(prompt: str) -> str:
+        """Reads
+        files.
+
+        And more.
+        """
+        return prompt
+
+    class Writer:
+        """Writes."""
+
+        async def __call__(self, prompt: str) -> str:
+            return prompt
+
+    async with WorkflowRunner(agents={"r": reader, "w": Writer(), "p": Prompts()}) as one:
+        told = {name: agent.description for name, agent in one.agents.items()}
+    assert told["r"] == "Reads files."
+    assert told["w"] == "Writes."
+    with pytest.raises(TypeError):
+        one.agents["x"] = one.agents["r"]  # type: ignore[index]
+
+
+async def test_known_workflows_are_told_and_faulty_ones_are_not(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text(script("return 1", "export things"), "utf-8")
+    (tmp_path / "b.js").write_text("export const meta = x", "utf-8")
+    async with runner(Prompts(), workflows=[tmp_path]) as one:
+        assert list(await one.workflows()) == ["export things"]
+        assert (await one.run("export things")).result == 1
+    named = {"good": script("return 1"), "bad": "export default 1", "gone": tmp_path / "c.js"}
+    async with runner(Prompts(), workflows=named) as one:
+        assert list(await one.workflows()) == ["good"]
+        with pytest.raises(UnknownWorkflow, match="No workflow file"):
+            await one.rehearse("gone")
+
+
+async def test_runs_are_shown_as_they_are_stored() -> None:
+    async with runner(Prompts()) as one:
+        done = await one.run(script("return agent('a')"))
+        assert (await one.show(done.run_id)).result == "echo: a"
+        assert [run.id for run in await one.runs()] == [done.run_id]
+        assert [step.title for step in (await one.tree(done.run_id)).root.steps.values()] == ["a"]
+        assert (await one.diff(done.run_id, script("return agent('a')"))).same
+        with pytest.raises(UnknownRun, match="no run 'x'"):
+            await one.tree("x")
