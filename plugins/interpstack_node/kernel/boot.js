@@ -6,7 +6,8 @@
   // A stop of the guest may end any function here, between two calls at the earliest: what has arrived,
   // what is left to send and the number of answers to come are noted at once, and the next call goes on.
   let kind = "", arriving = Buffer.allocUnsafe(5), arrived = 0;
-  let leaving = Buffer.allocUnsafe(0), left = 0, questions = 0;
+  const NOTHING = Buffer.allocUnsafe(0);
+  let leaving = NOTHING, left = 0, questions = 0;
   const fill = () => {
     while (arrived < arriving.length) {
       try {
@@ -37,6 +38,7 @@
         if (error.code !== "EINTR" && error.code !== "EAGAIN") process.reallyExit(0);
       }
     }
+    leaving = NOTHING, left = 0; // it is not the guest's, whose memory is counted next
   };
   const put = (kind, text, asks) => {
     const body = Buffer.from(text, "utf8"), head = Buffer.allocUnsafe(5);
