@@ -41,9 +41,11 @@ class WorkflowCase:
 class _Drawing:
     """Draws expressions of JavaScript; all prompts of a case differ."""
 
-    def __init__(self, random: Random, sleep_ms: int) -> None:
+    def __init__(self, random: Random, sleep_ms: int, *, asks: bool) -> None:
         self._random = random
         self._sleep_ms = sleep_ms
+        self._asks = asks
+        self._questions = 0
         self.workflows: dict[str, str] = {}
         self.prompts: list[str] = []
 
@@ -59,6 +61,8 @@ class _Drawing:
     def step(self, depth: int) -> str:
         """An expression whose value is a promise."""
         simple = [self._agent, self._failing, self._retried, self._sleep, self._checkpoint]
+        if self._asks:
+            simple.append(self._ask)
         nested = [self._parallel, self._pipeline, self._sequence, self._child, self._race]
         return self._random.choice(simple + nested * 2 if depth > 0 else simple)(depth)
 
@@ -80,6 +84,10 @@ class _Drawing:
 
     def _checkpoint(self, depth: int) -> str:
         return f"checkpoint('drawn', {self._random.randint(0, 99)})"
+
+    def _ask(self, depth: int) -> str:
+        self._questions += 1
+        return f"ask('question {self._questions}')"
 
     def _several(self, depth: int) -> Iterator[str]:
         for _ in range(self._random.randint(1, 4)):
@@ -107,15 +115,16 @@ class _Drawing:
         return f"Promise.all([{several}]).then(all => all.length)"
 
 
-def draw_case(seed: int, *, depth: int = 3, sleep_ms: int = 20) -> WorkflowCase:
+def draw_case(seed: int, *, depth: int = 3, sleep_ms: int = 20, asks: bool = False) -> WorkflowCase:
     """The workflow of a seed.
 
     Args:
         seed: Any integer.
         depth: How deeply its parts are nested.
         sleep_ms: Milliseconds of one sleep at most.
+        asks: Whether it asks questions, too, which somebody has to answer.
     """
-    drawing = _Drawing(Random(seed), sleep_ms)
+    drawing = _Drawing(Random(seed), sleep_ms, asks=asks)
     source = drawing.module("root", depth)
     return WorkflowCase(source, drawing.workflows, tuple(drawing.prompts))
 

@@ -1,0 +1,166 @@
+"""Runs drawn workflows in processes that are killed from outside, at any moment.
+
+Jobs are lines of JSON on the standard input; each is answered with the status of its process, and
+the seconds since it began to work on its run. A process is forked off this one, so that what it
+needs is imported once for all of them. With `kill`, it gets SIGKILL after that many seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from stores import open_saver
+from workflow_cases import WorkflowCase, draw_case
+
+from interpstack_langchain.workflows import CheckpointWorkflowStore
+from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
+from interpstack_workflows.api import (
+    AgentAnswer,
+    AgentFailed,
+    LeaseLost,
+    Usage,
+    WorkflowResult,
+    WorkflowRunner,
+    WorkflowStore,
+)
+
+RUN = "run_drawn"
+#: How long a runner that was killed keeps its run.
+LEASE_SECONDS = 1.0
+#: What each call of an agent uses.
+USED = Usage(input_tokens=3, output_tokens=5, cost=0.25, seconds=1.5)
+
+
+class Agent:
+    """The agent of drawn workflows: its prompt says how it ends, and each effect is written down.
+
+    Args:
+        folder: Takes a line for each call that succeeds or fails for good.
+        recorded: Prompts whose ends were recorded before this process began.
+    """
+
+    def __init__(self, folder: Path, recorded: set[str]) -> None:
+        self._folder = folder
+        self._recorded = recorded
+
+    async def __call__(self, call: Any) -> AgentAnswer:
+        if call.prompt in self._recorded:
+            self._note("again", call)
+        kind = call.prompt.partition(" ")[0]
+        await asyncio.sleep(0.002)
+        if kind == "second" and call.attempt < 2:
+            raise AgentFailed(f"attempt {call.attempt} of {call.prompt}", USED)
+        self._note("effects", call)
+        if kind == "fail":
+            raise AgentFailed(f"no answer to {call.prompt}", USED)
+        return AgentAnswer({"echo": call.prompt}, USED)
+
+    def _note(self, name: str, call: Any) -> None:
+        """Add a line as one write: it outlives the process, as what the system has does."""
+        file = os.open(self._folder / name, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        try:
+            os.write(file, f"{json.dumps([call.prompt, call.key])}\n".encode())
+        finally:
+            os.close(file)
+
+
+@asynccontextmanager
+async def opened(name: str, place: str) -> AsyncIterator[WorkflowStore]:
+    """The store of a job."""
+    if name.endswith("async"):
+        async with open_saver(name, place) as saver:
+            yield CheckpointWorkflowStore(saver)
+        return
+    store = open_sqlite(place) if name == "sqlite" else open_postgres(place)
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+async def recorded_prompts(store: WorkflowStore) -> set[str]:
+    """Prompts of the agents whose ends are recorded."""
+    if await store.read(RUN) is None:
+        return set()
+    steps = [step for entry in await store.entries(RUN) for step in entry.settled]
+    return {json.loads(step.signature)["prompt"] for step in steps if step.kind == "agent"}
+
+
+async def run(job: dict[str, Any], begun: int) -> None:
+    """Go on with the run, wherever it stands, until it has ended."""
+    case = draw_case(job["seed"], asks=True)
+    async with opened(job["store"], job["place"]) as store:
+        agent = Agent(Path(job["folder"]), await recorded_prompts(store))
+        async with WorkflowRunner(
+            agents={"default": agent},
+            store=store,
+            workflows=case.workflows,
+            lease_seconds=LEASE_SECONDS,
+            linger_seconds=job["linger"],
+        ) as runner:
+            os.write(begun, b".")
+            result = await _to_end(runner, store, case)
+    told = {"result": result.result, "status": result.status, "usage": dict(result.usage)}
+    told |= {"error": result.error, "census": dict(result.census)}
+    (Path(job["folder"]) / f"result-{os.getpid()}").write_text(json.dumps(told), "utf-8")
+
+
+async def _to_end(
+    runner: WorkflowRunner, store: WorkflowStore, case: WorkflowCase
+) -> WorkflowResult:
+    while True:
+        try:
+            if await store.read(RUN) is None:
+                handle = await runner.start(case.source, 1, seed=7, run_id=RUN)
+            else:
+                handle = await runner.resume(RUN)
+            result = await handle.rest()
+        except LeaseLost:  # this process was not heard for too long
+            continue
+        if result.status != "waiting":
+            return result
+        for wait in result.waiting_for:
+            if wait["kind"] == "ask":
+                await runner.answer(RUN, wait["id"], f"answer to {wait['question']}")
+
+
+def _forked(job: dict[str, Any]) -> tuple[int, float]:
+    """How the process of a job ended, negative for a signal, and its seconds."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(reading)
+        try:
+            asyncio.run(run(job, writing))
+        except BaseException:  # noqa: BLE001 - told to the parent, which fails
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    os.close(writing)
+    os.read(reading, 1)
+    os.close(reading)
+    began, kill = time.monotonic(), job["kill"]
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if not ended and kill is not None and time.monotonic() - began >= kill:
+            os.kill(pid, signal.SIGKILL)
+            ended, status = os.waitpid(pid, 0)
+        if ended:
+            return os.waitstatus_to_exitcode(status), time.monotonic() - began
+        time.sleep(0.001)
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(_forked(json.loads(line))), flush=True)
