@@ -16,6 +16,7 @@ from interpstack_workflows.budgets.budget import (
     RunBudget,
 )
 from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.commands.live import LiveProgress
 from interpstack_workflows.errors import (
     ArgumentsError,
     LeaseLost,
@@ -116,6 +117,7 @@ __all__ = [
     "Failed",
     "Lease",
     "LeaseLost",
+    "LiveProgress",
     "LocalSandbox",
     "LogCall",
     "LogEvent",

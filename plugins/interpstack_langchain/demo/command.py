@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,13 @@ from rich.text import Text
 import interpstack
 from interpstack import ConfigurationError
 from interpstack_javascript import JAVASCRIPT
+from interpstack_langchain.demo.chosen_model import chosen_model, no_answer
 from interpstack_langchain.demo.files import MAX_FILES, folder_tools, survey
 from interpstack_langchain.demo.model import ScriptedModel
+from interpstack_langchain.demo.streams import is_call, messages_of
 from interpstack_langchain.demo.tally import Tally
+from interpstack_langchain.demo.workflow.run import WorkflowModels, run_workflow
+from interpstack_langchain.demo.workflow.scripted import ScriptedReader, ScriptedWriter
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
 from interpstack_langchain.terminal import output, plain
 
@@ -48,7 +51,8 @@ _QUESTION = (
     metavar="PROVIDER:NAME",
     help="A real model, for LangChain's init_chat_model. Default: a scripted one, offline.",
 )
-def command(folder: Path | None, model: str | None) -> None:
+@click.option("--workflow", is_flag=True, help="Run a workflow of several agents instead.")
+def command(folder: Path | None, model: str | None, workflow: bool) -> None:
     """Let a deep agent answer questions on the files of FOLDER, with code.
 
     FOLDER defaults to the installed package's own source.
@@ -57,18 +61,34 @@ def command(folder: Path | None, model: str | None) -> None:
     console = Console(file=output())
     if not survey(folder)[0]:
         raise ConfigurationError(f"{folder} has no text files to look at; name another FOLDER")
-    chosen = _chat_model(model)
+    if workflow:
+        _demo_workflow(folder, model, console)
+        return
+    chosen = ScriptedModel() if model is None else chosen_model(model)
     try:
         tally = run_demo(folder, chosen, console)
     except Exception as error:
         if model is None:  # the scripted model makes no network call
             raise
-        raise ConfigurationError(
-            f"--model {model!r} did not answer: {_cause(error)}; check the network, the model's "
-            "name and its API key"
-        ) from error
+        raise no_answer(model, error) from error
     if not tally.answer:
         raise ConfigurationError("the model gave no answer; try again, or another --model")
+
+
+def _demo_workflow(folder: Path, name: str | None, console: Console) -> None:
+    if name is None:
+        models = WorkflowModels(ScriptedReader(), ScriptedWriter())
+    else:
+        chosen = chosen_model(name)
+        models = WorkflowModels(chosen, chosen)
+    _, result = run_workflow(folder, models, console)
+    if result.status == "completed":
+        return
+    error = result.error or {}
+    told = f"{error.get('name')}: {error.get('message')}"
+    if name is None:
+        raise ConfigurationError(f"the workflow failed: {told}")
+    raise no_answer(name, told)
 
 
 def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
@@ -103,7 +123,7 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
             if kind == "custom":
                 _show_call(data, tally, live)
             else:
-                for message in _messages(data):
+                for message in messages_of(data):
                     _show_message(message, tally, console)
     console.print(Markdown(plain(tally.answer)))
     for one in tally.left_out:
@@ -112,45 +132,10 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
     return tally
 
 
-def _chat_model(name: str | None) -> BaseChatModel:
-    if name is None:
-        return ScriptedModel()
-    from langchain.chat_models import init_chat_model
-
-    try:
-        model: BaseChatModel = init_chat_model(name)
-    except Exception as error:
-        raise ConfigurationError(
-            f"--model {name!r} cannot be used: {_cause(error)}; give it as provider:name, install "
-            "the provider's LangChain package and set its API key"
-        ) from error
-    return model
-
-
-def _cause(error: BaseException) -> str:
-    """An error and its cause, on one line."""
-    told = [_line(error)]
-    while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
-        line = _line(error)
-        told += [] if any(line in earlier for earlier in told) else [line]
-    return " <- ".join(told[:3])
-
-
-def _line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text:.300}" if text else type(error).__name__
-
-
-def _messages(update: Any) -> Iterator[Any]:
-    for node in update.values() if isinstance(update, dict) else ():
-        found = node.get("messages") if isinstance(node, dict) else None
-        yield from found if isinstance(found, list) else ()
-
-
 def _show_call(event: Any, tally: Tally, live: Live) -> None:
     if not isinstance(event, dict) or event.get("type") != "tool":
         return
-    number = tally.add_call() if event["phase"] == "start" else tally.inner_calls
+    number = tally.add_call() if is_call(event) else tally.inner_calls
     live.update(Text(plain(f"  call {number}: {event['tool']} {event.get('input', '')}"), "dim"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Final
 
 import attrs
@@ -58,6 +59,7 @@ class Tally:
     chars_seen: int = 0
     answer: str = ""
     left_out: list[LeftOut] = attrs.field(factory=list)
+    _lock: Lock = attrs.field(factory=Lock, init=False, repr=False, eq=False)
 
     def add_call(self) -> int:
         """Count a tool call of the code; its number."""
@@ -65,8 +67,9 @@ class Tally:
         return self.inner_calls
 
     def add_read(self, text: str) -> None:
-        """Count a text that code got from a call."""
-        self.chars_read += len(text)
+        """Count a text that code got from a call; tools are called by several threads."""
+        with self._lock:
+            self.chars_read += len(text)
 
     def add_turn(self, answer: str) -> None:
         """Count an answer of the model; the last one with text is the demo's."""

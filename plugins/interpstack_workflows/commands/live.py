@@ -57,6 +57,8 @@ class LiveProgress:
     ) -> None:
         self._draw()
         self._live.stop()
+        if not self._live.console.is_terminal:
+            self._live.console.line()  # a file has the last picture, without its end of line
 
     def _draw(self) -> None:
         self._live.update(self._picture(), refresh=True)

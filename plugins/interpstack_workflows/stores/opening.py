@@ -54,7 +54,7 @@ def _opened(point: EntryPoint, url: str) -> WorkflowStore:
     except ImportError as error:
         raise ConfigurationError(
             f"stores of {point.name!r} need a package that is not installed ({error}); "
-            "run: pip install 'interpstack[replay]'"
+            "run: pip install 'interpstack[workflows]'"
         ) from error
     store = function(url)
     if not isinstance(store, WorkflowStore):

@@ -34,6 +34,20 @@ def test_a_terminal_shows_the_tree_and_the_log() -> None:
     assert "Find" in printed
 
 
+def test_a_file_gets_the_last_picture_alone() -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=60)
+    with LiveProgress(console) as live:
+        live(AgentStartedEvent(step="s", agent="scout", phase="Find", prompt_preview="p", **_AT))
+    console.print("after")
+    assert text.getvalue().splitlines() == [
+        "run_a : running",
+        "└── Find",
+        "    └── … scout p",
+        "after",
+    ]
+
+
 @pytest.mark.parametrize(
     ("out", "err", "written"), [("file", "file", "out"), ("terminal", "file", "err")]
 )
