@@ -1,10 +1,11 @@
 """The benchmark: this project beside `langchain-quickjs`, measured in the same run.
 
-`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines | --sources]
-[--quick]`
+`python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines | --sources |
+--workflows] [--quick]`
 
 A second table follows, with a column for each engine; `--engines` prints it alone. A third one
-shows what preparing sources of many shapes costs; `--sources` prints that alone.
+shows what preparing sources of many shapes costs; `--sources` prints that alone. A fourth one has
+workflows beside those of DBOS and LangGraph; `--workflows` prints that alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,41 +27,43 @@ from rich.console import Console
 from rich.table import Table
 from scaling import scaling_results, scaling_table
 from sides import Figures, fill, measure
+from workflows.table import workflow_results, workflow_table
 
 __all__: list[str] = []
 
 _PEER = "langchain-quickjs"
+_Rows = list[dict[str, Any]]
+#: The further tables, by their options: what measures each, and what is printed of it.
+_TABLES: dict[str, tuple[Callable[[str, bool], _Rows], Callable[[_Rows], list[Any]]]] = {
+    "engines": (engine_results, lambda rows: [engine_table(rows), *missing()]),
+    "sources": (lambda _, quick: scaling_results(quick), lambda rows: [scaling_table(rows)]),
+    "workflows": (workflow_results, lambda rows: [workflow_table(rows)]),
+}
 
 
 def _main() -> int:
     arguments = _arguments()
     peer = _peer_version()
-    alone = arguments.engines or arguments.sources
-    if peer is None and not alone:
+    if peer is None and not arguments.table:
         sys.stderr.write(f"{_PEER} is not installed; run the benchmark with: tox -e bench\n")
         return 2
     console = Console(width=None if sys.stdout.isatty() else 140)
-    results: list[dict[str, Any]] = []
-    by_engine: list[dict[str, Any]] = []
-    by_shape: list[dict[str, Any]] = []
+    results: _Rows = []
+    others: dict[str, _Rows] = {}
     with tempfile.TemporaryDirectory() as cache:
         fill(cache)
-        if not alone:
+        if not arguments.table:
             figures = _measure(arguments.only, arguments.quick, cache)
             results = [_result(row, figures[row.case]) for row in ROWS if row.case in figures]
             console.print(_table(results, str(peer)))
-        if not arguments.only and not arguments.sources:
-            by_engine = engine_results(cache, arguments.quick)
-            console.print(engine_table(by_engine), *missing(), sep="\n")
-    if not arguments.only and not arguments.engines:
-        by_shape = scaling_results(arguments.quick)
-        console.print(scaling_table(by_shape))
+        for name, (measured, shown) in _TABLES.items():
+            if arguments.table == name or not (arguments.table or arguments.only):
+                others[name] = measured(cache, arguments.quick)
+                console.print(*shown(others[name]), sep="\n")
     if arguments.json:
-        report = json.dumps(
-            {**_report(results, peer), "engines": by_engine, "sources": by_shape}, indent=2
-        )
+        report = json.dumps({**_report(results, peer), **others}, indent=2)
         Path(arguments.json).write_text(report + "\n", "utf-8")
-    missed = [result for result in [*results, *by_engine, *by_shape] if not result["met"]]
+    missed = [one for rows in (results, *others.values()) for one in rows if not one["met"]]
     return 1 if missed and arguments.check else 0
 
 
@@ -92,8 +96,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file, too")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--only", action="append", choices=names, help="run this case; repeatable")
-    parser.add_argument("--engines", action="store_true", help="print the table by engine alone")
-    parser.add_argument("--sources", action="store_true", help="print the table by source alone")
+    for name in _TABLES:
+        text = f"print the table of {name} alone"
+        parser.add_argument(f"--{name}", action="store_const", const=name, dest="table", help=text)
     parser.add_argument("--quick", action="store_true", help="one repetition of everything")
     return parser.parse_args()
 

@@ -1,0 +1,1 @@
+"""Durable workflows of this project beside those of DBOS and LangGraph."""
