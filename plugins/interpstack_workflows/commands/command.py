@@ -246,7 +246,10 @@ def show(run_id: str, url: str, as_json: bool) -> None:
     """Show a run: phases, agents and children, what it waits for, what it used, how it ended."""
 
     async def use(runner: WorkflowRunner) -> Any:
-        return await runner.show(run_id), await runner.tree(run_id)
+        record = await runner.show(run_id)
+        if record.status == "running":  # its record has what it waits for when it rests
+            record = attrs.evolve(record, waiting_for=tuple(await runner.questions(run_id)))
+        return record, await runner.tree(run_id)
 
     record, tree = _with_runner(use, url)
     if as_json:

@@ -228,17 +228,20 @@ class WorkflowRunner(RunnerViews):
 
         Args:
             run_id: The run.
-            ask_id: The `id` of the question in the run's `waiting_for`.
+            ask_id: The `id` of the question in the run's `waiting_for`, or in `questions`.
             value: The answer, as JSON.
 
         Raises:
             UnknownRun: The store has no such run.
             WorkflowError: The run has ended, or waits for no such answer; the open ones are listed.
         """
-        record = await self._going(run_id)
+        await self._going(run_id)
         kept = self._keeper.kept(run_id)
-        live = None if kept is None else kept.live
-        waits = record.waiting_for if live is None else live.waits.to_json()
+        here = None if kept is None or kept.live is None else kept.live.waits
+        # One that replays its records has not come to its questions yet.
+        waits = (
+            await self.questions(run_id) if here is None or ask_id not in here else here.to_json()
+        )
         check_answer(run_id, ask_id, value, waits)
         await self._send(run_id, Message(kind="answer", id=ask_id, value=value))
 

@@ -17,9 +17,11 @@ from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.changes import compared
 from interpstack_workflows.runs.dry_run import ScriptDifference
 from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.reading.open_questions import open_questions
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
+from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.stores.store import RunRecord, RunStatus
 
 __all__ = ["RunnerViews"]
@@ -112,3 +114,20 @@ class RunnerViews:
         """
         record = await self.show(run_id)
         return RunTree.of(record, await self._parts.store.entries(run_id))
+
+    async def questions(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """The open questions and approvals of a run, also while it is at work in any process.
+
+        Returns:
+            Of each, `id`, `kind` (`ask` or `approval`), `since` in seconds since 1970, and
+            `question` with `options`, or `approvals`.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        record = await self.show(run_id)
+        if record.status == "waiting":
+            return [one for one in record.waiting_for if one["kind"] in ("ask", "approval")]
+        if record.status in ENDED:
+            return []
+        return open_questions(await self._parts.store.entries(run_id))

@@ -24,7 +24,7 @@ from interpstack_workflows.runs.verbs.agent_calls import (
 )
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.commands import run_command
-from interpstack_workflows.runs.verbs.waits import Wait
+from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
 from interpstack_workflows.runtime.boundary import Failed
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.stores.store import Message
@@ -185,7 +185,7 @@ class Verbs:
         shown = {} if kind != "ask" else {"question": request.question, "options": options}
         scope = opened.scope.place.scope
         wait = Wait(
-            id=f"{scope}/{opened.name}",
+            id=wait_id(scope, opened.name),
             kind={"wait": "signal"}.get(kind, kind),
             since=since,
             wake_at=None if seconds is None else since + seconds,
@@ -230,7 +230,7 @@ class Verbs:
             opened.scope.running(opened, effect)
 
         wait = Wait(
-            id=f"{opened.scope.place.scope}/{opened.name}:{began['count']}",
+            id=approval_id(opened.scope.place.scope, opened.name, began["count"]),
             kind="approval",
             since=began["now"],
             shown={"approvals": began["approvals"]},

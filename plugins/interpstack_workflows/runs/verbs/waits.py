@@ -10,7 +10,17 @@ import attrs
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.stores.store import Message
 
-__all__ = ["Wait", "Waits", "check_answer"]
+__all__ = ["Wait", "Waits", "approval_id", "check_answer", "wait_id"]
+
+
+def wait_id(scope: str, step: str) -> str:
+    """The id of the wait that a step of a scope is."""
+    return f"{scope}/{step}"
+
+
+def approval_id(scope: str, step: str, count: int) -> str:
+    """The id of an approval that the agent of a step asks for; `count` is 1 for its first one."""
+    return f"{wait_id(scope, step)}:{count}"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -97,6 +107,9 @@ class Waits:
 
     def __bool__(self) -> bool:
         return bool(self._open)
+
+    def __contains__(self, wait_id: str) -> bool:
+        return wait_id in self._open
 
     def on_people(self) -> bool:
         """Whether a message from outside alone lets the run go on."""

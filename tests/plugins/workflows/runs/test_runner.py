@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from workflow_runs import Prompts, runner, script, until
 
 from interpstack import ConfigurationError, InterpreterStack
-from interpstack_workflows.api import MetadataError, UnknownRun, UnknownWorkflow, WorkflowError
+from interpstack_workflows.api import (
+    Message,
+    MetadataError,
+    UnknownRun,
+    UnknownWorkflow,
+    WorkflowError,
+)
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
@@ -89,6 +97,36 @@ async def test_a_live_question_is_answered_without_a_rest() -> None:
         (question,) = live.live.waits.to_json()
         await one.answer(handle.run_id, question["id"], {"yes": True})
         assert (await handle.result()).result == {"yes": True}
+
+
+class HeldStore(MemoryWorkflowStore):
+    """A store in memory that holds back the first answer about messages once it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holds = False
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
+
+    async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
+        if self.holds:
+            self.holds = False
+            self.asked.set()
+            await self.let.wait()
+        return await super().messages(run_id, after)
+
+
+async def test_questions_are_answered_before_the_script_comes_to_them_again() -> None:
+    store = HeldStore()
+    async with runner(Prompts(), store, linger_seconds=0) as one:
+        resting = await one.run(script("return Promise.all([ask('One?'), ask('Two?')])"))
+        first, second = (wait["id"] for wait in resting.waiting_for)
+        store.holds = True
+        await one.answer(resting.run_id, first, 1)
+        await store.asked.wait()  # the run is live, and its script has not begun
+        await one.answer(resting.run_id, second, 2)
+        store.let.set()
+        handle = await one.resume(resting.run_id)
+        assert (await handle.result()).result == [1, 2]
 
 
 async def test_a_stack_of_the_host_stays_open() -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import Prompts, runner, script, until
 
-from interpstack_workflows.api import UnknownRun, UnknownWorkflow
+from interpstack_workflows.api import (
+    MemoryWorkflowStore,
+    UnknownRun,
+    UnknownWorkflow,
+    WorkflowError,
+)
 from interpstack_workflows.runs.runner import WorkflowRunner
 
 
@@ -56,3 +61,21 @@ async def test_runs_are_shown_as_they_are_stored() -> None:
         assert (await one.diff(done.run_id, script("return agent('a')"))).same
         with pytest.raises(UnknownRun, match="no run 'x'"):
             await one.tree("x")
+
+
+async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() -> None:
+    agent, store = Prompts(), MemoryWorkflowStore()
+    body = "await parallel([() => ask('Ship?', {choices: ['yes']}), () => agent('for ever')])"
+    async with runner(agent, store) as one, runner(Prompts(), store) as elsewhere:
+        handle = await one.start(script(body))
+        await until(lambda: agent.called)
+        (question,) = await elsewhere.questions(handle.run_id)
+        assert (question["question"], question["kind"]) == ("Ship?", "ask")
+        with pytest.raises(WorkflowError, match="none of the choices"):
+            await elsewhere.answer(handle.run_id, question["id"], "no")
+        await elsewhere.answer(handle.run_id, question["id"], "yes")
+        await one.cancel(handle.run_id)
+        await handle.result()
+        assert await elsewhere.questions(handle.run_id) == []
+        resting = await one.run(script("return ask('Ship?')"))
+        assert await elsewhere.questions(resting.run_id) == list(resting.waiting_for)

@@ -1,0 +1,39 @@
+"""Open questions of a run, from its records alone: another process may have it at work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from interpstack_workflows.runs.verbs.waits import approval_id, wait_id
+from interpstack_workflows.steps.entries import Entry, StepRecord
+
+__all__ = ["open_questions"]
+
+
+def open_questions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Questions and approvals that have begun and not ended, as a resting run lists them.
+
+    Args:
+        entries: Everything that the run has recorded.
+    """
+    begun: dict[tuple[str, str], StepRecord] = {}
+    for entry in entries:
+        for step in entry.settled:
+            place = entry.scope, step.name
+            if step.started and step.kind in ("ask", "agent"):
+                begun[place] = step
+            else:
+                begun.pop(place, None)
+    return [_shown(scope, step) for (scope, _), step in begun.items()]
+
+
+def _shown(scope: str, step: StepRecord) -> dict[str, Any]:
+    began = step.value
+    if step.kind == "agent":
+        shown = {"id": approval_id(scope, step.name, began["count"]), "kind": "approval"}
+        return {**shown, "since": began["now"], "approvals": began["approvals"]}
+    inputs = json.loads(step.signature)
+    shown = {"id": wait_id(scope, step.name), "kind": "ask", "since": began["now"]}
+    return {**shown, "question": inputs["question"], "options": inputs["options"]}
