@@ -43,6 +43,10 @@ def expected() -> list[Entry]:
         request_id="3",
         started=True,
     )
+    child, call = names.name("workflow", {"ref": "kid", "args": None})
+    ended = StepRecord(
+        name=child, signature=call, kind="workflow", value=1, request_id="4", dropped=2
+    )
     return [
         Entry(
             scope="root",
@@ -51,6 +55,7 @@ def expected() -> list[Entry]:
             budget={"total": 10, "spent": 3},
         ),
         Entry(scope="root", now=1001.0, settled=(waiting,)),
+        Entry(scope="root", now=1002.0, settled=(ended,)),
     ]
 
 

@@ -248,7 +248,8 @@ def show(run_id: str, url: str, as_json: bool) -> None:
     async def use(runner: WorkflowRunner) -> Any:
         record = await runner.show(run_id)
         if record.status == "running":  # its record has what it waits for when it rests
-            record = attrs.evolve(record, waiting_for=tuple(await runner.questions(run_id)))
+            open_ones: Any = await runner.questions(run_id)
+            record = attrs.evolve(record, waiting_for=open_ones)
         return record, await runner.tree(run_id)
 
     record, tree = _with_runner(use, url)

@@ -35,6 +35,7 @@ class Census:
             agent: The agent that it called.
         """
         (self._ok if step.ok else self._failed)[step.kind] += 1
+        self._dropped += step.dropped
         if agent is not None:
             self._agents.setdefault(agent, Counter())["ok" if step.ok else "failed"] += 1
         if not step.ok:
@@ -49,7 +50,10 @@ class Census:
         self._dropped += count
 
     def to_json(self) -> Mapping[str, Any]:
-        """Counts of steps that succeeded and failed, by kind and by agent, and their errors."""
+        """Counts of steps that succeeded and failed, by kind and by agent, and their errors.
+
+        Equal censuses are equal JSON, whatever the order of the steps.
+        """
         census: dict[str, Any] = {
             "ok": dict(self._ok),
             "failed": dict(self._failed),
@@ -60,6 +64,8 @@ class Census:
         if self._errors:
             census["errors"] = [
                 {"name": name, "message": message, "count": count}
-                for (name, message), count in self._errors.most_common()
+                for (name, message), count in sorted(
+                    self._errors.items(), key=lambda one: (-one[1], one[0])
+                )
             ]
         return census

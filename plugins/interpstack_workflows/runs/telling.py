@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
@@ -63,9 +64,20 @@ class RunTeller:
         """See `Census.to_json`."""
         return self._census.to_json()
 
-    def dropped(self, count: int) -> None:
-        """Count failures that `parallel` and `pipeline` turned into null."""
-        self._census.dropped(count)
+    def counted(self, dropped: int, steps: Iterable[StepRecord]) -> None:
+        """Bring the census to its end.
+
+        Args:
+            dropped: Failures that the root's `parallel` and `pipeline` turned into null.
+            steps: Steps of children that an earlier stay ended, and that do not run again.
+        """
+        self._census.dropped(dropped)
+        for step in steps:
+            agent = None
+            if step.kind == "agent":
+                options = json.loads(step.signature).get("options") or {}
+                agent = asked_name(self._parts.agents, options.get("agentType"))
+            self._census.count(step, agent)
 
     def started(self, place: ScopePlace, *, again: bool) -> None:
         """A workflow began, or goes on."""

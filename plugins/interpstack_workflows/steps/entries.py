@@ -38,6 +38,7 @@ class StepRecord:
         usage: The resources used by the step; see `Usage`.
         request_id: The request's id in the execution that recorded the step.
         started: The step has begun and goes on: a long wait.
+        dropped: Failures that the script of a child turned into null.
     """
 
     name: str
@@ -49,6 +50,7 @@ class StepRecord:
     usage: Mapping[str, Any] = attrs.field(factory=dict)
     request_id: str | None = None
     started: bool = False
+    dropped: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +81,7 @@ _STEP: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
     "usage": ("usage", (dict,)),
     "request_id": ("request", (str, _NONE)),
     "started": ("started", (bool,)),
+    "dropped": ("dropped", (int,)),
 }
 _DEFAULTS: Final = StepRecord(name="")
 

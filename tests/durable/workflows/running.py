@@ -28,7 +28,9 @@ from interpstack_workflows.api import (
     AgentAnswer,
     AgentFailed,
     LeaseLost,
+    RunHandle,
     Usage,
+    WorkflowError,
     WorkflowResult,
     WorkflowRunner,
     WorkflowStore,
@@ -120,10 +122,7 @@ async def _to_end(
 ) -> WorkflowResult:
     while True:
         try:
-            if await store.read(RUN) is None:
-                handle = await runner.start(case.source, 1, seed=7, run_id=RUN)
-            else:
-                handle = await runner.resume(RUN)
+            handle = await _begun(runner, store, case)
             result = await handle.rest()
         except LeaseLost:  # this process was not heard for too long
             continue
@@ -132,6 +131,16 @@ async def _to_end(
         for wait in result.waiting_for:
             if wait["kind"] == "ask":
                 await runner.answer(RUN, wait["id"], f"answer to {wait['question']}")
+
+
+async def _begun(runner: WorkflowRunner, store: WorkflowStore, case: WorkflowCase) -> RunHandle:
+    if await store.read(RUN) is None:
+        try:
+            return await runner.start(case.source, 1, seed=7, run_id=RUN)
+        except WorkflowError:
+            if await store.read(RUN) is None:
+                raise  # else another process has just started it
+    return await runner.resume(RUN)
 
 
 def _forked(job: dict[str, Any]) -> tuple[int, float]:

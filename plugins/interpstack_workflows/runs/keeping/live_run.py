@@ -18,8 +18,8 @@ from interpstack_workflows.runs.run_budgets import spent_budget
 from interpstack_workflows.runs.run_records import ROOT, root_place
 from interpstack_workflows.runs.scopes.crossing import module_input
 from interpstack_workflows.runs.scopes.identities import MESSAGE_KINDS
-from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
-from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeLoop
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, steps_inside
+from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeEnd, ScopeLoop
 from interpstack_workflows.runs.telling import RunTeller
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.effects import Verbs
@@ -76,10 +76,10 @@ class LiveRun:
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
         self.teller = RunTeller(parts, record)
-        self._active = 0
+        self._active, self._parking = 0, False
         self._ending: Failed | None = None
-        self._parking = False
-        self._main: asyncio.Task[Any] | None = None
+        self._main: asyncio.Task[ScopeEnd] | None = None
+        self._answered: set[str] = set()
         self._alarm: asyncio.TimerHandle | None = None
         self._read = 0
         self._gone: LeaseLost | None = None
@@ -117,18 +117,18 @@ class LiveRun:
         await self.look_for_messages()
         self._wake()
 
-    async def run_scope(self, place: ScopePlace, now: float) -> Any:
+    async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run one scope to its end; see `ScopeLoop.run`."""
         self.teller.started(place, again=place.scope in self._entries)
         self._scopes.add(loop := ScopeLoop(self, place, now))
         try:
-            result = await loop.run()
+            end = await loop.run()
         except ScopeFailed as error:
             self.teller.child_failed(place, error)
             raise
         else:
-            self.teller.child_completed(place, result, self._budget.used)
-            return result
+            self.teller.child_completed(place, end.result, self._budget.used)
+            return end
         finally:
             self._scopes.discard(loop)
             if not self._parking:
@@ -224,9 +224,8 @@ class LiveRun:
 
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         self.teller.step_ended(opened, step, replayed=replayed)
-
-    def dropped(self, count: int) -> None:
-        self.teller.dropped(count)
+        if replayed and step.kind == "workflow":
+            self._answered.add(opened.scope.place.child(opened.name))
 
     # --- What the verbs need.
 
@@ -275,11 +274,12 @@ class LiveRun:
         if self._main is not None:
             self._main.cancel()
 
-    async def _finished(self, main: asyncio.Task[Any]) -> RunRecord:
+    async def _finished(self, main: asyncio.Task[ScopeEnd]) -> RunRecord:
         """Store how the run stands now that its scopes have ended."""
         if main.cancelled() and not self._parking:
             raise asyncio.CancelledError
         fields = _standing(main, self._ending)
+        self.teller.counted(_dropped(main), steps_inside(self._answered, self._entries))
         if main.cancelled():
             fields |= {"wake_at": self._wake_at(), "waiting_for": self.waits.to_json()}
         self._record = attrs.evolve(
@@ -295,7 +295,12 @@ class LiveRun:
         return self._record
 
 
-def _standing(main: asyncio.Task[Any], ending: Failed | None) -> dict[str, Any]:
+def _dropped(main: asyncio.Task[ScopeEnd]) -> int:
+    """Failures that the root turned into null, if it has come to its end."""
+    return 0 if main.cancelled() or main.exception() is not None else main.result().dropped
+
+
+def _standing(main: asyncio.Task[ScopeEnd], ending: Failed | None) -> dict[str, Any]:
     """Status, result and error of a run whose root has ended, or was cancelled to rest."""
     fields: dict[str, Any] = {"wake_at": None, "waiting_for": (), "result": None, "error": None}
     raised = None if main.cancelled() else main.exception()
@@ -306,7 +311,7 @@ def _standing(main: asyncio.Task[Any], ending: Failed | None) -> dict[str, Any]:
     if main.cancelled():
         return {**fields, "status": "waiting"}
     if raised is None:
-        return {**fields, "status": "completed", "result": main.result()}
+        return {**fields, "status": "completed", "result": main.result().result}
     shown = raised.to_json() if isinstance(raised, ScopeFailed) else described(raised)
     return {**fields, "status": "failed", "error": shown}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from interpstack_workflows.steps.entries import Entry, StepRecord
 
-__all__ = ["RecordedAnswers", "Replayed"]
+__all__ = ["RecordedAnswers", "Replayed", "steps_inside"]
 
 
 @attrs.frozen
@@ -86,3 +86,19 @@ class RecordedAnswers:
     def unused(self) -> Sequence[StepRecord]:
         """Records that no request has asked for so far, in order."""
         return [step for _, _, step in sorted(self._ended.values(), key=lambda one: one[:2])]
+
+
+def steps_inside(
+    scopes: Collection[str], entries: Mapping[str, Sequence[Entry]]
+) -> Iterator[StepRecord]:
+    """Steps that ended inside of children, at any depth, whose own ends are recorded.
+
+    Args:
+        scopes: The scopes of the children.
+        entries: Entries by scope.
+    """
+    for scope, recorded in entries.items():
+        names = scope.split("/")
+        outer = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
+        if any(one in scopes for one in outer):
+            yield from RecordedAnswers(recorded).unused()

@@ -29,7 +29,7 @@ from interpstack_workflows.runtime.runtime import ModuleExecution
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.names import StepNames
 
-__all__ = ["OpenRequest", "ScopeHost", "ScopeLoop"]
+__all__ = ["OpenRequest", "ScopeEnd", "ScopeHost", "ScopeLoop"]
 
 #: Requests of an ending scope that are refused before the scope is given up.
 _MAX_REFUSED: Final = 1000
@@ -56,6 +56,19 @@ class OpenRequest:
     name: str
     signature: Any
     started: StepRecord | None = None
+
+
+@attrs.frozen
+class ScopeEnd:
+    """The end of a script that succeeded.
+
+    Attributes:
+        result: The result of the workflow, as JSON.
+        dropped: Failures that its `parallel` and `pipeline` turned into null.
+    """
+
+    result: Any
+    dropped: int
 
 
 class Cancellable(Protocol):
@@ -102,9 +115,6 @@ class ScopeHost(Protocol):
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         """A step has ended, now or in an earlier stay of the run."""
 
-    def dropped(self, count: int) -> None:
-        """A script has turned failures into null."""
-
     def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
         """A script logged something, or entered a phase."""
 
@@ -132,11 +142,8 @@ class ScopeLoop:
         self._idle = False
         self._refused = 0
 
-    async def run(self) -> Any:
+    async def run(self) -> ScopeEnd:
         """Run the module to its end.
-
-        Returns:
-            The result of the workflow, as JSON.
 
         Raises:
             ScopeFailed: The script failed or stalled, or the run was ended.
@@ -175,7 +182,7 @@ class ScopeLoop:
         """Keep an effect that goes on under another handle."""
         self._running[opened.id] = effect
 
-    async def _drive(self, module: ModuleExecution) -> Any:
+    async def _drive(self, module: ModuleExecution) -> ScopeEnd:
         answers: Sequence[tuple[str, Resolution]] = ()
         while True:
             progress = await module.advance(self._now, answers)
@@ -186,8 +193,8 @@ class ScopeLoop:
             if progress.error is not None:
                 raise ScopeFailed.of_module(progress.error)
             if progress.complete is not None:
-                self._host.dropped(progress.complete.output.dropped)
-                return progress.complete.output.result
+                output = progress.complete.output
+                return ScopeEnd(output.result, output.dropped)
             answers = await self._next(progress)
 
     def _open(self, request: Any) -> None:

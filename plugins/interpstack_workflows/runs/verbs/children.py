@@ -58,7 +58,7 @@ async def child_place(
             "WorkflowDepth",
         )
     return ScopePlace(
-        scope=f"{parent.scope}/{name}",
+        scope=parent.child(name),
         script=script,
         args=request.args,
         names=names,

@@ -13,7 +13,7 @@ from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, described
 from interpstack_workflows.runs.parts import RunParts
-from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest
+from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeEnd
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.agent_calls import (
     AgentCalls,
@@ -59,7 +59,7 @@ class VerbHost(AgentHost, Protocol):
     def open_wait(self, opened: OpenRequest, wait: Wait) -> None:
         """Begin a wait."""
 
-    async def run_scope(self, place: ScopePlace, now: float) -> Any:
+    async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run a child to its end."""
 
 
@@ -109,9 +109,12 @@ class Verbs:
         except Exception as error:  # noqa: BLE001 - agents may raise anything
             self._fail(opened, error, spending.used)
         else:
-            self._settle(opened, value, spending.used)
+            end = value if isinstance(value, ScopeEnd) else ScopeEnd(value, 0)
+            self._settle(opened, end.result, spending.used, end.dropped)
 
-    def _settle(self, opened: OpenRequest, value: Any, usage: Usage = _NOTHING) -> None:
+    def _settle(
+        self, opened: OpenRequest, value: Any, usage: Usage = _NOTHING, dropped: int = 0
+    ) -> None:
         step = StepRecord(
             name=opened.name,
             signature=opened.signature,
@@ -119,6 +122,7 @@ class Verbs:
             value=value,
             usage=usage.to_json(),
             request_id=opened.id,
+            dropped=dropped,
         )
         opened.scope.settle(opened, step)
 
@@ -141,7 +145,7 @@ class Verbs:
             return None
         return self._in_flight(opened, lambda flight: self._agents.run(opened, flight.spending))
 
-    async def _child(self, opened: OpenRequest, flight: _Flight) -> Any:
+    async def _child(self, opened: OpenRequest, flight: _Flight) -> ScopeEnd:
         started = opened.started.value if opened.started is not None else None
         parent, request = opened.scope.place, opened.request
         spent = self._host.budget.spent

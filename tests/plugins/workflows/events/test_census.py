@@ -39,5 +39,16 @@ def test_errors_are_bounded() -> None:
     assert errors[0] == {"name": "other", "message": "", "count": 80}
 
 
+def test_the_order_of_steps_changes_nothing_and_children_tell_what_they_dropped() -> None:
+    steps = [failed("b"), failed("a"), StepRecord(name="c", kind="workflow", dropped=3)]
+    one, other = Census(), Census()
+    for step in steps:
+        one.count(step)
+    for step in reversed(steps):
+        other.count(step)
+    assert one.to_json() == other.to_json()
+    assert one.to_json()["dropped"] == 3
+
+
 def test_an_empty_census() -> None:
     assert Census().to_json() == {"ok": {}, "failed": {}, "dropped": 0}

@@ -100,7 +100,7 @@ async def test_a_resumed_run_tells_what_was_answered_before() -> None:
     assert [step.status for step in live.root.steps.values()] == ["ok", "failed", "ok", "ok", "ok"]
     assert told[0].type == "workflow.resumed"
     assert [event.replayed for event in told if hasattr(event, "replayed")] == [True] * 4 + [False]
-    assert ended.census["agents"] == {"default": {"ok": 1, "failed": 1}}
+    assert ended.census["agents"] == {"default": {"ok": 2, "failed": 1}}  # one in the child
 
 
 @pytest.mark.parametrize("value", [None, "yes" * 500, {"a": 1}])

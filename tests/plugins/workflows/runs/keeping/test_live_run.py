@@ -214,3 +214,29 @@ async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
         again = await one.resume(handle.run_id)
         assert (await again.result()).status == "completed"
     assert agent.called == ["a", "a", "b"]
+
+
+async def test_the_census_counts_what_children_did_in_earlier_stays() -> None:
+    inner = """
+    await parallel([() => agent('a'), () => { throw new Error('no') }])
+    await workflow('deeper'); return 1
+    """
+    children = {"inner": script(inner, "inner"), "deeper": script("await agent('b')", "deeper")}
+    body = "await workflow('inner'); await ask('?'); return agent('c')"
+    async with runner(Prompts(), linger_seconds=60, workflows=children) as one:
+        handle = await one.start(script(body))
+        await until(lambda: one.questions(handle.run_id))
+        (question,) = await one.questions(handle.run_id)
+        await one.answer(handle.run_id, question["id"], 1)
+        whole = await handle.result()
+    async with runner(Prompts(), linger_seconds=0, workflows=children) as one:
+        resting = await one.run(script(body))
+        await one.answer(resting.run_id, resting.waiting_for[0]["id"], 1)
+        resumed = await (await one.resume(resting.run_id)).result()
+    assert resumed.census == whole.census
+    assert whole.census == {
+        "ok": {"agent": 3, "workflow": 2, "ask": 1},
+        "failed": {},
+        "dropped": 1,
+        "agents": {"default": {"ok": 3}},
+    }

@@ -68,7 +68,7 @@ async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() 
     body = "await parallel([() => ask('Ship?', {choices: ['yes']}), () => agent('for ever')])"
     async with runner(agent, store) as one, runner(Prompts(), store) as elsewhere:
         handle = await one.start(script(body))
-        await until(lambda: agent.called)
+        await until(lambda: elsewhere.questions(handle.run_id))
         (question,) = await elsewhere.questions(handle.run_id)
         assert (question["question"], question["kind"]) == ("Ship?", "ask")
         with pytest.raises(WorkflowError, match="none of the choices"):

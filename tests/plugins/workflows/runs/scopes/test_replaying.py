@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, steps_inside
 from interpstack_workflows.steps.entries import Entry, StepRecord
 
 
@@ -81,3 +81,16 @@ def test_a_command_that_failed_may_begin_anew() -> None:
     answers = RecordedAnswers([_entry(1.0, begun), _entry(2.0, failed)], retry_failed=True)
     assert not answers.open("1", "a")
     assert answers.started("a") is None
+
+
+def test_steps_inside_of_answered_children_are_listed_at_any_depth() -> None:
+    inner, deeper, other, running = (_step(name) for name in ("a", "b", "c", "d"))
+    entries = {
+        "root": [_entry(1, _step("one"))],
+        "root/one": [_entry(1, inner)],
+        "root/one/two": [_entry(1, deeper)],
+        "root/oneself": [_entry(1, other)],
+        "root/three": [_entry(1, running)],
+    }
+    assert list(steps_inside({"root/one"}, entries)) == [inner, deeper]
+    assert list(steps_inside(set(), entries)) == []
