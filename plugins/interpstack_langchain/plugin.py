@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from interpstack import HostOffer, InterpreterStack, Session, hookimpl
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.prompt import InterpreterShown, interpreter_section
 from interpstack_langchain.rules.call_limits import LimitGuard
 from interpstack_persistence.api import hookspecs
+
+if TYPE_CHECKING:
+    from interpstack_workflows.api import Agent
 
 
 @hookimpl
@@ -28,3 +32,10 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
     if shown is None:
         return None
     return interpreter_section(shown.options, shown.scope, stack.language)
+
+
+@hookimpl(optionalhook=True)  # where there are workflows
+def interpstack_workflow_agent(target: Any, name: str) -> Agent | None:
+    from interpstack_langchain.workflows.agents.langchain_agent import agent_of
+
+    return agent_of(target, name)

@@ -71,6 +71,16 @@ class CheckpointWorkflowStore(WorkflowStore):
         self._next: dict[tuple[str, int], int] = {}
         self._is_async = type(saver).aput_writes is not BaseCheckpointSaver.aput_writes
 
+    @property
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """The checkpointer."""
+        return self._saver
+
+    @staticmethod
+    def thread(run_id: str) -> str:
+        """The thread that has everything of a run, and goes with it."""
+        return _thread(run_id)
+
     # -- runs ------------------------------------------------------------------------------
 
     async def create(self, run: RunRecord) -> None:

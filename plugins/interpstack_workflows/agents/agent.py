@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
@@ -41,6 +42,8 @@ class AgentCall:
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.
+        store: The store of the run, beside whose records an agent may keep its own state; `None`
+            outside a run.
     """
 
     prompt: str
@@ -58,6 +61,7 @@ class AgentCall:
     max_tokens: int | None = None
     decisions: Mapping[str, Any] | None = None
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
+    store: WorkflowStore | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen
@@ -100,11 +104,14 @@ class AgentFailed(Exception):
 
     Attributes:
         usage: The resources used by the call.
+        final: Whether the call is not to be tried again, whatever the script says: another attempt
+            would fail likewise, or repeat effects.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None) -> None:
+    def __init__(self, message: str, usage: Usage | None = None, *, final: bool = False) -> None:
         super().__init__(message)
         self.usage = usage or Usage()
+        self.final = final
 
 
 class Agent(abc.ABC):

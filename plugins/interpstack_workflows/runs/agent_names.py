@@ -58,7 +58,7 @@ def agent_named(agents: Mapping[str, Agent], name: str | None) -> tuple[str, Age
 def _agent(target: Any, name: str, stack: InterpreterStack) -> Agent:
     hook = getattr(stack.hook, _HOOK, None)
     agent = agent_of(target) if hook is None else hook(target=target, name=name)
-    if agent is None and hook is None:
+    if agent is None:
         makers = [plugin for plugin in _MAKERS if plugin in installed()]
         agent = getattr(InterpreterStack(stack.engine, makers).hook, _HOOK)(
             target=target, name=name

@@ -170,6 +170,7 @@ class AgentCalls:
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
             max_tokens=options.max_tokens,
             emit=partial(self._host.teller.agent_event, opened, name, options.model.provider),
+            store=self._parts.store,
         )
         return _Task(
             opened=opened,
@@ -188,7 +189,8 @@ class AgentCalls:
             except (AgentWaits, LeaseLost, BudgetExceeded):
                 raise
             except Exception as error:
-                if stage.attempt >= task.retry.attempts:
+                final = isinstance(error, AgentFailed) and error.final
+                if final or stage.attempt >= task.retry.attempts:
                     raise _failure(error, stage.attempt) from error
             stage = AgentStage(stage.attempt + 1)
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))

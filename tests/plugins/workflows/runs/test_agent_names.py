@@ -30,6 +30,14 @@ async def test_functions_and_agents_become_agents(plugins: Any) -> None:
     assert (await found["echo"].run(AgentCall(prompt="p"))).value == "p"
 
 
+@pytest.mark.parametrize("plugins", [(), ("workflows",), ("workflows", "langchain")])
+async def test_objects_of_installed_plugins_become_agents(plugins: Any) -> None:
+    runnables = pytest.importorskip("langchain_core.runnables")
+    stack = InterpreterStack("quickjs", plugins)
+    found = find_agents({"echo": runnables.RunnableLambda(_echo)}, stack)
+    assert (await found["echo"].run(AgentCall(prompt="p"))).value == "p"
+
+
 def test_other_objects_are_refused() -> None:
     stack = InterpreterStack("quickjs", ["workflows"])
     with pytest.raises(ConfigurationError, match="agent 'x': 3 is no agent; pass an async"):

@@ -266,3 +266,20 @@ async def test_scripts_see_values_as_they_are_recorded() -> None:
         return {1: (2, 3)}
 
     assert (await _run("return agent('a')", agent)).result == {"1": [2, 3]}
+
+
+async def test_a_final_failure_is_not_tried_again() -> None:
+    calls: list[AgentCall] = []
+
+    async def agent(call: AgentCall) -> Any:
+        calls.append(call)
+        raise AgentFailed("gone", Usage(output_tokens=3), final=True) from KeyError("state")
+
+    store = MemoryWorkflowStore()
+    async with runner(agent, store) as one:
+        result = await one.run(script("return agent('1', {retry: {maxAttempts: 5}})"))
+    assert result.error is not None
+    assert (result.error["name"], result.error["message"]) == ("KeyError", "gone")
+    assert spent(result) == {"output_tokens": 3, "agents": 1}
+    (call,) = calls
+    assert call.store is store

@@ -1,0 +1,1 @@
+"""Agents of workflows that are made with LangChain: graphs, chat models, runnables."""

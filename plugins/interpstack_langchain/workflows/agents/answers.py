@@ -1,0 +1,75 @@
+"""Prompts of agents, and the values that their answers have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from interpstack_workflows.api import AgentCall
+
+__all__ = ["NoAnswer", "is_state", "prompt_of", "value_of"]
+
+_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
+
+
+class NoAnswer(Exception):
+    """An agent has ended without an answer that a script can use."""
+
+
+def prompt_of(call: AgentCall) -> str:
+    """The text that the agent gets: the prompt, and the schema that its answer has to fit."""
+    if call.schema is None or call.correction:  # a correction says it itself
+        return call.prompt
+    schema = json.dumps(call.schema, ensure_ascii=False)
+    return f"{call.prompt}\n\nAnswer with JSON alone that matches this JSON Schema:\n{schema}"
+
+
+def value_of(output: Any, call: AgentCall) -> Any:
+    """The value of what an agent returned, as plain JSON.
+
+    Args:
+        output: The state of a graph with messages, a message, or any other value. Of a state, a
+            structured response counts where the script wants one, or there is no text.
+        call: The call.
+
+    Raises:
+        NoAnswer: There is none, or it is no JSON.
+    """
+    if isinstance(output, BaseMessage):
+        if not (text := str(output.text)) and getattr(output, "tool_calls", None):
+            raise NoAnswer("the model calls tools, and nothing runs them; make an agent of it")
+        return _unfenced(text, call)
+    if not is_state(output):
+        return _unfenced(output, call) if isinstance(output, str) else _plain(output)
+    written = [one for one in output["messages"] if isinstance(one, AIMessage)]
+    text = str(written[-1].text) if written else ""
+    structured = output.get("structured_response")
+    if structured is not None and (call.schema is not None or not text):
+        return _plain(structured)
+    if not written:
+        raise NoAnswer("the agent ended without a message of its model")
+    return _unfenced(text, call)
+
+
+def is_state(output: Any) -> bool:
+    """Whether an output is the state of a graph with messages."""
+    messages = output.get("messages") if isinstance(output, Mapping) else None
+    return isinstance(messages, list) and any(isinstance(one, BaseMessage) for one in messages)
+
+
+def _unfenced(text: str, call: AgentCall) -> str:
+    """A text for a script; of JSON in a fence, as models like to write it, the JSON."""
+    fenced = _FENCED.match(text) if call.schema is not None else None
+    return text if fenced is None else fenced[1]
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value)
+    except (PydanticSerializationError, ValueError) as error:
+        raise NoAnswer(f"the agent's answer is no JSON: {error}") from error

@@ -1,0 +1,176 @@
+"""Interrupts of a graph as approvals of a run, and the decisions on them as answers to a graph.
+
+An approval names its interrupt and the number of answers that the graph has taken at the same
+place: an answer to one question is never taken for the next one, in whatever process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
+
+__all__ = ["UnfitDecisions", "answers", "approvals"]
+
+#: Keys of a decision on the call of a tool, by its type.
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "approve": (),
+    "edit": ("edited_action",),
+    "reject": ("message",),
+    "respond": ("message",),
+}
+#: Characters of all approvals of one pause as JSON.
+_MAX_CHARS: Final = 1 << 20
+
+
+class UnfitDecisions(ValueError):
+    """A decision does not fit its approval; nothing was done.
+
+    Attributes:
+        faults: What is wrong, by the ids of approvals.
+    """
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__("; ".join(faults.values()))
+        self.faults = dict(faults)
+
+
+def approvals(
+    interrupts: Sequence[Any], turn: int, faults: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """The approvals that a run shows, plain JSON.
+
+    Args:
+        interrupts: The open interrupts of the graph.
+        turn: The number of answers that it has taken at this place.
+        faults: Faults of decisions that were refused, by the ids of approvals.
+
+    Raises:
+        ValueError: They are larger than a run stores.
+    """
+    shown = [
+        {"id": key, **question, **({"fault": faults[key]} if faults and key in faults else {})}
+        for interrupt in interrupts
+        for key, question in _questions(interrupt, turn)
+    ]
+    if (chars := len(json.dumps(shown))) > _MAX_CHARS:
+        raise ValueError(
+            f"the agent asks for approvals of {chars} characters; {_MAX_CHARS} can be stored"
+        )
+    return shown
+
+
+def answers(
+    interrupts: Sequence[Any], turn: int, decisions: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The answers with which a graph is resumed, by the ids of its interrupts.
+
+    Args:
+        interrupts: The open interrupts of the graph.
+        turn: The number of answers that it has taken at this place.
+        decisions: The decisions of a person, by the ids of approvals.
+
+    Returns:
+        The answers; `None` if the decisions are on other approvals than those.
+
+    Raises:
+        UnfitDecisions: A decision does not fit.
+    """
+    found: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for interrupt in interrupts:
+        decided = []
+        for key, question in _questions(interrupt, turn):
+            if key not in decisions:
+                return None
+            try:
+                decided.append(_decision(question, decisions[key]))
+            except ValueError as error:
+                faults[key] = str(error)
+        if not faults:
+            batch = _is_batch(interrupt.value)
+            found[interrupt.id] = {"decisions": decided} if batch else decided[0]
+    if faults:
+        raise UnfitDecisions(faults)
+    return found
+
+
+def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The questions of one interrupt: one for each call of a tool that a middleware asks about."""
+    key, value = f"{interrupt.id}.{turn}", interrupt.value
+    if not _is_batch(value):
+        shown = _plain(value)
+        schema = getattr(interrupt, "response_schema", None)
+        kind = shown.get("type") if isinstance(shown, dict) else None
+        if kind == "tool_approval":
+            told = {one: shown.get(one) for one in ("args", "description")}
+            yield key, {"tool": shown.get("name"), **told, "decisions": _types(schema)}
+        else:
+            yield key, {"value": shown, **({} if schema is None else {"schema": _plain(schema)})}
+        return
+    reviews = {one["action_name"]: one["allowed_decisions"] for one in value["review_configs"]}
+    for number, action in enumerate(value["action_requests"]):
+        yield (
+            f"{key}.{number}",
+            {
+                "tool": action["name"],
+                "args": _plain(action["args"]),
+                "description": action.get("description", ""),
+                "decisions": list(reviews.get(action["name"], _KEYS)),
+            },
+        )
+
+
+def _is_batch(value: Any) -> bool:
+    """Whether an interrupt is one of `HumanInTheLoopMiddleware`, or has its form."""
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("action_requests"), list)
+        and isinstance(value.get("review_configs"), list)
+    )
+
+
+def _types(schema: Any) -> list[str]:
+    """The types of decisions that a JSON Schema takes, as far as it says so."""
+    text = json.dumps(_plain(schema))
+    return [kind for kind in _KEYS if f'"const": "{kind}"' in text] or list(_KEYS)
+
+
+def _decision(question: Mapping[str, Any], given: Any) -> Any:
+    """A decision as the graph takes it.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    if "decisions" not in question:
+        return given
+    decision = {"type": given} if isinstance(given, str) else given
+    allowed, tool = question["decisions"], question["tool"]
+    kind = decision.get("type") if isinstance(decision, Mapping) else None
+    if not isinstance(decision, Mapping) or kind not in allowed:
+        raise ValueError(f"{tool} takes one of {', '.join(allowed)}; got {given!r:.200}")
+    keys = ("type", *_KEYS[str(kind)])
+    if unknown := [key for key in decision if key not in keys]:
+        raise ValueError(f"{kind} takes {' and '.join(keys)}; got {unknown[0]!r:.100}")
+    if kind == "edit":
+        return {"type": "edit", "edited_action": _edited(tool, decision.get("edited_action"))}
+    message = decision.get("message")
+    if not isinstance(message, str) and (kind == "respond" or message is not None):
+        raise ValueError(f"{kind} takes a message of text; got {message!r:.100}")
+    return dict(decision)
+
+
+def _edited(tool: Any, given: Any) -> dict[str, Any]:
+    action = given if isinstance(given, Mapping) else {}
+    name, args = action.get("name", tool), action.get("args")
+    if isinstance(name, str) and isinstance(args, Mapping):
+        return {"name": name, "args": dict(args)}
+    raise ValueError(
+        f'edit takes "edited_action": {{"name": …, "args": {{…}}}}; got {given!r:.200}'
+    )
+
+
+def _plain(value: Any) -> Any:
+    return to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="null")

@@ -1,0 +1,94 @@
+"""Events of a run, made of the stream of a graph: messages, calls of tools, their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic_core import to_jsonable_python
+
+__all__ = ["Progress"]
+
+#: Characters of a text in an event, and events of one call of an agent.
+_TEXT_CHARS: Final = 2000
+_MAX_EVENTS: Final = 1000
+_INTERRUPT: Final = "__interrupt__"
+
+
+class Progress:
+    """Tells what an agent does while it works.
+
+    Args:
+        emit: Takes the events.
+    """
+
+    def __init__(self, emit: Callable[[Mapping[str, Any]], None]) -> None:
+        self._emit = emit
+        self._told = 0
+
+    def update(self, place: tuple[str, ...], updates: Mapping[str, Any]) -> None:
+        """Nodes of a graph have ended.
+
+        Args:
+            place: The graphs around the nodes, from the outermost; empty for the agent's own.
+            updates: The change of the state by each node.
+        """
+        inside = [part.partition(":")[0] for part in place]
+        for node, update in updates.items():
+            if node == _INTERRUPT:
+                continue
+            told = False
+            for event in _events(update):
+                self._tell({**event, "node": node}, inside)
+                told = True
+            if not told:
+                keys = sorted(map(str, update)) if isinstance(update, Mapping) else []
+                self._tell({"type": "update", "keys": keys, "node": node}, inside)
+
+    def custom(self, place: tuple[str, ...], data: Any) -> None:
+        """A node or a tool has told something of its own."""
+        shown = to_jsonable_python(data, serialize_unknown=True, inf_nan_mode="null")
+        inside = [part.partition(":")[0] for part in place]
+        self._tell({"type": "custom", "data": shown}, inside)
+
+    def message(self, message: BaseMessage) -> None:
+        """A model has answered."""
+        for event in _of_message(message):
+            self._tell(event, [])
+
+    def _tell(self, event: Mapping[str, Any], inside: list[str]) -> None:
+        self._told += 1
+        if self._told < _MAX_EVENTS:
+            self._emit({**event, "inside": inside} if inside else event)
+        elif self._told == _MAX_EVENTS:
+            self._emit({"type": "quiet", "after": _MAX_EVENTS - 1})
+
+
+def _events(update: Any) -> Iterator[dict[str, Any]]:
+    """Events of the messages in the change of a state, of which there may be several."""
+    for part in update if isinstance(update, (list, tuple)) else [update]:
+        messages = part.get("messages") if isinstance(part, Mapping) else None
+        for message in messages if isinstance(messages, list) else [messages]:
+            if isinstance(message, BaseMessage):
+                yield from _of_message(message)
+
+
+def _of_message(message: BaseMessage) -> Iterator[dict[str, Any]]:
+    text = str(message.text)
+    if isinstance(message, ToolMessage):
+        told = {"id": message.tool_call_id, "name": message.name, "status": message.status}
+        yield {"type": "tool_result", **told, **_cut(text)}
+        return
+    if text or not isinstance(message, AIMessage):
+        yield {"type": "message", "role": message.type, **_cut(text)}
+    for call in message.tool_calls if isinstance(message, AIMessage) else ():
+        told = {"id": call["id"], "name": call["name"]}
+        args = to_jsonable_python(call["args"], serialize_unknown=True, inf_nan_mode="null")
+        yield {"type": "tool_call", **told, "args": args}
+
+
+def _cut(text: str) -> dict[str, Any]:
+    if len(text) <= _TEXT_CHARS:
+        return {"text": text}
+    return {"text": text[:_TEXT_CHARS], "chars": len(text)}
