@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 from interpstack_agents import ToolBridge, as_single_field, plain_input
 from interpstack_core import (
@@ -24,6 +25,9 @@ _OWNER = "interpstack_ptc"
 _FOUND = 20
 #: Characters of the text that a search looks for.
 _SEARCH_CHARS = 1000
+#: Bridges by name and by the ids of the tool and the language, which their handlers keep alive.
+#: Adapters may hand the same tool to one new stack after another.
+_made: WeakValueDictionary[tuple[str, int, int], Bridge] = WeakValueDictionary()
 
 
 def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator[Bridge]:
@@ -35,7 +39,11 @@ def tool_bridges(tools: Iterable[HostTool], language: GuestLanguage) -> Iterator
     named = guest_names(tools, language)
     _refuse_helpers(named, language)
     for name, tool in named.items():
-        yield _tool_bridge(name, tool, language)
+        key = name, id(tool), id(language)
+        bridge = _made.get(key)
+        if bridge is None:
+            bridge = _made[key] = _tool_bridge(name, tool, language)
+        yield bridge
     search, look_up_name = (f"tools.{name}" for name in _helpers(language))
     yield Bridge(name=search, handler=_search(named), owner=_OWNER, raw=True, listed=False)
     look_up = _describe(named, language, search)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
@@ -67,6 +67,11 @@ class EvalTool(BaseTool):
         copied = self.model_copy()
         copied.metadata, copied.tags = deepcopy(self.metadata), deepcopy(self.tags)
         return copied
+
+    @cached_property
+    def _injected_args_keys(self) -> frozenset[str]:
+        # LangChain would resolve the annotations of every new tool, and find none.
+        return frozenset()
 
     def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
         running = self._running()

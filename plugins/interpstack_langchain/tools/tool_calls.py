@@ -13,7 +13,9 @@ import reprlib
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
+import attrs
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph import errors as langgraph_errors
@@ -38,7 +40,7 @@ from interpstack_langchain.tools.tool_schemas import (
     output_schema,
     visible_fields,
 )
-from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_langchain.tools.tool_twins import is_twin_of, native_tool
 
 __all__ = ["host_tool", "run_tool"]
 
@@ -53,25 +55,56 @@ _preview = reprlib.Repr()
 _preview.maxstring, _preview.maxdict, _preview.maxlevel = _PREVIEW_CHARS, 10, 3
 
 
-def host_tool(tool: BaseTool) -> HostTool:
-    """A LangChain tool as the plugins know tools."""
-    twin = native_tool(tool)
-    injected = injected_fields(tool)
-    fields = ", ".join(visible_fields(tool)) or "none"
+@attrs.frozen(eq=False)
+class _Calls:
+    """Makes the calls of one tool.
 
-    async def call(given: dict[str, Any], context: CellContext) -> Any:
-        forged = next((name for name in given if name in injected), None)
+    Attributes:
+        twin: Made of the tool by `native_tool`.
+        injected: Names of the arguments that only the host may fill in.
+        fields: Names of the arguments that code may pass, for messages.
+    """
+
+    twin: BaseTool
+    injected: frozenset[str]
+    fields: str
+
+    async def __call__(self, given: dict[str, Any], context: CellContext) -> Any:
+        forged = next((name for name in given if name in self.injected), None)
         if forged is not None:
-            message = f"{tool.name} has no field {forged!r}; its fields are: {fields}"
+            message = f"{self.twin.name} has no field {forged!r}; its fields are: {self.fields}"
             raise GuestException(message, name="TypeError")
-        return await _call(twin, given, context)
+        return await _call(self.twin, given, context)
 
+
+#: Tools as plugins know them, by the ids of LangChain's, which they keep alive. Tools are often
+#: handed to a new agent for each request, and converting one takes a good part of an eval.
+_converted: WeakValueDictionary[int, HostTool] = WeakValueDictionary()
+
+
+def host_tool(tool: BaseTool) -> HostTool:
+    """A LangChain tool as the plugins know tools; the same object while the tool is the same."""
+    known = _converted.get(id(tool))
+    calls = None if known is None else known.call
+    if known is not None and isinstance(calls, _Calls) and is_twin_of(calls.twin, tool):
+        return known
+    made = _host_tool(tool)
+    if not isinstance(tool.args_schema, dict):  # which may change without a trace
+        _converted[id(tool)] = made
+    return made
+
+
+def _host_tool(tool: BaseTool) -> HostTool:
+    described, returned = input_schema(tool), output_schema(tool)
+    fields = ", ".join(visible_fields(tool)) or "none"
+    injected = injected_fields(tool)
     return HostTool(
         name=tool.name,
         description=tool.description,
-        input_schema=input_schema(tool),
-        output_schema=output_schema(tool),
-        call=call,
+        input_schema=described,
+        output_schema=returned,
+        # The twin comes last: to describe a tool changes its private attributes.
+        call=_Calls(native_tool(tool), injected, fields),
         passes=PASSES,
     )
 

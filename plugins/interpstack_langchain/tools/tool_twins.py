@@ -26,7 +26,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["native_tool", "with_native_tool", "without_blocking_form"]
+__all__ = ["is_twin_of", "native_tool", "with_native_tool", "without_blocking_form"]
 
 
 #: The attribute in which a copy of a tool caches, by set of argument names, the names for
@@ -52,6 +52,22 @@ def native_tool(tool: BaseTool) -> BaseTool:
         twin.__dict__["func"] = _resolved(tool.func)
         twin.__dict__["coroutine"] = _resolved(tool.coroutine)
     return twin
+
+
+def is_twin_of(twin: BaseTool, tool: BaseTool) -> bool:
+    """Whether a copy was made of a tool, which has had the same attributes since."""
+    if twin.__dict__.get(_ORIGINAL) is not tool:
+        return False
+    mine, own = twin.__pydantic_private__ or {}, tool.__pydantic_private__ or {}
+    if mine.keys() != own.keys() or any(mine[name] is not own[name] for name in own):
+        return False
+    fields = type(tool).model_fields
+    return all(_is_from(twin.__dict__.get(name), tool.__dict__.get(name)) for name in fields)
+
+
+def _is_from(mine: Any, own: Any) -> bool:
+    """Whether a copy's attribute is the tool's own, or the tool's function in another form."""
+    return mine is own or (callable(own) and getattr(mine, "__wrapped__", None) is own)
 
 
 def without_blocking_form(twin: BaseTool) -> BaseTool:
@@ -85,7 +101,14 @@ def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     parameters = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in named]
     signature = signature.replace(parameters=parameters)
     run = _awaiting(function) if inspect.iscoroutinefunction(function) else _calling(function)
-    return _showing(run, signature, hints)
+    # The others are neither configurations nor injected, and no schema is made of the copy.
+    told = {name: hint for name, hint in hints.items() if not _is_plain(name, hint)}
+    return _showing(run, signature, told)
+
+
+def _is_plain(name: str, hint: Any) -> bool:
+    """Whether an annotation says nothing but that the argument is a value of a built-in type."""
+    return name == "return" or (type(hint) is type and hint.__module__ == "builtins")
 
 
 def _awaiting(function: Callable[..., Any]) -> Callable[..., Any]:

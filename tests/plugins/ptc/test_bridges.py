@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
 from interpstack import (
@@ -62,6 +63,18 @@ def test_names_become_camel_case(guest_name: Any, given: str, expected: str) -> 
 def test_names_that_are_no_identifiers_are_refused(guest_name: Any, given: str) -> None:
     with pytest.raises(ConfigurationError, match="rename the tool, or leave it out"):
         guest_name(given)
+
+
+def test_stacks_share_the_bridge_of_a_tool_and_not_that_of_its_equal(make_tool: Make) -> None:
+    def offered(tool: HostTool) -> Any:
+        stack = InterpreterStack(FakeEngine(), plugins=["ptc"])
+        return stack, stack.bridge_set(HostOffer(tools=[tool])).get(f"tools.{tool.name}")
+
+    tool = make_tool("search")
+    (_first, bridge), (_second, again) = offered(tool), offered(tool)
+    assert again is bridge
+    (_third, other) = offered(attrs.evolve(tool, budget=3))
+    assert (bridge.budget, other.budget) == (None, 3)
 
 
 def test_two_tools_of_one_name_are_refused(stack: InterpreterStack, make_tool: Make) -> None:

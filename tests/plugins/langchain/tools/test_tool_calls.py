@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import json
 import threading
+import weakref
 from collections.abc import Generator
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -41,6 +43,7 @@ from pydantic import BaseModel, Field
 
 from interpstack import Session
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_langchain.tools.tool_calls import host_tool
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -226,6 +229,38 @@ async def test_a_message_as_answer_is_its_content(talk: Any) -> None:
 
 
 # -- errors --------------------------------------------------------------------------------
+
+
+def test_a_tool_is_converted_once_while_it_is_the_same() -> None:
+    one = returning("value")
+    made = host_tool(one)
+    assert host_tool(one) is made
+    one.description = "Return something else."
+    again = host_tool(one)
+    assert (again is made, again.description) == (False, "Return something else.")
+
+
+def test_a_tool_with_a_plain_schema_is_converted_anew() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    one = StructuredTool.from_function(
+        lambda a: a, name="plain", description="Plain.", args_schema=schema
+    )
+    made = host_tool(one)
+    schema["properties"] = {"b": {"type": "string"}}
+    assert (*made.input_schema["properties"], *host_tool(one).input_schema["properties"]) == (
+        "a",
+        "b",
+    )
+
+
+def test_a_converted_tool_is_forgotten_with_its_last_user() -> None:
+    one = returning("value")
+    made, known = weakref.ref(host_tool(one)), weakref.ref(one)
+    gc.collect()
+    assert made() is None
+    del one
+    gc.collect()
+    assert known() is None
 
 
 @tool

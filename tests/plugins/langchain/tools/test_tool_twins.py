@@ -13,10 +13,11 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool, tool
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_twins import (
+    is_twin_of,
     native_tool,
     with_native_tool,
     without_blocking_form,
@@ -91,6 +92,32 @@ def test_a_copy_looks_like_its_tool() -> None:
         original.get_input_schema().model_json_schema()
     )
     assert inspect.signature(twin._run) == inspect.signature(original._run)
+
+
+class Counting(Doubling):
+    _count: int = PrivateAttr(default=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("description", "Look again."), ("tags", ["new"]), ("func", print), ("args_schema", None)],
+)
+def test_a_copy_is_no_twin_of_a_tool_that_was_changed(name: str, value: Any) -> None:
+    one = look.model_copy()
+    twin = native_tool(one)
+    assert is_twin_of(twin, one)
+    assert not is_twin_of(twin, look)
+    assert not is_twin_of(one, one)
+    setattr(one, name, value)
+    assert not is_twin_of(twin, one)
+
+
+def test_a_copy_is_no_twin_of_a_tool_whose_private_attributes_were_changed() -> None:
+    counting = Counting()
+    twin = native_tool(counting)
+    assert is_twin_of(twin, counting)
+    counting._count += 1
+    assert not is_twin_of(twin, counting)
 
 
 def test_copies_of_one_class_share_a_class() -> None:
