@@ -139,6 +139,7 @@ def check(files: list[Path]) -> None:
     "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."
 )
 @click.option("--seed", type=int, help="Seed of the random numbers.")
+@click.option("--run-id", metavar="RUN", help="A name for the run; drawn if there is none.")
 @_allow_exec
 @_exec_commands
 @_exec_env
@@ -154,6 +155,7 @@ def run(
     max_cost: float | None,
     wall: float | None,
     seed: int | None,
+    run_id: str | None,
     allow_exec: Sequence[str],
     exec_command: Sequence[str],
     exec_env: Sequence[str],
@@ -167,7 +169,9 @@ def run(
     limits = BudgetLimits(tokens=budget, agents=max_agents, cost=max_cost)
 
     async def use(runner: WorkflowRunner) -> Any:
-        return await runner.run(file, args, budget=limits, wall_seconds=wall, seed=seed)
+        return await runner.run(
+            file, args, budget=limits, wall_seconds=wall, seed=seed, run_id=run_id
+        )
 
     with progress() as events:
         result = _with_runner(
@@ -301,10 +305,37 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
 
 @command.command("answer")
 @click.argument("run_id", metavar="RUN")
-@click.argument("ask_id", metavar="ID")
-@click.argument("value", callback=json_value)
+@click.argument("words", metavar="[ID] VALUE", nargs=-1, required=True)
 @_database
-def answer(run_id: str, ask_id: str, value: Any, url: str) -> None:
-    """Answer a question or an approval that a run waits for; `show` lists them."""
-    _with_runner(lambda runner: runner.answer(run_id, ask_id, value), url)
-    click.echo(f"{run_id} has the answer to {ask_id}.")
+@click.pass_context
+def answer(ctx: click.Context, run_id: str, words: tuple[str, ...], url: str) -> None:
+    """Answer a question or an approval that a run waits for; `show` lists them.
+
+    ID may be left out where only one is open.
+    """
+    if len(words) > 2:
+        raise click.UsageError(
+            f"answer takes RUN, ID and VALUE, or RUN and VALUE; got {len(words) + 1} words; a "
+            "VALUE is JSON in quotes, such as '\"yes\"'",
+            ctx,
+        )
+    value = json_value(ctx, ctx.command.params[1], words[-1])
+
+    async def use(runner: WorkflowRunner) -> str:
+        ask_id = words[0] if len(words) == 2 else await _open_question(runner, run_id)
+        await runner.answer(run_id, ask_id, value)
+        return ask_id
+
+    click.echo(f"{run_id} has the answer to {_with_runner(use, url)}.")
+
+
+async def _open_question(runner: WorkflowRunner, run_id: str) -> str:
+    """The one question that a run waits for."""
+    waits = (await runner.show(run_id)).waiting_for
+    found = [str(wait["id"]) for wait in waits if wait["kind"] in ("ask", "approval")]
+    if len(found) != 1:
+        raise click.UsageError(
+            f"{run_id} has {len(found)} open questions"
+            + (f"; name one of them: {', '.join(found)}" if found else ", so it takes no answer")
+        )
+    return found[0]

@@ -30,7 +30,11 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
             f"cannot read {text[1:]}: {error.strerror}", ctx, option
         ) from error
     except ValueError as error:
-        raise click.BadParameter(f"takes JSON, or @FILE with JSON: {error}", ctx, option) from error
+        raise click.BadParameter(
+            f"takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got {text!r:.80}: {error}",
+            ctx,
+            option,
+        ) from error
 
 
 def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:

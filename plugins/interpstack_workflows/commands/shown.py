@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -103,7 +104,7 @@ def run_tree(run: RunRecord, found: RunTree) -> Tree:
     """A run with its workflows, phases and steps, what it waits for, and how it ended."""
     tree = Tree(Text(f"{run.id} {one_line(run.name)}: {run.status}"))
     for wait in run.waiting_for:
-        tree.add(Text(f"waits for {one_line(dict(wait))}"))
+        tree.add(_wait_line(wait))
     add_workflow(tree, found.root)
     for name, amount in run.usage.items():
         tree.add(Text(f"{name}: {amount:g}"))
@@ -135,6 +136,19 @@ def add_workflow(tree: Tree, node: WorkflowNode) -> None:
                 add_workflow(branch, node.children[key])
         if rest := by_need[_STEPS:]:
             place.add(Text(_rest_line([steps[at][1] for at in rest]), "dim"))
+
+
+def _wait_line(wait: Mapping[str, Any]) -> Text:
+    """One open wait, with all that a person needs to end it."""
+    options = wait.get("options") or {}
+    words = ["waits for", str(wait["kind"]), str(wait["id"])]
+    told = wait.get("question") or wait.get("signal") or wait.get("approvals")
+    words += [one_line(told)] if told else []
+    if choices := options.get("choices"):
+        words += ["one of", one_line(choices)]
+    if (wake_at := wait.get("wake_at")) is not None:
+        words += ["until", f"{datetime.fromtimestamp(wake_at, UTC):%Y-%m-%d %H:%M:%S} UTC"]
+    return Text(" ".join(words), "yellow")
 
 
 def _step_line(step: StepNode) -> Text:

@@ -66,7 +66,7 @@ def new_run(
     if wall is not None and not wall > 0:
         raise WorkflowError(f"wall_seconds takes a number above 0, or None; got {wall!r}")
     return RunRecord(
-        id=options.run_id or new_run_id(now),
+        id=new_run_id(now) if options.run_id is None else options.run_id,
         name=script.name or metadata.name,
         source=script.source,
         source_name=script.source_name,

@@ -82,6 +82,39 @@ def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
     assert listed == [{"runId": run_id, "name": "shout", "status": "completed"}]
 
 
+def test_a_named_run_with_one_question_needs_no_id_for_its_answer(folder: Path) -> None:
+    args = ["--args", '{"words": ["a"]}', "--agents", team(folder), "--run-id", "mine"]
+    (ask,) = result_of(command("run", "shout.workflow.js", *args))["waitingFor"]
+    assert f"waits for ask {ask['id']} Go?" in command("show", "mine").stdout
+    assert command("answer", "mine", '"yes"').stdout == f"mine has the answer to {ask['id']}.\n"
+    ended = result_of(command("resume", "mine", "--agents", team(folder)))
+    assert ended["result"] == {"shouted": ["A"], "go": "yes"}
+    for wrong, told in (
+        (["mine", "1"], "mine has 0 open questions, so it takes no answer"),
+        (["mine", "1", "2", "3"], "answer takes RUN, ID and VALUE, or RUN and VALUE; got 4 words"),
+        (["gone", "1"], "The store has no run 'gone'; its runs are: mine"),
+        (
+            ["mine", "yes"],
+            "takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got 'yes'",
+        ),
+    ):
+        assert told in command("answer", *wrong, status=2).stderr
+
+
+def test_several_questions_are_told_apart(folder: Path) -> None:
+    (folder / "two.js").write_text(
+        "export const meta = {name: 't', description: 'd'};"
+        "export default () => Promise.all([ask('A?'), ask('B?')])",
+        "utf-8",
+    )
+    first, second = result_of(command("run", "two.js", "--run-id", "two"))["waitingFor"]
+    refused = command("answer", "two", "1", status=2).stderr
+    assert f"two has 2 open questions; name one of them: {first['id']}, {second['id']}" in refused
+    command("answer", "two", second["id"], "2")
+    command("answer", "two", first["id"], "1")
+    assert result_of(command("resume", "two"))["result"] == [1, 2]
+
+
 def test_a_run_that_fails_has_status_1(folder: Path) -> None:
     (folder / "fails.js").write_text(
         "export const meta = {name: 'f', description: 'd'}; export default () => agent('bad')",
@@ -159,7 +192,7 @@ def test_commands_run_where_they_are_allowed(folder: Path) -> None:
     ("args", "message"),
     [
         (["run", "gone.js"], "there is no file gone.js"),
-        (["run", "shout.workflow.js", "--args", "{"], "takes JSON, or @FILE with JSON: "),
+        (["run", "shout.workflow.js", "--args", "{"], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "@gone"], "cannot read gone: No such file"),
         (["run", "shout.workflow.js", "--agents", "team"], "takes MODULE:ATTRIBUTE; got team"),
         (["run", "shout.workflow.js", "--agents", "no_mod:x"], "cannot import no_mod: "),

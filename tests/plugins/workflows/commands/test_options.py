@@ -24,7 +24,7 @@ def test_json_may_come_from_a_file(tmp_path: Path) -> None:
     assert json_value(_CONTEXT, _OPTION, f"@{tmp_path}/a.json") == {"a": "é"}
     assert json_value(_CONTEXT, _OPTION, "[1]") == [1]
     assert json_value(_CONTEXT, _OPTION, None) is None
-    with pytest.raises(click.BadParameter, match="takes JSON, or @FILE"):
+    with pytest.raises(click.BadParameter, match="or @FILE; got "):
         json_value(_CONTEXT, _OPTION, "{'a': 1}")
 
 

@@ -51,6 +51,29 @@ def test_a_result_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (data["runId"], data["result"]) == ("r", {"a": "\ud800 é"})
 
 
+@pytest.mark.parametrize(
+    ("wait", "told"),
+    [
+        (
+            {"kind": "ask", "question": "Go?\x1b", "options": {"choices": ["yes", 2]}},
+            'waits for ask root/s Go?  one of ["yes", 2]',
+        ),
+        (
+            {"kind": "sleep", "wake_at": 86400.0},
+            "waits for sleep root/s until 1970-01-02 00:00:00 UTC",
+        ),
+        ({"kind": "signal", "signal": "go"}, "waits for signal root/s go"),
+        (
+            {"kind": "approval", "approvals": [{"id": "a"}]},
+            'waits for approval root/s [{"id": "a"}]',
+        ),
+    ],
+)
+def test_waits_say_how_they_end(wait: Any, told: str) -> None:
+    run = RunRecord(id="r", name="n", status="waiting", waiting_for=({"id": "root/s", **wait},))
+    assert told in printed(run_tree(run, RunTree()))
+
+
 def test_runs_are_rows_and_trees() -> None:
     run = RunRecord(
         id="run_1",
@@ -59,7 +82,7 @@ def test_runs_are_rows_and_trees() -> None:
         usage={"agents": 2, "output_tokens": 7},
         census={"ok": {"agent": 1}, "failed": {"agent": 1}},
         error={"name": "Error", "message": "x" * 500},
-        waiting_for=({"kind": "ask", "question": "Go?"},),
+        waiting_for=({"id": "root/s", "kind": "ask", "question": "Go?"},),
     )
     row = printed(run_table([run]))
     assert "run_1" in row

@@ -58,6 +58,13 @@ def test_wrong_times_are_refused(seconds: float) -> None:
         _new(wall_seconds=seconds)
 
 
+@pytest.mark.parametrize("run_id", ["", "a b", "a/b", "é", "a\n", "a" * 201, 7])
+def test_ids_can_stand_in_command_lines(run_id: Any) -> None:
+    with pytest.raises(ConfigurationError, match="at most 200 letters, digits"):
+        _new(run_id=run_id)
+    assert _new(run_id="Mine-1_x.y").id == "Mine-1_x.y"
+
+
 def test_wrong_budgets_are_refused() -> None:
     with pytest.raises(WorkflowError, match="no limit coins; it takes: tokens, cost, seconds"):
         _new(budget={"coins": 1})
