@@ -23,6 +23,7 @@ from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.options import Options
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.approval_rules import ApprovalRules
+from interpstack_langchain.servers.mcp_tools import Servers, servers_of
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
@@ -43,7 +44,8 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
     background, surface = _background(options, surface)
     spending = Spending.of(arguments["budget"], arguments["cost_of"])
     approvals = ApprovalRules.of(arguments["interrupt_on"], options.tool_name)
-    names = _names(arguments, options)
+    servers = servers_of(arguments["mcp"])
+    names = _names(arguments, options, servers)
     stack, options = _stack(arguments, options)
     callable_ = names.callable_(surface.names, subagents=options.subagents)
     names.check_approvals(arguments["interrupt_on"], callable_)
@@ -52,6 +54,7 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
     part = surface.part(options, mode.scope)
+    more = [] if servers is None else servers.opened(arguments["interrupt_on"])
     return Interpreter(
         options=options,
         surface=surface,
@@ -60,21 +63,15 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
         mode=mode,
         sessions=LiveSessions(stack, mode, keys),
         offered=OfferedTools(),
-        stores=EvalStores(
-            Shared(
-                signing_key=_as_bytes(options.snapshot_signing_key),
-                pause_grace=options.pause_grace,
-            ),
-            [tool for tool in options.ptc if isinstance(tool, BaseTool)],
-            options.lock_timeout,
-        ),
+        stores=_stores(options),
         queue=CallQueue(surface.names),
-        offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments)),
+        offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments), more),
         channels=Channels.of(options.tool_name),
         spending=spending,
         rules=AgentRules(approvals, callable_, options.durable),
         names=names,
         background=background,
+        servers=servers,
     )
 
 
@@ -118,10 +115,11 @@ def _check_durable(options: Options, *, approvals: bool) -> None:
         )
 
 
-def _names(arguments: Mapping[str, Any], options: Options) -> ToolNames:
+def _names(arguments: Mapping[str, Any], options: Options, servers: Servers | None) -> ToolNames:
     """Names of tools in the middleware's arguments."""
     rules, late = arguments["interrupt_on"], arguments["late_tools"]
-    return ToolNames.of(options.ptc, rules, late, every=options.every_tool)
+    reached = frozenset[str]() if servers is None else servers.names
+    return ToolNames.of(options.ptc, rules, late, every=options.every_tool, servers=reached)
 
 
 def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterStack, Options]:
@@ -133,6 +131,13 @@ def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterS
         return given.stack, given.adopt(given.stack, options, skills=skills, budget=budget)
     stack = given.make(options)
     return stack, given.settle(stack, options, skills=skills, budget=budget)
+
+
+def _stores(options: Options) -> EvalStores:
+    """The stores of the records of evals."""
+    key, grace = _as_bytes(options.snapshot_signing_key), options.pause_grace
+    own = [tool for tool in options.ptc if isinstance(tool, BaseTool)]
+    return EvalStores(Shared(signing_key=key, pause_grace=grace), own, options.lock_timeout)
 
 
 def _mode(stack: InterpreterStack, options: Options) -> Persistence:

@@ -34,6 +34,7 @@ from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import with_section
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.call_limits import folded
+from interpstack_langchain.servers.mcp_tools import Servers
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.tools.native_calls import noting
@@ -94,6 +95,7 @@ class Interpreter:
         rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
         background: The cells in the background, if evals may be put aside.
+        servers: The MCP servers whose tools code may call, if there are any.
     """
 
     options: Options
@@ -111,6 +113,7 @@ class Interpreter:
     rules: AgentRules
     names: ToolNames
     background: Background | None = None
+    servers: Servers | None = None
 
     def tools(self) -> list[BaseTool]:
         """The interpreter's own tools."""
@@ -231,10 +234,12 @@ class Interpreter:
         await self.sessions.end_turn(owner, close=over)
 
     async def aclose(self) -> None:
-        """End the calls in flight of cells in the background, and close the sessions."""
+        """End the calls in flight of cells in the background; close sessions and connections."""
         if self.background is not None:
             await self.background.holds.stop_all()
         await (self.stack.aclose() if self.owned else self.sessions.aclose())
+        if self.servers is not None:
+            await self.servers.close()
 
 
 def _name_of(tool: Any) -> str:

@@ -99,6 +99,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         console_chars: Characters of console output that are shown at most. `None`:
             `max_result_chars`.
         bridges: Functions of your own, made with `@bridge`, that code may call.
+        mcp: MCP servers whose tools code may call as `mcp.<server>.<tool>(input)`: the path of a
+            JSON file with `mcpServers`, its content, or `interpstack_mcp.api.McpServers`. In
+            `interrupt_on`, their tools are `mcp.<server>.<tool>`, as the server names them.
         options: Keyword arguments for the engine's class, where `engine` is a name.
         stack: A ready stack in place of one made from the arguments that it covers: the engine,
             plugins, bridges and limits. It stays yours to close.
@@ -149,12 +152,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         concurrency: int = 128,
         console_chars: int | None = None,
         bridges: Sequence[Bridge] = (),
+        mcp: Any = None,
         options: Mapping[str, Any] | None = None,
         stack: InterpreterStack | None = None,
     ) -> None:
-        arguments = locals()
         super().__init__()
-        self._interpreter = assembled(arguments, self._surface(tool_name))
+        self._interpreter = assembled(locals(), self._surface(tool_name))
         self.state_schema = self._interpreter.channels.schema
         self.tools = self._interpreter.tools()
 

@@ -61,6 +61,7 @@ class StackArguments:
         preset: The plugins of the stack.
         plugins: More plugins, called after the plugins of the preset.
         bridges: Functions of the host's own, offered in every eval.
+        mcp: Servers whose tools code may call.
         options: Keyword arguments for the engine's class.
     """
 
@@ -69,6 +70,7 @@ class StackArguments:
     preset: Preset
     plugins: Any
     bridges: Any
+    mcp: Any
     options: Mapping[str, Any] | None
 
     def make(self, options: Options) -> InterpreterStack:
@@ -93,6 +95,9 @@ class StackArguments:
                 raise ConfigurationError(
                     f"plugins has {name!r}, which the middleware adds itself; leave it out"
                 )
+        named = {getattr(plugin, "name", plugin) for plugin in added}
+        if self.mcp is not None and "mcp" not in named and "mcp" not in self.preset:
+            added.append("mcp")
         off = {"durable": not options.durable, "console": not options.capture_console}
         left = [role for role, is_off in off.items() if is_off and role in self.preset]
         return InterpreterStack(
@@ -158,6 +163,7 @@ class StackArguments:
         wanted += ["accounts"] if budget else []
         wanted += ["ptc"] if options.calls_tools else []
         wanted += ["skills"] if skills else []
+        wanted += ["mcp"] if self.mcp is not None else []
         names = {info.name for info in stack.describe()}
         missing = [name for name in wanted if not _serves(stack, name)]
         if missing:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interpstack_agents import ToolBridge, as_single_field, plain_input
+from interpstack_agents import ToolBridge, as_single_field, found_tools, plain_input
 from interpstack_core import (
     UNDEFINED,
     Bridge,
@@ -21,10 +21,6 @@ from interpstack_ptc.names import guest_names
 __all__ = ["tool_bridges"]
 
 _OWNER = "interpstack_ptc"
-#: Tools that one search names at most.
-_FOUND = 20
-#: Characters of the text that a search looks for.
-_SEARCH_CHARS = 1000
 #: Bridges by name and by the ids of the tool and the language, which their handlers keep alive.
 #: Adapters may hand the same tool to one new stack after another.
 _made: WeakValueDictionary[tuple[str, int, int], Bridge] = WeakValueDictionary()
@@ -102,39 +98,9 @@ def _handler(
 
 def _search(named: dict[str, HostTool]) -> Any:
     async def search(text: Any) -> list[dict[str, str]]:
-        """Names and summaries of the tools that have all words of a text, best first."""
-        words = _words(text)
-        scored = [(_score(name, tool, words), name) for name, tool in named.items()]
-        best = sorted((-score, name) for score, name in scored if score > 0 or not words)
-        return [
-            {"name": name, "description": named[name].description.strip().partition("\n")[0]}
-            for _, name in best[:_FOUND]
-        ]
+        return found_tools(named, text)
 
     return search
-
-
-def _words(text: Any) -> list[str]:
-    """The words that a search looks for; the host is busy with each of them in every tool.
-
-    Raises:
-        TypeError: Code passed something other than a text.
-        ValueError: The text is too long.
-    """
-    if text is UNDEFINED or text is None:
-        return []
-    if not isinstance(text, str):
-        raise TypeError("a search for tools takes a text")
-    if len(text) > _SEARCH_CHARS:
-        raise ValueError(f"a search for tools takes at most {_SEARCH_CHARS} characters")
-    return list(dict.fromkeys(text.lower().split()))
-
-
-def _score(name: str, tool: HostTool, words: list[str]) -> int:
-    title, body = f"{name} {tool.name}".lower(), tool.description.lower()
-    if not all(word in title or word in body for word in words):
-        return 0
-    return sum(2 if word in title else 1 for word in words)
 
 
 def _describe(named: dict[str, HostTool], language: GuestLanguage, search: str) -> Any:

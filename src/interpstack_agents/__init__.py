@@ -16,6 +16,7 @@ from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
 from interpstack_agents.tool_bridges import ToolBridge, as_single_field, plain_input
+from interpstack_agents.tool_search import found_tools
 
 __all__ = [
     "EvalQueue",
@@ -34,6 +35,7 @@ __all__ = [
     "ToolBridge",
     "are_records",
     "as_single_field",
+    "found_tools",
     "joined",
     "persistence_mode",
     "persistence_modes",

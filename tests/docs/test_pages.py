@@ -114,9 +114,7 @@ class Page:
 
 
 def _shell(command: str) -> str:
-    folder = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]}
-    environment |= {"NO_COLOR": "1", "COLUMNS": "100", "PYTHONUTF8": "1"}
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONUTF8": "1"}
     done = subprocess.run(
         command,
         shell=True,
@@ -193,6 +191,8 @@ def test_blocks_of_a_page(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    folder = str(Path(sys.executable).parent)  # pages run `python` and the installed commands
+    monkeypatch.setenv("PATH", folder + os.pathsep + os.environ["PATH"])
     page = path.read_text("utf-8")
     for title, text in FILE.findall(page):  # files in folders are shown, not used
         if "/" not in title:

@@ -28,6 +28,7 @@ _OFFERED = frozenset(
         "function.kit",
         "replacement.area",
         "replacement.kit",
+        "response.stream",
         "saver.serde",
         "self.process.returncode",
         "warnings.showwarning",

@@ -47,11 +47,12 @@ _ALIAS = "interpstack/testing.py"
 _PUBLIC_MODULES = ("interpstack_core.checks",)
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
-    "interpstack_cli": ("interpstack_display", "interpstack_skills"),
+    "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
     "interpstack_langchain": (
         "interpstack_accounts",
         "interpstack_display",
         "interpstack_durable",
+        "interpstack_mcp",
         "interpstack_persistence",
         "interpstack_skills",
         "interpstack_subagents",
@@ -63,6 +64,7 @@ _HOSTS = {
     "interpstack_cli",
     "interpstack_durable",
     "interpstack_langchain",
+    "interpstack_mcp",
     "interpstack_persistence",
     "interpstack_pytest",
     "interpstack_subagents",

@@ -34,6 +34,7 @@ def command(
     tools: tuple[str, ...],
     plugins: tuple[str, ...],
     skills: Path | None,
+    mcp: Path | None,
     timeout: float | None,
     memory: int | None,
     save: Path | None,
@@ -47,7 +48,7 @@ def command(
     """
     gallery = Gallery(save)
     gallery.check()
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options, mcp)
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(offer)
         shell = Shell(stack, session, runner, gallery)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,9 +23,11 @@ from interpstack import (
     installed,
 )
 from interpstack_cli.installed.survey import survey
+from interpstack_cli.printing import is_terminal
 from interpstack_cli.running.engine_options import engine_options as read_options
 from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
+from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
 
 __all__ = ["check_language", "open_stack", "save_option", "stack_options", "stoppable"]
@@ -88,6 +91,12 @@ _OPTIONS: Final = (
         help='Directory of skills; code may import "@/skills/NAME".',
     ),
     click.option(
+        "--mcp",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="MCP servers, as JSON under mcpServers; code may call mcp.SERVER.TOOL.",
+    ),
+    click.option(
         "--timeout",
         metavar="SECONDS",
         type=float,
@@ -128,8 +137,9 @@ def open_stack(
     memory: int | None,
     plugins: tuple[str, ...] = (),
     engine_options: tuple[str, ...] = (),
+    mcp: Path | None = None,
 ) -> tuple[InterpreterStack, HostOffer]:
-    """The stack, and the offer with the skills and the tools that are no bridges.
+    """The stack, and the offer with the skills, MCP servers and the tools that are no bridges.
 
     Raises:
         InterpstackError: An option is wrong.
@@ -146,7 +156,7 @@ def open_stack(
         given["memory_bytes"] = memory * _MIB
     # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
     limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
-    wanted = {"ptc": loaded.host_tools, "skills": skills}
+    wanted = {"ptc": loaded.host_tools, "skills": skills, "mcp": mcp}
     own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
     listed = [*own, *(plugin for plugin in added if plugin not in own)]
     chosen: str | Engine = engine
@@ -154,6 +164,7 @@ def open_stack(
         chosen = engine_with(find_engine(engine, manager), read_options(engine_options))
     stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=limits)
     parts = [] if skills is None else [_skills_part(skills)]
+    parts += [] if mcp is None else [_servers_part(mcp)]
     return stack, HostOffer(tools=loaded.host_tools, parts=parts)
 
 
@@ -161,6 +172,12 @@ def _skills_part(skills: Path) -> object:
     from interpstack_skills.api import Skills  # its parsers take long to import
 
     return Skills(skills)
+
+
+def _servers_part(mcp: Path) -> object:
+    from interpstack_mcp.api import McpServers  # an extra, whose packages take long to import
+
+    return McpServers.of(mcp, on_progress=show_progress if is_terminal(sys.stderr) else None)
 
 
 def stoppable(name: str, manager: PluginManager) -> str:

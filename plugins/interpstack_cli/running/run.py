@@ -46,6 +46,7 @@ def command(
     tools: tuple[str, ...],
     plugins: tuple[str, ...],
     skills: Path | None,
+    mcp: Path | None,
     timeout: float | None,
     memory: int | None,
     save: Path | None,
@@ -61,7 +62,7 @@ def command(
         raise ConfigurationError("--language takes the name of a language, such as python")
     gallery = Gallery(save)
     gallery.check()
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options)
+    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options, mcp)
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from langchain_core.tools import BaseTool
@@ -35,6 +35,7 @@ class AgentOffers:
         part: Part of each offer of which the interpreter's prompt section is made.
         own: Names of the interpreter's own tools, which its code cannot call.
         skills: Source of skills, if the middleware has a backend for them.
+        more: More parts of each offer.
 
     Raises:
         BridgeError: No code could use a name of the allowlist.
@@ -47,12 +48,13 @@ class AgentOffers:
         part: object,
         own: Collection[str],
         skills: BackendSkills | None,
+        more: Sequence[object] = (),
     ) -> None:
         self._stack = stack
         self._options = options
         self._own = own
         journals = Journals(_store_for, _flights_for, _look_for, _lander_for)
-        parts: list[object] = [part, journals]
+        parts: list[object] = [part, journals, *more]
         if skills is not None:
             parts.append(Skills(skills))
         self._builder = OfferBuilder(

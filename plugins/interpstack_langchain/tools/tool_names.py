@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
 
-__all__ = ["CallableTools", "ToolNames"]
+__all__ = ["CallableTools", "ToolNames", "is_of_server"]
 
 #: Names that an error lists at most.
 _LISTED = 20
@@ -30,13 +30,18 @@ class CallableTools:
         names: Their names, as far as they are known before the agent.
         never: Names of tools that code cannot call.
         every: Whether code can call all other tools of the agent as well.
+        servers: MCP servers whose tools code can call, as `mcp.<server>.<tool>`. Names of tools are
+            known once they are connected, and checked then.
     """
 
     names: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
     every: bool = False
+    servers: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
+        if is_of_server(name, self.servers):
+            return True
         return name in self.names or (self.every and name not in self.never)
 
     def among(self, names: Iterable[str]) -> set[str]:
@@ -56,6 +61,7 @@ class ToolNames:
         approved: Names in `interrupt_on`.
         late: Names that no tool may have yet.
         every: Whether code may call every tool of the agent.
+        servers: MCP servers whose tools code may call.
     """
 
     called: frozenset[str]
@@ -63,6 +69,7 @@ class ToolNames:
     approved: frozenset[str]
     late: frozenset[str]
     every: bool = False
+    servers: frozenset[str] = frozenset()
     _tools: set[str] = attrs.field(factory=set, init=False)
     _others: set[str] = attrs.field(factory=lambda: {"task"}, init=False)
 
@@ -74,6 +81,7 @@ class ToolNames:
         late: Any,
         *,
         every: bool = False,
+        servers: frozenset[str] = frozenset(),
     ) -> ToolNames:
         """The names in the middleware's arguments.
 
@@ -96,8 +104,10 @@ class ToolNames:
             frozenset(interrupt_on or ()),
             frozenset(late),
             every,
+            servers,
         )
         made._others |= given
+        made._others |= {name for name in made.approved if is_of_server(name, servers)}
         return made
 
     def callable_(self, own: Iterable[str], *, subagents: bool) -> CallableTools:
@@ -110,8 +120,8 @@ class ToolNames:
         never = frozenset(own)
         names = (self.called | self.given) - never
         if subagents:
-            return CallableTools(names | {"task"}, never, self.every)
-        return CallableTools(names, never | {"task"}, self.every)
+            return CallableTools(names | {"task"}, never, self.every, self.servers)
+        return CallableTools(names, never | {"task"}, self.every, self.servers)
 
     def check_approvals(
         self, interrupt_on: Mapping[str, Any] | None, callable_: CallableTools
@@ -182,6 +192,11 @@ class ToolNames:
             f"{argument} names {name!r}, but the agent has no tool of that name; {hint} "
             "Tools that it gets in a later turn go into late_tools, too"
         )
+
+
+def is_of_server(name: str, servers: Iterable[str]) -> bool:
+    """Whether a name is of a tool of an MCP server, as far as the name tells."""
+    return any(name.startswith(f"mcp.{server}.") for server in servers)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

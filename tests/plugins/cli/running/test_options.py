@@ -109,3 +109,12 @@ def test_a_cell_in_a_foreign_language_is_refused_with_advice(language, told):
         check_language(stack, cell)
     message = f"cell is {language}, but the engine 'fake' runs python; {told}"
     assert str(refused.value).startswith(message)
+
+
+def test_a_wrong_configuration_of_servers_is_refused(run, tmp_path):
+    pytest.importorskip("mcp")
+    path = tmp_path / "servers.json"
+    path.write_text('{"mcpServers": {"a": {"comand": "b"}}}')
+    result = run("run", "--mcp", str(path), "-e", "1")
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert "server 'a' takes either a 'command' to start or a 'url' to reach" in result.stderr

@@ -1,0 +1,40 @@
+"""Public names of the plugin: servers, their limits, and the plugin object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interpstack_mcp.connections.servers import McpProgress, McpServers
+from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.plugin import McpCalls, McpPlugin
+
+__all__ = ["McpCalls", "McpLimits", "McpPlugin", "McpProgress", "McpServers", "mcp"]
+
+
+def mcp(
+    servers: Mapping[str, Any] | str | Path | McpServers,
+    *,
+    auth: Mapping[str, Any] | None = None,
+    limits: McpLimits | None = None,
+    on_progress: Callable[[McpProgress], object] | None = None,
+) -> McpPlugin:
+    """A plugin that lets code call the tools of MCP servers.
+
+    ```python
+    stack = InterpreterStack(plugins=["console", mcp("servers.json")])
+    ```
+
+    Args:
+        servers: The usual `mcpServers` JSON: the path of a file, or its content; or `McpServers`,
+            to share connections with other stacks.
+        auth: An `httpx2.Auth`, such as the SDK's `OAuthClientProvider`, for servers by name.
+        limits: Limits of everything that servers send.
+        on_progress: Receives the progress of calls, on the event loop of the cell.
+
+    Raises:
+        ConfigurationError: The configuration is wrong.
+    """
+    made = McpServers.of(servers, auth=auth, limits=limits, on_progress=on_progress)
+    return McpPlugin(made)

@@ -1,0 +1,341 @@
+"""The connection to one server on one event loop.
+
+A task of its own holds the connection from its start to its end, because the SDK's scopes must be
+left by the task that entered them. A lost connection is made again when it is needed next, after a
+pause that grows with each failure. A request is sent once: where its answer got lost, nobody knows
+whether it had its effects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Final
+
+import attrs
+import mcp
+from mcp import types
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter
+
+from interpstack import ConfigurationError, __version__
+from interpstack_mcp.configuration import HttpServer, Server, StdioServer
+from interpstack_mcp.connections.http import http_transport
+from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+from interpstack_mcp.limits import McpLimits
+
+__all__ = ["Connection", "Listing", "Lost", "Unavailable"]
+
+_log = logging.getLogger("interpstack.mcp")
+#: Pages of one list of tools.
+_PAGES: Final = 100
+#: Seconds before the first and the longest pause between two attempts to connect.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
+#: Attempts to reach a server that was reached before, and the longest pause before one of them.
+_ATTEMPTS: Final = 5
+_PATIENCE_SECONDS: Final = 5.0
+#: Seconds after which a connection counts as steady: its loss is no further failure.
+_STEADY_SECONDS: Final = 10.0
+#: Seconds between two lists of the tools of a server that reports changes all the time.
+_RELIST_SECONDS: Final = 1.0
+#: Characters of a reason, which may be a server's own words.
+_REASON_CHARS: Final = 500
+#: Not `ClientSession.call_tool`: that checks answers by the server's schema on the event loop,
+#: where a pattern in the schema could keep the host busy without end.
+_RESULT: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+
+
+class Unavailable(Exception):
+    """Raised when a server cannot be reached; nothing was sent to it."""
+
+
+class Lost(Exception):
+    """Raised when the answer to a request was lost; the request may have had its effects."""
+
+
+@attrs.frozen(eq=False)
+class Listing:
+    """The tools of a server at one moment.
+
+    Attributes:
+        tools: As the server describes them.
+        instructions: The server's own words on its use.
+        fault: Why the server cannot be reached now; empty if it can.
+    """
+
+    tools: tuple[types.Tool, ...] = ()
+    instructions: str = ""
+    fault: str = ""
+
+
+@attrs.define(eq=False)
+class Connection:
+    """One server on one event loop.
+
+    Attributes:
+        server: The server.
+        limits: Limits of everything that it sends.
+        listing: Its tools, as of the last list; `None` before the first.
+        failure: Why the last attempt to connect failed; empty after a success.
+    """
+
+    server: Server
+    limits: McpLimits
+    listing: Listing | None = attrs.field(default=None, init=False)
+    failure: str = attrs.field(default="", init=False)
+    _down: Listing | None = attrs.field(default=None, init=False)
+    _client: mcp.Client | None = attrs.field(default=None, init=False)
+    _keeper: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _opening: asyncio.Future[None] | None = attrs.field(default=None, init=False)
+    _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _ended: bool = attrs.field(default=False, init=False)
+    _changed: bool = attrs.field(default=False, init=False)
+    _failures: int = attrs.field(default=0, init=False)
+    _not_before: float = attrs.field(default=0.0, init=False)
+    _closed: bool = attrs.field(default=False, init=False)
+
+    async def ready(self) -> Listing:
+        """Connect, unless the connection stands, and return the tools.
+
+        A server that never answered gets one attempt; one that was lost gets more.
+
+        Raises:
+            Unavailable: All attempts failed, or the next one may not be made yet.
+        """
+        known = self.listing is not None
+        patience = _PATIENCE_SECONDS if known else 0.0
+        for _ in range(_ATTEMPTS if known else 1):
+            if self._stands and self.listing is not None:
+                return self.listing
+            pause = self._not_before - time.monotonic()
+            if self._closed or pause > patience:
+                break
+            await asyncio.sleep(max(pause, 0))
+            await self._attempt()
+        if self._stands and self.listing is not None:
+            return self.listing
+        raise Unavailable(self.failure or "its connection was closed")
+
+    async def listed(self) -> Listing:
+        """The tools, or the last known ones of a server that cannot be reached."""
+        try:
+            return await self.ready()
+        except Unavailable as error:
+            down, fault = self._down or self.listing or Listing(), str(error)
+            if down.fault != fault:
+                self._down = down = attrs.evolve(down, fault=fault)
+            return down
+
+    @property
+    def _stands(self) -> bool:
+        return self._client is not None and not self._ended
+
+    async def _attempt(self) -> None:
+        """Make one attempt to connect, which all callers share."""
+        if self._keeper is not None and self._ended:
+            await asyncio.wait({self._keeper})  # the old connection is still being closed
+        if self._keeper is None or self._keeper.done():
+            self._ended = self._changed = False
+            self._news.clear()
+            self._opening = asyncio.get_running_loop().create_future()
+            self._keeper = asyncio.ensure_future(self._keep(self._opening))
+        if self._opening is not None:
+            await asyncio.wait({self._opening})
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], key: str, on_progress: ProgressFnT | None
+    ) -> types.CallToolResult:
+        """Call a tool, once.
+
+        Args:
+            tool: The tool's name.
+            arguments: Plain JSON.
+            key: Identifies the call, for the server's own records.
+            on_progress: Takes the progress of the call.
+
+        Raises:
+            Unavailable: The server cannot be reached; nothing was sent.
+            Lost: The connection was lost, or the time was up, before the answer came.
+            MCPError: The server answered with an error of the protocol.
+        """
+        await self.ready()
+        client = self._client
+        if client is None:
+            raise Unavailable(self.failure or "its connection was closed")
+        meta: Any = {"interpstack/callKey": key}
+        params = types.CallToolRequestParams(name=tool, arguments=arguments, _meta=meta)
+        try:
+            result = await client.session.send_request(
+                types.CallToolRequest(params=params),
+                _RESULT,
+                request_read_timeout_seconds=self.limits.call_seconds,
+                progress_callback=on_progress,
+            )
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                self._end()
+                raise Lost("the connection to the server was lost") from error
+            if error.code == types.REQUEST_TIMEOUT:
+                raise Lost(f"no answer came in {self.limits.call_seconds:g} seconds") from error
+            if error.code == types.HEADER_MISMATCH:
+                self._change()
+            raise
+        if isinstance(result, types.InputRequiredResult):
+            raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
+        return result
+
+    async def aclose(self) -> None:
+        """End the connection for good; call it on the connection's own loop."""
+        self._closed = True
+        self._end()
+        if self._keeper is not None:
+            await asyncio.wait({self._keeper})
+
+    def _end(self) -> None:
+        self._ended = True
+        self._news.set()
+
+    def _change(self) -> None:
+        self._changed = True
+        self._news.set()
+
+    # -- the keeper's task -----------------------------------------------------------------
+
+    async def _keep(self, opening: asyncio.Future[None]) -> None:
+        """Hold the connection, from its start until it is lost or closed."""
+        stderr = Stderr(self.server.name)
+        since = math.inf
+        try:
+            async with asyncio.timeout(self.limits.connect_seconds) as patience:
+                async with self._opened(stderr) as client:
+                    self.listing, self._down = await self._list(client), None
+                    patience.reschedule(None)
+                    self._client, self.failure, since = client, "", time.monotonic()
+                    opening.set_result(None)
+                    await self._watch(client)
+        except Exception as error:  # noqa: BLE001 - of the SDK, of httpx and of the server
+            self._note(error, stderr, since)
+        else:
+            if not self._closed:
+                self._note(Unavailable("the connection was lost"), stderr, since)
+        finally:
+            self._ended, self._client = True, None
+            if not opening.done():
+                opening.set_result(None)
+
+    def _note(self, error: Exception, stderr: Stderr, since: float) -> None:
+        """Note the end of a connection; the next one is made after a pause, which grows."""
+        if time.monotonic() - since > _STEADY_SECONDS:
+            self._failures = 0
+        reason = _reason(error, self.limits)
+        said = f"; it wrote: {stderr.told}" if stderr.told else ""
+        self.failure = f"{reason}{said}"[:_REASON_CHARS]
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
+        self._failures = min(self._failures + 1, 20)
+        self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
+        _log.info("server %s: %s", self.server.name, self.failure)
+
+    @asynccontextmanager
+    async def _opened(self, stderr: Stderr) -> AsyncIterator[mcp.Client]:
+        client = mcp.Client(
+            self._transport(stderr),
+            message_handler=self._heard,
+            logging_callback=self._logged,
+            client_info=types.Implementation(name="interpstack", version=__version__),
+            cache=None,
+        )
+        async with client:
+            yield client
+
+    def _transport(self, stderr: Stderr) -> AbstractAsyncContextManager[Any]:
+        most = self.limits.message_bytes
+        if isinstance(self.server, StdioServer):
+            return stdio_transport(self.server, most, stderr, self._end)
+        if isinstance(self.server, HttpServer):
+            return http_transport(self.server, most, self.limits.call_seconds, self._end)
+        raise ConfigurationError(f"{self.server!r:.100} is no server of a known kind")
+
+    async def _heard(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._change()
+
+    async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
+        text = "".join(sign for sign in str(params.data)[:_REASON_CHARS] if sign.isprintable())
+        _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
+
+    async def _list(self, client: mcp.Client) -> Listing:
+        """All tools of the server.
+
+        Raises:
+            Unavailable: There are too many.
+        """
+        if client.server_capabilities.tools is None:
+            return Listing((), client.instructions or "")
+        found: list[types.Tool] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(found) > self.limits.tools:
+                break
+        if cursor is not None or len(found) > self.limits.tools:
+            raise Unavailable(
+                f"it lists more than {self.limits.tools} tools (McpLimits.tools), or no end of them"
+            )
+        return Listing(tuple(found), client.instructions or "")
+
+    async def _watch(self, client: mcp.Client) -> None:
+        """Follow changes of the list of tools until the connection is lost or closed."""
+        following = asyncio.ensure_future(self._follow(client))
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                if self._ended:
+                    return
+                if self._changed:
+                    self._changed = False
+                    async with asyncio.timeout(self.limits.connect_seconds):
+                        self.listing = await self._list(client)
+                    await asyncio.sleep(_RELIST_SECONDS)
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _follow(self, client: mcp.Client) -> None:
+        """Listen to changes, where the protocol has subscriptions; else they come by themselves."""
+        tools = client.server_capabilities.tools
+        if client.session.discover_result is None or tools is None or not tools.list_changed:
+            return
+        pause = _FIRST_PAUSE
+        while True:
+            with suppress(MCPError, RuntimeError, TimeoutError):
+                async with client.listen(tools_list_changed=True) as subscription:
+                    async for _ in subscription:
+                        self._change()
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, 2 * pause)
+            self._change()  # a change in between was not heard of
+
+
+def _reason(error: BaseException, limits: McpLimits) -> str:
+    """A failure in words; of a group of exceptions, the first one's."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return f"it did not answer within {limits.connect_seconds:g} seconds"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {error.filename}; install it, or write its whole path"
+    if isinstance(error, Unavailable):
+        return str(error)
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -1,0 +1,237 @@
+"""The servers of one configuration: a connection to each, on each event loop that uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+import attrs
+from mcp import types
+from mcp.shared.exceptions import MCPError
+
+from interpstack import (
+    CellContext,
+    GuestException,
+    GuestLanguage,
+    start_anew_after_fork,
+)
+from interpstack_mcp.catalog import Catalog, made_catalog, server_names
+from interpstack_mcp.configuration import Server, read_servers
+from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
+from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.values import to_arguments, to_value
+
+__all__ = ["McpProgress", "McpServers"]
+
+_ERROR_CHARS: Final = 2000
+#: Characters of the message of one progress notification.
+_PROGRESS_CHARS: Final = 500
+#: Seconds between two progress notifications of one call that are passed on.
+_PROGRESS_SECONDS: Final = 0.05
+
+
+@attrs.frozen(kw_only=True)
+class McpProgress:
+    """One report on the progress of a call.
+
+    Attributes:
+        tool: The tool, as `mcp.<server>.<tool>`.
+        call_key: Identifies the call; see `CellContext.call_key`.
+        progress: How far it is.
+        total: How far it goes; `None` if the server does not know.
+        message: The server's words, shortened; untrusted.
+    """
+
+    tool: str
+    call_key: str
+    progress: float
+    total: float | None
+    message: str
+
+
+@attrs.define(eq=False)
+class McpServers:
+    """MCP servers that code may use; also a part of a `HostOffer`, for the plugin `mcp`.
+
+    Connections are opened by the first cell that may use them, on its event loop, and closed with
+    the last session that uses them; in an `async with` block, they stay until its end.
+
+    Attributes:
+        servers: The servers.
+        limits: Limits of everything that they send.
+        on_progress: Receives the progress of calls, on the event loop of the cell.
+    """
+
+    servers: tuple[Server, ...]
+    limits: McpLimits = attrs.field(factory=McpLimits)
+    on_progress: Callable[[McpProgress], object] | None = None
+    _loops: dict[asyncio.AbstractEventLoop, dict[str, Connection]] = attrs.field(init=False)
+    _made: dict[tuple[Any, ...], Catalog] = attrs.field(factory=dict, init=False)
+    _users: set[object] = attrs.field(factory=set, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.start_anew()
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """After a fork, in the child: the connections are the parent's."""
+        self._loops = {}
+
+    @classmethod
+    def of(
+        cls,
+        given: Mapping[str, Any] | str | Path | McpServers,
+        *,
+        auth: Mapping[str, Any] | None = None,
+        limits: McpLimits | None = None,
+        on_progress: Callable[[McpProgress], object] | None = None,
+    ) -> McpServers:
+        """Servers of a configuration; see `mcp`.
+
+        Raises:
+            ConfigurationError: The configuration is wrong.
+        """
+        if isinstance(given, McpServers):
+            return given
+        return cls(read_servers(given, auth), limits or McpLimits(), on_progress)
+
+    def names(self, language: GuestLanguage) -> dict[str, str]:
+        """Names of the servers as code spells them, by their names in the configuration.
+
+        Raises:
+            ConfigurationError: A server cannot be called by its name.
+        """
+        return server_names((server.name for server in self.servers), language)
+
+    async def catalog(self, language: GuestLanguage) -> Catalog:
+        """The tools of all servers that can be reached; connects to those that are not connected.
+
+        The same object, as long as nothing has changed.
+        """
+        connections = self._connections()
+        answers = await asyncio.gather(*(one.listed() for one in connections.values()))
+        listings = dict(zip(connections, answers, strict=True))
+        key = (language.name, asyncio.get_running_loop(), *answers)
+        if key not in self._made:
+            kinds = {server.name: server for server in self.servers}
+            made = made_catalog(
+                listings,
+                lambda server, tool: kinds[server].offers(tool),
+                language,
+                self.limits,
+                self._caller,
+            )
+            self._made = {**dict(list(self._made.items())[-7:]), key: made}
+        return self._made[key]
+
+    def last(self, language: GuestLanguage) -> Catalog | None:
+        """The catalog that was made last for a language; `None` before the first."""
+        found = [made for key, made in self._made.items() if key[0] == language.name]
+        return found[-1] if found else None
+
+    def _connections(self) -> dict[str, Connection]:
+        """The connections of the running loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._loops:
+            open_ = {one: made for one, made in self._loops.items() if not one.is_closed()}
+            new = {one.name: Connection(one, self.limits) for one in self.servers}
+            self._loops = {**open_, loop: new}
+        return self._loops[loop]
+
+    def _caller(
+        self, server: str, tool: types.Tool
+    ) -> Callable[[dict[str, Any], CellContext], Any]:
+        structured = tool.output_schema is not None
+
+        async def call(given: dict[str, Any], context: CellContext) -> Any:
+            connection = self._connections()[server]
+            arguments = to_arguments(given)
+            name, key = f"mcp.{server}.{tool.name}", context.call_key
+            reporter = None if self.on_progress is None else _Reporter(self, name, key)
+            try:
+                result = await connection.call(tool.name, arguments, key, reporter)
+            except Unavailable as error:
+                raise GuestException(
+                    f"{name} was not called: the server is not available: {error}",
+                    name="McpUnavailable",
+                ) from error
+            except Lost as error:
+                raise GuestException(
+                    f"{error}; {name} may have had its effects, so the call is not repeated: check "
+                    "before calling it again",
+                    name="McpConnectionLost",
+                ) from error
+            except MCPError as error:
+                raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
+            return to_value(result, structured=structured)
+
+        return call
+
+    # -- life ------------------------------------------------------------------------------
+
+    def enter(self, user: object) -> None:
+        """Note that somebody uses the connections."""
+        self._users.add(user)
+
+    async def leave(self, user: object) -> None:
+        """Note that somebody does not use them any more; the last one closes them."""
+        self._users.discard(user)
+        if not self._users:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections; another use opens new ones."""
+        loops, self._loops = self._loops, {}
+        running = asyncio.get_running_loop()
+        for loop, connections in loops.items():
+            closing = _close(connections.values())
+            if loop is running:
+                await closing
+            elif loop.is_closed():
+                closing.close()
+            elif loop.is_running():
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(closing, loop))
+            else:  # they close once it runs again, as it does at the end of `asyncio.Runner`
+                loop.call_soon_threadsafe(asyncio.ensure_future, closing)
+
+    async def __aenter__(self) -> Self:
+        self.enter(self)
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.leave(self)
+
+
+@attrs.define(eq=False)
+class _Reporter:
+    """Passes the progress of one call on, at most as often as the limits allow."""
+
+    servers: McpServers
+    tool: str
+    key: str
+    _count: int = 0
+    _last: float = -1.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        listener, now = self.servers.on_progress, time.monotonic()
+        if self._count >= self.servers.limits.progress or now - self._last < _PROGRESS_SECONDS:
+            return
+        self._count, self._last = self._count + 1, now
+        if listener is not None:
+            words = "".join(sign for sign in message or "" if sign.isprintable())
+            listener(
+                McpProgress(
+                    tool=self.tool,
+                    call_key=self.key,
+                    progress=progress,
+                    total=total,
+                    message=words[:_PROGRESS_CHARS],
+                )
+            )
+
+
+async def _close(connections: Iterable[Connection]) -> None:
+    await asyncio.gather(*(connection.aclose() for connection in connections))

@@ -1,0 +1,178 @@
+"""A server as a process, whose messages are lines of a bounded length.
+
+The SDK's own transport collects a line of any length, so an untrusted server could fill the memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+import anyio
+import attrs
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+
+from interpstack_core import to_end
+from interpstack_mcp.configuration import StdioServer
+
+__all__ = ["Stderr", "stdio_transport"]
+
+_log = logging.getLogger("interpstack.mcp")
+#: Seconds in which a server ends by itself once its input is closed, and then after each signal.
+_END_SECONDS: Final = 2.0
+#: Bytes of one line of a server's standard error; the rest of a longer one is dropped.
+_LINE_BYTES: Final = 4096
+#: Lines of a server's standard error that are remembered for an error message.
+_LINES: Final = 5
+
+
+@attrs.define(eq=False)
+class Stderr:
+    """The standard error of a server: logged, and its last lines remembered.
+
+    Attributes:
+        server: The server's name, for the log.
+    """
+
+    server: str
+    _last: deque[str] = attrs.field(factory=partial(deque, maxlen=_LINES), init=False)
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Read a server's standard error to its end."""
+        rest = b""
+        while chunk := await stream.read(_LINE_BYTES):
+            *lines, rest = (rest + chunk).split(b"\n")
+            rest = rest[:_LINE_BYTES]
+            for line in lines:
+                self._note(line)
+        if rest:
+            self._note(rest)
+
+    def _note(self, line: bytes) -> None:
+        text = line[:_LINE_BYTES].decode("utf-8", "replace").strip()
+        shown = "".join(sign for sign in text if sign.isprintable())
+        if shown:
+            self._last.append(shown[:300])
+            _log.debug("server %s: %s", self.server, shown)
+
+    @property
+    def told(self) -> str:
+        """The last lines, for an error message; empty if there were none."""
+        return " / ".join(self._last)
+
+
+@asynccontextmanager
+async def stdio_transport(
+    server: StdioServer, message_bytes: int, stderr: Stderr, ended: Callable[[], None]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Run a server, and exchange messages with it as the SDK's transports do.
+
+    Args:
+        server: The server.
+        message_bytes: Bytes of one message; a longer one ends the connection.
+        stderr: Takes the server's standard error.
+        ended: Called when the server sends no more.
+
+    Raises:
+        OSError: The server cannot be started.
+    """
+    process = await asyncio.create_subprocess_exec(
+        server.command,
+        *server.args,
+        env={**get_default_environment(), **server.env},
+        cwd=server.cwd,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=message_bytes,
+        start_new_session=True,  # so that its own processes end with it
+    )
+    # The SDK hands messages over through streams of anyio.
+    inward, incoming = anyio.create_memory_object_stream[Any](0)
+    outgoing, outward = anyio.create_memory_object_stream[Any](0)
+    tasks = [
+        asyncio.ensure_future(_read(process, inward, ended)),
+        asyncio.ensure_future(_write(process, outward)),
+        asyncio.ensure_future(stderr.read(_pipe(process.stderr))),
+    ]
+    try:
+        yield incoming, outgoing
+    finally:
+        for stream in (inward, incoming, outgoing, outward):
+            stream.close()
+        await to_end(_end(process, tasks))
+
+
+def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
+    assert stream is not None  # noqa: S101 - the process was started with pipes
+    return stream
+
+
+async def _read(
+    process: asyncio.subprocess.Process, inward: Any, ended: Callable[[], None]
+) -> None:
+    stream = _pipe(process.stdout)
+    try:
+        while True:
+            await inward.send(_message(await stream.readuntil(b"\n")))
+    except asyncio.IncompleteReadError:
+        pass  # the server has closed its output
+    except asyncio.LimitOverrunError:
+        _log.warning("an MCP server sent a message that is too long; the connection is closed")
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+        pass  # this side has closed the connection
+    finally:
+        inward.close()
+        ended()
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error  # the SDK's session passes it over
+
+
+async def _write(process: asyncio.subprocess.Process, outward: Any) -> None:
+    writer = process.stdin
+    assert writer is not None  # noqa: S101 - the process was started with pipes
+    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, ConnectionError):
+        while True:
+            item = await outward.receive()
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            writer.write(text.encode() + b"\n")
+            await writer.drain()
+
+
+async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[None]]) -> None:
+    """End the server: close its input, wait, then end it with all processes it started."""
+    if process.stdin is not None:
+        process.stdin.close()
+    for number in (None, "SIGTERM", "SIGKILL"):
+        if number is not None:
+            _signal(process, number)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+                break
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - a grandchild may hold a pipe
+
+
+def _signal(process: asyncio.subprocess.Process, name: str) -> None:
+    with suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, getattr(signal, name))
+        else:
+            process.kill()

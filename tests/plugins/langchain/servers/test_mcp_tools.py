@@ -1,0 +1,110 @@
+"""Tools of MCP servers in an agent: its approvals, limits and events hold for them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import ToolCallLimitMiddleware, wrap_tool_call
+from langchain_core.messages import ToolMessage
+from mcp_config import Notes, servers
+
+from interpstack import ConfigurationError, InterpreterStack
+from interpstack_langchain import CodeInterpreterMiddleware
+
+both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+NOTE = "(await mcp.tools.note({text: 'paid'}))[0].text"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Notes:
+    return Notes.empty(tmp_path)
+
+
+@both
+async def test_an_approval_comes_before_the_effect(talk: Any, notes: Notes) -> None:
+    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.note": True})
+    try:
+        paused = await chat.turn(
+            f"const sum = await mcp.tools.add({{first: 1, second: 2}}); {NOTE}"
+        )
+        (asked,) = paused["__interrupt__"]
+        (action,) = asked.value["action_requests"]
+        assert (action["name"], action["args"]) == ("mcp.tools.note", {"text": "paid"})
+        assert notes.text() == ""
+        edited = {"name": "mcp.tools.note", "args": {"text": "less"}}
+        answer = await chat.decide({"type": "edit", "edited_action": edited})
+        (message,) = [m for m in answer["messages"] if isinstance(m, ToolMessage)]
+        assert message.text == "<result>noted less</result>"
+        assert notes.text() == "less\n"
+    finally:
+        await chat.middleware.aclose()
+
+
+@both
+async def test_a_rejected_call_is_not_made(talk: Any, notes: Notes) -> None:
+    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.note": True})
+    try:
+        await chat.turn(NOTE)
+        answer = await chat.decide({"type": "reject", "message": "no"})
+        (message,) = [m for m in answer["messages"] if isinstance(m, ToolMessage)]
+        assert "a reviewer rejected this call of mcp.tools.note: no" in message.text
+        assert notes.text() == ""
+    finally:
+        await chat.middleware.aclose()
+
+
+async def test_a_misspelt_name_lets_no_call_through(talk: Any, notes: Notes) -> None:
+    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True})
+    try:
+        (text,) = await chat.run(NOTE)
+        assert "interrupt_on names 'mcp.tools.notes', but MCP server 'tools' has no such" in text
+        assert notes.text() == ""
+    finally:
+        await chat.middleware.aclose()
+    with pytest.raises(ConfigurationError, match=r"interrupt_on names 'mcp\.tolls\.note'"):
+        talk(mcp=servers(notes), interrupt_on={"mcp.tolls.note": True})
+
+
+async def test_values_errors_and_other_middleware(talk: Any, notes: Notes) -> None:
+    seen: list[str] = []
+
+    @wrap_tool_call
+    async def watch(request: Any, handler: Any) -> Any:
+        seen.append(request.tool_call["name"])
+        return await handler(request)
+
+    limit = ToolCallLimitMiddleware(
+        tool_name="mcp.tools.pid", run_limit=1, exit_behavior="continue"
+    )
+    chat = talk(mcp=servers(notes), before=[watch], after=[limit])
+    try:
+        answers = await chat.run(
+            "(await mcp.tools.readRecord({key: 'k'})).tags",
+            "(await mcp.tools.blocks())[1].mimeType",
+            "await mcp.tools.fail({why: 'x'})",
+            "await mcp.tools.pid(); await mcp.tools.pid()",
+        )
+    finally:
+        await chat.middleware.aclose()
+    assert answers[0] == '<result>["a", "b"]</result>'
+    assert answers[1] == "<result>image/png</result>"
+    assert "Error executing tool fail" in answers[2]
+    assert "limit" in answers[3].lower()
+    assert "mcp.tools.readRecord".replace("R", "-r") in seen or "mcp.tools.read-record" in seen
+    prompt = chat.model.seen[0][0].text
+    assert "Servers: `tools`." in prompt
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        CodeInterpreterMiddleware(mcp=tmp_path / "missing.json")
+    given = {"mcpServers": {"a": {"command": "a"}}}
+    plain = InterpreterStack(plugins=["langchain", "persistence", "durable"])
+    with plain, pytest.raises(ConfigurationError, match="lacks the plugin 'mcp'"):
+        CodeInterpreterMiddleware(stack=plain, mcp=given)
+    monkeypatch.setitem(sys.modules, "interpstack_mcp.api", None)
+    with pytest.raises(ConfigurationError, match="is not installed"):
+        CodeInterpreterMiddleware(mcp=given)

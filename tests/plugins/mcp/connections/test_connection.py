@@ -1,0 +1,120 @@
+"""The life of one connection: lost, made again, limited."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Any
+
+import pytest
+from mcp_config import Notes, servers
+
+from interpstack_mcp.configuration import read_servers
+from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
+from interpstack_mcp.limits import McpLimits
+
+
+def connection(given: Any, **limits: Any) -> Connection:
+    (server,) = read_servers(given)
+    return Connection(server, McpLimits(**limits))
+
+
+def scripted(code: str) -> dict[str, Any]:
+    return {"mcpServers": {"s": {"command": sys.executable, "args": ["-c", code]}}}
+
+
+async def text_of(made: Connection, tool: str, **arguments: Any) -> str:
+    result = await made.call(tool, arguments, "key", None)
+    return str(result.content[0].text)  # type: ignore[union-attr]
+
+
+async def test_a_killed_server_is_started_again_and_its_request_is_not_repeated(
+    notes: Notes,
+) -> None:
+    made = connection(servers(notes))
+    try:
+        pid = int(await text_of(made, "pid"))
+        running = asyncio.ensure_future(text_of(made, "note", text="once", seconds=60))
+        await notes.wait_for("once")
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(Lost, match="the connection to the server was lost"):
+            await running
+        assert int(await text_of(made, "pid")) != pid
+        assert notes.text() == "once\n"
+    finally:
+        await made.aclose()
+
+
+async def test_many_callers_share_one_attempt(notes: Notes) -> None:
+    made = connection(servers(notes))
+    try:
+        pids = await asyncio.gather(*(text_of(made, "pid") for _ in range(20)))
+        assert len({*pids}) == 1
+    finally:
+        await made.aclose()
+
+
+async def test_a_call_that_is_cancelled_is_cancelled_at_the_server(notes: Notes) -> None:
+    made = connection(servers(notes))
+    try:
+        await made.ready()
+        running = asyncio.ensure_future(text_of(made, "note", text="long", seconds=60))
+        await notes.wait_for("long")
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await notes.wait_for("cancelled long")
+        assert await text_of(made, "note", text="next") == "noted next"
+    finally:
+        await made.aclose()
+
+
+async def test_a_call_that_takes_too_long_says_that_it_may_have_run(notes: Notes) -> None:
+    made = connection(servers(notes), call_seconds=0.5)
+    try:
+        await made.ready()
+        with pytest.raises(Lost, match=r"no answer came in 0\.5 seconds"):
+            await text_of(made, "note", text="slow", seconds=60)
+    finally:
+        await made.aclose()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import time; time.sleep(600)", "did not answer within 1 seconds"),
+        ("import sys; sys.exit('broken')", "it wrote: broken"),
+    ],
+)
+async def test_a_server_that_does_not_start_is_waited_for_once(code: str, message: str) -> None:
+    made = connection(scripted(code), connect_seconds=1)
+    with pytest.raises(Unavailable, match=message):
+        await made.ready()
+    with pytest.raises(Unavailable, match=message):  # at once: the next attempt is due later
+        await made.ready()
+    assert message in (await made.listed()).fault
+    assert await made.listed() is await made.listed()
+    await made.aclose()
+    with pytest.raises(Unavailable):
+        await made.ready()
+
+
+async def test_a_server_with_too_many_tools_is_refused(notes: Notes) -> None:
+    made = connection(servers(notes), tools=3)
+    with pytest.raises(Unavailable, match="more than 3 tools"):
+        await made.ready()
+    await made.aclose()
+
+
+async def test_pauses_between_attempts_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = connection(scripted("import sys; sys.exit(1)"))
+    pauses = []
+    for _ in range(4):
+        made._not_before = 0.0
+        with pytest.raises(Unavailable):
+            await made.ready()
+        pauses.append(made._not_before - __import__("time").monotonic())
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > 4 * pauses[0]

@@ -1,0 +1,75 @@
+"""Servers on event loops, and the progress of their calls."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp_config import Notes, servers
+
+from interpstack import InterpreterStack
+from interpstack_javascript.language import JAVASCRIPT
+from interpstack_mcp.api import McpLimits, McpProgress, McpServers, mcp
+
+
+async def pid(session: Any) -> str:
+    return str((await session.eval("(await mcp.tools.pid())[0].text")).text)
+
+
+async def test_connections_end_with_the_last_session(connections: McpServers) -> None:
+    async with InterpreterStack(plugins=[mcp(connections)]) as stack:
+        async with stack.session() as first, stack.session() as second:
+            assert await pid(first) == await pid(second)
+            kept = await pid(first)
+        async with stack.session() as third:
+            assert await pid(third) != kept
+    assert not connections._loops
+
+
+async def test_a_block_keeps_connections_open(connections: McpServers) -> None:
+    async with connections, InterpreterStack(plugins=[mcp(connections)]) as stack:
+        async with stack.session() as first:
+            kept = await pid(first)
+        async with stack.session() as second:
+            assert await pid(second) == kept
+    assert not connections._loops
+
+
+def test_each_event_loop_has_connections_of_its_own(connections: McpServers) -> None:
+    with InterpreterStack(plugins=[mcp(connections)]) as stack, stack.session("a") as session:
+        first = session.eval_sync("(await mcp.tools.pid())[0].text").text
+        assert session.eval_sync("(await mcp.tools.pid())[0].text").text == first
+        other = asyncio.run(pid(session))
+        assert other != first
+        assert session.eval_sync("(await mcp.tools.pid())[0].text").text == first
+
+
+async def test_the_catalog_is_the_same_while_nothing_changes(connections: McpServers) -> None:
+    async with connections:
+        first = await connections.catalog(JAVASCRIPT)
+        assert await connections.catalog(JAVASCRIPT) is first
+        assert connections.last(JAVASCRIPT) is first
+
+
+async def test_progress_is_passed_on_up_to_a_limit(notes: Notes) -> None:
+    heard: list[McpProgress] = []
+    plugin = mcp(servers(notes), on_progress=heard.append, limits=McpLimits(progress=2))
+    async with InterpreterStack(plugins=[plugin]) as stack, stack.session() as session:
+        assert (await session.eval("await mcp.tools.count({steps: 5})")).ok
+    assert [(one.tool, one.total, one.message) for one in heard] == [
+        ("mcp.tools.count", 5, "step 1"),
+        ("mcp.tools.count", 5, "step 2"),
+    ]
+    assert heard[0].call_key == heard[1].call_key
+
+
+async def test_a_cancelled_cell_cancels_its_calls(run: Any, shared_server: Any) -> None:
+    await run("1")
+    notes = shared_server.notes
+    running = asyncio.ensure_future(run("await mcp.tools.note({text: 'long', seconds: 60})"))
+    await notes.wait_for("long")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await notes.wait_for("cancelled long")

@@ -1,0 +1,90 @@
+"""Servers as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCNotification
+
+from interpstack_mcp.configuration import StdioServer
+from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+
+ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
+HUGE = "print('{' * 5000, flush=True)\nimport time; time.sleep(60)"
+DEAF = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
+print('{"jsonrpc": "2.0", "method": "pids/%d/%d"}' % (os.getpid(), child.pid), flush=True)
+time.sleep(600)
+"""
+
+
+def server(code: str) -> StdioServer:
+    return StdioServer(name="s", command=sys.executable, args=("-c", code))
+
+
+async def test_messages_go_both_ways() -> None:
+    message = JSONRPCNotification(jsonrpc="2.0", method="hello")
+    ended = asyncio.Event()
+    async with stdio_transport(server(ECHO), 1000, Stderr("s"), ended.set) as (incoming, outgoing):
+        await outgoing.send(SessionMessage(message))
+        assert (await incoming.receive()).message == message
+        assert not ended.is_set()
+    assert ended.is_set()
+
+
+async def test_a_line_that_is_no_message_is_passed_over() -> None:
+    async with stdio_transport(server("print('hello')"), 1000, Stderr("s"), int) as (incoming, _):
+        assert isinstance(await incoming.receive(), ValueError)
+
+
+async def test_a_message_that_is_too_long_ends_the_connection() -> None:
+    ended = asyncio.Event()
+    async with stdio_transport(server(HUGE), 1000, Stderr("s"), ended.set):
+        await asyncio.wait_for(ended.wait(), 60)
+
+
+async def test_standard_error_is_remembered_in_short() -> None:
+    stderr = Stderr("s")
+    code = "import sys\nfor n in range(9): print('line', n, '\\x1b[31m', file=sys.stderr)"
+    ended = asyncio.Event()
+    async with stdio_transport(server(code), 1000, stderr, ended.set):
+        await ended.wait()
+        while "line 8" not in stderr.told:  # noqa: ASYNC110 - the other end of a pipe
+            await asyncio.sleep(0.01)
+    assert stderr.told == " / ".join(f"line {n} [31m" for n in range(4, 9))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+async def test_a_deaf_server_is_killed_with_its_own_processes() -> None:
+    async with stdio_transport(server(DEAF), 1000, Stderr("s"), int) as (incoming, _):
+        _, own, child = (await incoming.receive()).message.method.split("/")
+    for pid in (own, child):
+        for _ in range(200):
+            if not alive(int(pid)):
+                break
+            await asyncio.sleep(0.05)
+        assert not alive(int(pid))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended may wait for whoever reads its status."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii")
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_a_missing_program_is_an_error() -> None:
+    missing: Any = StdioServer(name="s", command="no-such-program")
+    with pytest.raises(FileNotFoundError):
+        async with stdio_transport(missing, 1000, Stderr("s"), int):
+            pass

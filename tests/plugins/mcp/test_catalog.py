@@ -1,0 +1,87 @@
+"""Names of servers and tools in code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import types
+
+from interpstack import ConfigurationError
+from interpstack_javascript.language import JAVASCRIPT
+from interpstack_mcp.catalog import Catalog, made_catalog, server_names
+from interpstack_mcp.connections.connection import Listing
+from interpstack_mcp.limits import McpLimits
+from interpstack_python.language import PYTHON
+
+
+def catalog(*names: str, language: Any = JAVASCRIPT, limits: Any = None, **fields: Any) -> Catalog:
+    tools = tuple(
+        types.Tool(name=name, input_schema={"type": "object"}, **fields) for name in names
+    )
+    return made_catalog(
+        {"s": Listing(tools, "Words.")},
+        lambda server, tool: tool != "hidden",
+        language,
+        limits or McpLimits(),
+        lambda server, tool: print,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "javascript", "python"),
+    [
+        ("get_current_time", "getCurrentTime", "get_current_time"),
+        ("get-sum", "getSum", "get_sum"),
+        ("files/read", "filesRead", "files_read"),
+        ("2fa", "_2fa", "_2fa"),
+        ("class", "class", "class_"),
+        ("import", "import", "import_"),
+        ("then", "then_", "then"),
+    ],
+)
+def test_names_are_spelt_as_the_language_does(name: str, javascript: str, python: str) -> None:
+    assert list(catalog(name).tools) == [f"s.{javascript}"]
+    made = catalog(name, language=PYTHON)
+    assert list(made.tools) == [f"s.{python}"]
+    assert made.tools[f"s.{python}"].name == f"mcp.s.{name}"
+
+
+def test_tools_of_one_name_are_left_out_and_named() -> None:
+    made = catalog("get-sum", "get_sum", "add")
+    assert list(made.tools) == ["s.add"]
+    (fault,) = made.faults
+    assert "'get-sum' and 'get_sum' of 's' are not offered" in fault
+    assert "getSum" in fault
+
+
+def test_tools_are_bounded_and_others_stay() -> None:
+    made = catalog("x" * 129, "add", "..", "hidden")
+    assert list(made.tools) == ["s.add"]
+    assert ["128 are accepted" in fault for fault in made.faults] == [True, False]
+    made = catalog("add", description="x" * 100, limits=McpLimits(tool_bytes=100))
+    assert not made.tools
+    assert "at most 100 are accepted (McpLimits.tool_bytes)" in made.faults[0]
+
+
+def test_a_server_that_is_gone_keeps_its_known_tools() -> None:
+    tool = types.Tool(name="add", input_schema={"type": "object"})
+    listings = {"a b": Listing((tool,), fault="it is gone")}
+    made = made_catalog(listings, lambda *one: True, JAVASCRIPT, McpLimits(), lambda *one: print)
+    assert (list(made.tools), made.faults) == (
+        ["aB.add"],
+        ("MCP server 'a b' is not available: it is gone",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["search"], "'search' is a function to find tools by; rename it"),
+        (["ä"], "'ä' is no name in code"),
+        (["a-b", "a_b"], "'a-b' and 'a_b' would both be mcp.aB"),
+    ],
+)
+def test_names_of_servers_that_code_cannot_use_are_refused(names: list[str], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        server_names(names, JAVASCRIPT)
