@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import click
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from interpstack import ConfigurationError, InterpstackError, Limits
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
+from interpstack_langchain.replay.page.page import check_page, write_page
 from interpstack_langchain.replay.recorded_evals import (
     RecordedEval,
     pick,
@@ -25,7 +27,7 @@ from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
-from interpstack_langchain.terminal import output
+from interpstack_langchain.terminal import output, plain
 from interpstack_protocol import ProtocolError
 
 __all__ = ["command"]
@@ -33,6 +35,9 @@ __all__ = ["command"]
 _MIB = 2**20
 _MOST_SECONDS = 10**9
 _SECONDS = 5.0
+#: Characters of each input and answer, in a terminal and in a page.
+_CHARS: Final = 200
+_PAGE_CHARS: Final = 10_000
 #: Exit statuses of deviations from the record, the most serious first.
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
 #: The names that the middleware gives to its tools for code.
@@ -68,6 +73,13 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
     help="Only this one, from 1 in the thread's order; negative from the end. [default: all]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a web page, a single file, instead.",
+)
 @click.option("--code", is_flag=True, help="Show the code, too.")
 @click.option(
     "--engine",
@@ -119,9 +131,8 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
     "--chars",
     type=click.IntRange(min=1),
     metavar="N",
-    default=200,
-    show_default=True,
-    help="Characters shown of each input and answer; of inputs, 200 are recorded.",
+    help="Characters shown of each input and answer; of inputs, 200 are recorded. [default: "
+    f"{_CHARS}; {_PAGE_CHARS} in a page]",
 )
 def command(
     *,
@@ -129,6 +140,7 @@ def command(
     url: str,
     number: int | None,
     as_json: bool,
+    page: Path | None,
     code: bool,
     engine: str | None,
     tool_name: str | None,
@@ -137,7 +149,7 @@ def command(
     serializer_name: str | None,
     timeout: float,
     memory: int,
-    chars: int,
+    chars: int | None,
 ) -> None:
     """Run the evals of THREAD again as they were recorded, and show their calls.
 
@@ -147,6 +159,7 @@ def command(
     reason that the record does not have, or ended with another answer; 2 when an option is wrong
     or the record is damaged; 3 when a run asked for something else than is recorded.
     """
+    form = _Form(as_json=as_json, page=page, code=code, chars=chars)
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
@@ -160,14 +173,42 @@ def command(
         with _checking(f"thread {thread!r}"):
             evals = recorded_evals(saver, thread, [tool_name] if tool_name else _TOOLS)
         for found in pick(evals, number):
-            replay = partial(_replayed, saver, replayer, evals=evals, chars=chars)
+            replay = partial(_replayed, saver, replayer, evals=evals, chars=form.chars)
             shown.append(runner.run(_with_earlier(replay, found, evals, alone=number is not None)))
-            if not as_json:
-                shown[-1].print(console, code=code)
-    if as_json:
-        click.echo(json.dumps([one.data(code=code) for one in shown], indent=2))
+            form.show(console, shown[-1])
+    form.finish(thread, shown)
     if status := _exit_status([one.replay for one in shown]):
         raise click.exceptions.Exit(status)
+
+
+class _Form:
+    """The form in which replays are shown: text as they end, or JSON or a page at the end.
+
+    Raises:
+        ConfigurationError: JSON and a page are both asked for, or the page cannot be made.
+    """
+
+    def __init__(self, *, as_json: bool, page: Path | None, code: bool, chars: int | None) -> None:
+        if page is not None:
+            if as_json:
+                raise ConfigurationError("--html and --json exclude each other; give one of them")
+            check_page(page)
+        self._as_json, self._page, self._code = as_json, page, code
+        self.chars = chars or (_CHARS if page is None else _PAGE_CHARS)
+
+    def show(self, console: Console, one: Shown) -> None:
+        """Show a replay that has just ended."""
+        if not self._as_json and self._page is None:
+            one.print(console, code=self._code)
+
+    def finish(self, thread: str, shown: Sequence[Shown]) -> None:
+        """Show all replays together."""
+        if self._as_json:
+            click.echo(json.dumps([one.data(code=self._code) for one in shown], indent=2))
+        if self._page is not None:
+            write_page(self._page, thread, shown)
+            count = "1 eval" if len(shown) == 1 else f"{len(shown)} evals"
+            click.echo(plain(f"{self._page}: {count} of thread {thread}"))
 
 
 def _exit_status(replays: Sequence[Replay]) -> int:

@@ -80,9 +80,9 @@ class Shown:
     def _event(self, event: RecordedCall | Pause) -> dict[str, Any]:
         data = attrs.asdict(event)
         if isinstance(event, RecordedCall):
-            data["input"] = self._cut(event.input)
+            data["input"] = self.cut(event.input)
             open_ = event.answered is None and not event.kept
-            data["answer"] = None if open_ else self._cut(event.answer)
+            data["answer"] = None if open_ else self.cut(event.answer)
         kind = "call" if isinstance(event, RecordedCall) else "pause"
         return {"kind": kind, **data}
 
@@ -154,12 +154,13 @@ class Shown:
             _seconds(call.asked),
             told,
             Text(plain(call.bridge)),
-            Text(plain(self._cut(call.input))),
-            Text(plain(self._cut(call.answer)), "red" if call.failed else ""),
+            Text(plain(self.cut(call.input))),
+            Text(plain(self.cut(call.answer)), "red" if call.failed else ""),
             Text(plain("; ".join([*call.decisions, *["not received"] * call.kept]))),
         )
 
-    def _cut(self, text: str) -> str:
+    def cut(self, text: str) -> str:
+        """The beginning of an input or an answer, as much as is shown of it."""
         return text if len(text) <= self.chars else f"{text[: self.chars]}…"
 
 

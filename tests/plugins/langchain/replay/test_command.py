@@ -699,6 +699,18 @@ async def test_nothing_is_written(record: Any) -> None:
     assert content() == before
 
 
+async def test_a_page_holds_the_evals(record: Any, tmp_path: Path) -> None:
+    agent = record()
+    await agent.turn("await tools.pay({to: '<b>Ann</b>', euros: 1})")
+    page = tmp_path / "thread.html"
+    done = await agent.command("--html", str(page))
+    assert done.exit_code == 0
+    assert done.stdout == f"{page}: 1 eval of thread t\n"
+    text = page.read_text("utf-8")
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in text
+    assert "tools.pay" in text
+
+
 # -- what is wrong -------------------------------------------------------------------------
 
 WRONG = [
@@ -707,6 +719,8 @@ WRONG = [
     (["--tool-name", "repl"], "no call of 'repl'; tools called in it: eval"),
     (["--signing-key-env", "NO_SUCH"], "no such environment variable"),
     (["--engine", "nope"], "unknown engine 'nope'"),
+    (["--html", "no/such/page.html"], "there is no folder 'no/such'"),
+    (["--html", "page.html", "--json"], "--html and --json exclude each other"),
     (["--checkpointer", "redis://here"], "redis:// is not a supported kind"),
     (["--checkpointer", "sqlite:///gone.db"], "there is no file"),
     (["--checkpointer", "."], "is a directory; name the database file in it"),
