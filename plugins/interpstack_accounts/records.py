@@ -52,10 +52,14 @@ class SpendingRun:
 
 
 def read_spent(records: Iterable[Mapping[str, Any]]) -> Spent | None:
-    """The sum of the records of all runs; `None` if there are none."""
+    """The sum of the records of all runs; `None` if there are none.
+
+    Records of other plugins, which stand among these, hold no amounts.
+    """
     last: dict[str, Mapping[str, Any]] = {}
     known: dict[str, None] = {}
-    for record in sorted(records, key=lambda one: int(one["number"])):
+    own = (record for record in records if "drawn" in record)
+    for record in sorted(own, key=lambda one: int(one["number"])):
         last[record["run"]] = record
         known.update(dict.fromkeys(record["known"]))
     if not last:

@@ -7,9 +7,9 @@ from typing import Any
 
 import attrs
 
-from interpstack import CellContext
+from interpstack import CellContext, GuestLanguage
 
-__all__ = ["Dispatch", "Subagents"]
+__all__ = ["Dispatch", "Subagents", "subagent_named"]
 
 
 @attrs.frozen(kw_only=True)
@@ -44,3 +44,14 @@ class Subagents:
     concurrency: int = attrs.field(default=32, kw_only=True)
     budget: int | None = attrs.field(default=None, kw_only=True)
     passes: tuple[type[BaseException], ...] = attrs.field(default=(), kw_only=True)
+
+
+def subagent_named(wire: Any, language: GuestLanguage) -> str:
+    """The kind of subagent that a request of the bridge `task` asks for; empty if it names none.
+
+    Args:
+        wire: The wire tree of the request; untrusted, so the name may be anything.
+        language: The language of the guest, which spells the field.
+    """
+    name = wire.get(language.identifier("subagent_type")) if isinstance(wire, dict) else None
+    return name if isinstance(name, str) else ""

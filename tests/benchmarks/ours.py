@@ -5,12 +5,16 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import guest_code
 from memory import resident_bytes
 
 __all__: list[str] = []
+
+#: Turns of each setting in one repetition of `traced`.
+_TRACED_TURNS = 10
 
 Once = Any  # agents.py, which names it, imports langchain
 
@@ -81,7 +85,7 @@ def _pool_threads() -> int:
     return (os.cpu_count() or 2) - started
 
 
-def _middleware(mode: str, durable: bool = True) -> Any:
+def _middleware(mode: str, durable: bool = True, plugins: Sequence[Any] = ()) -> Any:
     from interpstack_langchain import CodeInterpreterMiddleware
 
     return CodeInterpreterMiddleware(
@@ -89,6 +93,7 @@ def _middleware(mode: str, durable: bool = True) -> Any:
         mode=mode,
         timeout=guest_code.TIMEOUT_SECONDS,
         durable=durable,
+        plugins=plugins,
     )
 
 
@@ -125,6 +130,68 @@ async def _durable(code: str) -> Once:
 
     await once()
     return once
+
+
+async def traced() -> Once:
+    """The same work with three settings of traces, in one process, taking turns.
+
+    Processor time is compared, of which other programs take nothing.
+    """
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+    from interpstack_otel.api import OpenTelemetry
+
+    class Dropped(SpanExporter):
+        def export(self, spans: Any) -> SpanExportResult:
+            return SpanExportResult.SUCCESS
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(Dropped()))
+    settings = {
+        "plain": [],
+        "api": [OpenTelemetry()],
+        "sdk": [OpenTelemetry(tracer_provider=provider)],
+    }
+    calls = {name: _turn(plugins, guest_code.PARALLEL_CALLS) for name, plugins in settings.items()}
+    single = {name: _turn(plugins, "1 + 1") for name, plugins in settings.items()}
+
+    async def once() -> dict[str, float]:
+        many, one = await _in_turn(calls), await _in_turn(single)
+        return {
+            "api_calls": many["api"] / many["plain"],
+            "sdk_calls": many["sdk"] / many["plain"],
+            "api_turn": one["api"] / one["plain"],
+            "sdk_turn": one["sdk"] / one["plain"],
+        }
+
+    await once()
+    return once
+
+
+def _turn(plugins: Sequence[Any], code: str) -> Any:
+    """A function that runs one turn of an agent, and returns its processor time."""
+    import uuid
+
+    from agents import agent, ask
+
+    graph = agent([code], _middleware("turn", plugins=plugins))
+
+    async def turn() -> float:
+        begun = time.process_time()
+        await ask(graph, uuid.uuid4().hex)
+        return time.process_time() - begun
+
+    return turn
+
+
+async def _in_turn(settings: dict[str, Any]) -> dict[str, float]:
+    """The medians of all settings, which take turns in changing order."""
+    found: dict[str, list[float]] = {name: [] for name in settings}
+    for number in range(_TRACED_TURNS):
+        for name in list(settings) if number % 2 else reversed(settings):
+            found[name].append(await settings[name]())
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
 
 
 async def rows_argument() -> Once:

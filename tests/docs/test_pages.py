@@ -134,6 +134,8 @@ def _check_command(line: str) -> str | None:
     if not words:
         return None
     program, *rest = words
+    if program == "opentelemetry-instrument":  # runs the command behind it
+        return _check_command(shlex.join(rest))
     checks = {"interpstack": _check_cli, "tox": _check_tox, "pip": _check_pip}
     if program in checks:
         return checks[program](rest)
@@ -229,6 +231,7 @@ def test_wrong_blocks_are_found(tmp_path: Path) -> None:
         "```sh\ntox -e nothing\n```": "no tox env",
         "```sh\npip install interpstack[nothing]\n```": "no extra",
         "```sh\nunheard-of\n```": "unknown program",
+        "```sh\nopentelemetry-instrument interpstack nothing\n```": "no command nothing",
     }
     page = tmp_path / "page.md"
     for text, message in wrong.items():

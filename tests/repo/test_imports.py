@@ -58,6 +58,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_subagents",
         "interpstack_workflows",
     ),
+    "interpstack_otel": ("interpstack_subagents",),
 }
 #: Plugins that open stacks or handle sessions; the others import only the core and libraries.
 _HOSTS = {
@@ -65,6 +66,7 @@ _HOSTS = {
     "interpstack_durable",
     "interpstack_langchain",
     "interpstack_mcp",
+    "interpstack_otel",
     "interpstack_persistence",
     "interpstack_pytest",
     "interpstack_subagents",

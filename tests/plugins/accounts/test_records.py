@@ -19,7 +19,7 @@ from interpstack import (
     run_sync,
 )
 from interpstack_accounts.api import Account, Budget, record_drawn, record_drawn_soon
-from interpstack_accounts.records import SpendingRun, read_spent
+from interpstack_accounts.records import SpendingRun, Spent, read_spent
 from interpstack_durable.api import Journals
 
 
@@ -202,3 +202,12 @@ def test_the_last_record_of_each_run_counts() -> None:
 async def test_outside_of_cells_nothing_is_recorded() -> None:
     await record_drawn()
     record_drawn_soon()
+
+
+def test_records_of_other_plugins_hold_no_amounts() -> None:
+    other = {"run": "of another", "number": 7, "traceparent": "00-1-1-01"}
+    own = SpendingRun("mine").record(Spent(drawn={"requests": 2}))
+    found = read_spent([other, own])
+    assert found is not None
+    assert (found.drawn, found.known) == ({"requests": 2}, ())
+    assert read_spent([other]) is None

@@ -1,0 +1,136 @@
+"""The hooks of the plugin, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from opentelemetry import metrics, trace
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import NoOpTracerProvider, ProxyTracerProvider, TracerProvider
+
+from interpstack import (
+    Cell,
+    CellGuard,
+    ConfigurationError,
+    Outcome,
+    Request,
+    Session,
+    Settlement,
+    Wrapper,
+    __version__,
+    hookimpl,
+)
+from interpstack_otel.limits import limit_of, limits_hit, time_limit
+from interpstack_otel.logs import log_left, log_outcome
+from interpstack_otel.metrics import Instruments, Sessions
+from interpstack_otel.payloads import Payloads
+from interpstack_otel.spans.calls import CallTrace
+from interpstack_otel.spans.evals import EvalTrace, running_eval
+from interpstack_otel.spans.guard import TraceGuard
+from interpstack_otel.telemetry import Telemetry
+
+__all__ = ["OpenTelemetry", "plugin"]
+
+_SCOPE: Final = "interpstack"
+
+
+class OpenTelemetry:
+    """The plugin `otel` with settings of its own.
+
+    Args:
+        payloads: Show source code, arguments, answers, results and messages of errors on spans;
+            by default, none. `Payloads(redact, chars=…)` changes and bounds them.
+        polls: Make a span for each poll of the engine.
+        tracer_provider: Where spans go; by default, to the provider of the process.
+        meter_provider: Where measurements go; by default, to the provider of the process.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    name: Final = "otel"
+
+    def __init__(
+        self,
+        *,
+        payloads: Payloads | None = None,
+        polls: bool = True,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+    ) -> None:
+        if payloads is not None and not isinstance(payloads, Payloads):
+            raise ConfigurationError(
+                f"payloads takes a Payloads object, or None for no payloads; got {payloads!r:.60}"
+            )
+        if not isinstance(polls, bool):
+            raise ConfigurationError(f"polls takes True or False; got {polls!r:.60}")
+        self._tracers, self._meters = tracer_provider, meter_provider
+        self._sessions = Sessions()
+        meter = metrics.get_meter(_SCOPE, __version__, meter_provider)
+        self._telemetry = Telemetry(
+            tracer=trace.get_tracer(_SCOPE, __version__, tracer_provider),
+            instruments=Instruments(meter, self._sessions),
+            payloads=payloads,
+            polls=polls,
+        )
+
+    @property
+    def _silent(self) -> bool:
+        """Whether nothing would come out of spans and measurements."""
+        tracers = self._tracers or trace.get_tracer_provider()
+        if not isinstance(tracers, (ProxyTracerProvider, NoOpTracerProvider)):
+            return False
+        # The API's own providers, which have no common public class, measure nothing.
+        meters = self._meters or metrics.get_meter_provider()
+        return type(meters).__module__.startswith(metrics.__name__)
+
+    @hookimpl
+    def interpstack_session_opened(self, session: Session) -> None:
+        self._sessions.add(session)
+
+    @hookimpl
+    def interpstack_session_closing(self, session: Session) -> None:
+        self._sessions.remove(session)
+
+    @hookimpl
+    def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Wrapper[Outcome]:
+        if self._silent:
+            return _logged(session)
+        return EvalTrace(self._telemetry, session, cell).around
+
+    @hookimpl
+    def interpstack_open_cell(self, session: Session) -> CellGuard | None:
+        trace = running_eval.get()
+        return None if trace is None or trace.session is not session else TraceGuard(trace)
+
+    @hookimpl
+    def interpstack_wrap_request(
+        self, session: Session, request: Request
+    ) -> Wrapper[Settlement] | None:
+        trace = running_eval.get()
+        if trace is None or trace.session is not session:
+            return None
+        bridge = session.stack.bridge_set(session.offer).get(request.bridge)
+        return CallTrace(trace, request, bridge).around
+
+
+def _logged(session: Session) -> Wrapper[Outcome]:
+    """A wrapper that only writes to the log."""
+
+    async def around(run: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        try:
+            outcome = await run()
+        except Exception as error:
+            log_left(session.key, error)
+            raise
+        time = time_limit(outcome, session.stack.limits)
+        hits = limits_hit(outcome, time, computed=True)
+        log_outcome(session.key, outcome, limit_of(outcome, hits))
+        return outcome
+
+    return around
+
+
+#: The plugin of the name `otel`, which uses the providers of the process.
+plugin: Final = OpenTelemetry()

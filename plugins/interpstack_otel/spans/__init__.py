@@ -1,0 +1,1 @@
+"""Spans of evals and of everything in them."""

@@ -1,0 +1,70 @@
+"""Lines for operators, and ids of traces on any line."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from traces import Traces
+
+from interpstack import GuestError, Outcome
+from interpstack_otel.api import TraceIds
+from interpstack_otel.logs import log_left, log_outcome, log_resumed, shown_name
+from interpstack_otel.telemetry import current
+
+
+def test_records_carry_the_ids_of_the_current_trace(traces: Traces) -> None:
+    record = logging.LogRecord("any", logging.INFO, "file", 1, "text", None, None)
+    assert TraceIds().filter(record)
+    assert (vars(record)["otelTraceID"], vars(record)["otelSpanID"]) == ("0", "0")
+    span = traces.tracers.get_tracer("test").start_span("span")
+    with current(span):
+        TraceIds().filter(record)
+    assert vars(record)["otelTraceID"] == f"{span.get_span_context().trace_id:032x}"
+    assert vars(record)["otelSpanID"] == f"{span.get_span_context().span_id:016x}"
+    assert vars(record)["otelTraceSampled"] is True
+
+
+@pytest.mark.parametrize(
+    ("outcome", "limit", "lines"),
+    [
+        (Outcome(), None, []),
+        (Outcome(error=GuestError("Error", "secret")), None, []),
+        (
+            Outcome(error=GuestError("EngineFailure", "secret"), state="lost"),
+            None,
+            [("WARNING", "session s: an eval ended with EngineFailure; state: lost")],
+        ),
+        (
+            Outcome(error=GuestError("Timeout", "secret"), stopped=True),
+            "cpu_seconds",
+            [("INFO", "session s: the limit 'cpu_seconds' ended an eval after 0.000 s")],
+        ),
+    ],
+)
+def test_the_log_has_what_an_operator_must_know(
+    caplog: pytest.LogCaptureFixture,
+    outcome: Outcome,
+    limit: str | None,
+    lines: list[tuple[str, str]],
+) -> None:
+    with caplog.at_level(logging.INFO, "interpstack.evals"):
+        log_outcome("s", outcome, limit)
+    assert [(one.levelname, one.getMessage()) for one in caplog.records] == lines
+
+
+def test_pauses_and_resumptions_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "interpstack.evals"):
+        log_left("s", LookupError("secret"))
+        log_resumed("s")
+    assert [one.getMessage() for one in caplog.records] == [
+        "session s: an eval was left because of LookupError",
+        "session s: an eval goes on that was left before",
+    ]
+
+
+def test_a_name_that_code_chose_stays_in_its_line() -> None:
+    assert (
+        shown_name("Bad\nWARNING forged\x1b[31m" + "x" * 200) == "BadWARNING forged[31m" + "x" * 77
+    )
+    assert shown_name("\n") == "an error"
