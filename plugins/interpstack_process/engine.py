@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -32,6 +32,9 @@ from interpstack_process.residence import Residence
 from interpstack_process.saved_state import SavedState
 
 __all__ = ["ProcessEngine"]
+
+#: Capabilities of an engine whose cells are repeated when their worker has died.
+_REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
 
 
 class ProcessEngine(Engine):
@@ -101,6 +104,7 @@ class ProcessEngine(Engine):
             max_bytes=worker_message_bytes,
             grace_seconds=grace_seconds,
         )
+        self._repeats = keep_state and self.inner.capabilities >= _REPEATABLE
         self.pool = WorkerPool(config, workers or os.cpu_count() or 1)
         #: Ends the workers when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
@@ -122,7 +126,8 @@ class ProcessEngine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         self.pool.check_open()
-        residence = Residence(self, self.pool, limits, bridges, SavedState(image=image))
+        saved = SavedState(image=image)
+        residence = Residence(self, self.pool, limits, bridges, saved, repeats=self._repeats)
         if image is not None:  # else the first cell finds a worker, and no guest thread waits here
             residence.attach()
         return ProcessRealm(residence)

@@ -15,12 +15,14 @@ from interpstack_core import (
     Execution,
     GuestError,
     Image,
+    ImageError,
     Progress,
     Settlement,
     run_guest,
 )
 from interpstack_process.connection.messages import pack_settlements, read_progress
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.recording import Recording
 from interpstack_process.residence import Residence
 from interpstack_process.saved_state import StateLost
 from interpstack_protocol import to_json
@@ -58,7 +60,7 @@ class ProcessExecution(Execution):
     ) -> None:
         self._residence = residence
         self._cell = cell
-        self._suspended = suspended
+        self._recording = Recording(residence, cell, suspended)
         self._resumes = cell is None
         self._worker: WorkerProcess | None = residence.worker if self._resumes else None
         self._before = before
@@ -71,7 +73,8 @@ class ProcessExecution(Execution):
         self._failed = False
         #: The end of a worker, for the message of whoever aborts the cell.
         self._unreported: GuestError | None = None
-        self._carried = False  # its worker died, and it went on in another one
+        #: Its worker died, and it went on in another one from its middle.
+        self._carried = False
         self._hear: Callable[[str], None] | None = None
 
     # -- the protocol ----------------------------------------------------------------------
@@ -102,9 +105,10 @@ class ProcessExecution(Execution):
         settlements: Sequence[Settlement] = (),
         check: Callable[[Progress], Progress] = lambda progress: progress,
     ) -> Progress:
-        """Poll in a thread that waits for a worker: there are as many as workers."""
+        """Poll in the thread that waits for the cell's worker, after the other cells in there."""
         step = partial(self.advance, now, cpu_seconds, settlements, check)
-        return await run_guest(step, self.interrupt, self._residence.threads)
+        threads = self._residence.threads(begins=self._worker is None)
+        return await run_guest(step, self.interrupt, threads)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         self._settlements += settlements
@@ -148,15 +152,18 @@ class ProcessExecution(Execution):
             WorkerDied: It died, and the cell with it.
         """
         if self._worker is not None and self._worker.ended:
-            # Until it has run again, it can be carried on once more.
-            paused = self._worker.paused.get(self._residence.number) or self._suspended
-            if paused is None or self._completed:
-                raise WorkerDied(self._worker.reason, unread=False)
-            self._suspended = paused
-            self._worker = self._residence.carry_on(paused)
-            self._resumes = self._carried = True
-            self._before = self._residence.saved.image
+            self._worker = self._carry_on(self._worker)
         return self._worker or self._find_worker()
+
+    def _carry_on(self, dead: WorkerProcess) -> WorkerProcess:
+        if self._completed or not (self._residence.repeats or self._resumes):
+            raise WorkerDied(dead.reason, unread=False)
+        try:
+            worker = self._residence.carry_on(self._recording.paused(begun=not self._resumes))
+        except ImageError as error:
+            raise WorkerDied(f"{dead.reason}, and {error}", unread=False) from error
+        self._carried = self._recording.has_middle and not self._resumes
+        return worker
 
     def _find_worker(self) -> WorkerProcess:
         """The realm's worker, or one with nothing to do if that is busy with others."""
@@ -183,6 +190,7 @@ class ProcessExecution(Execution):
                 settle=pack_settlements(self._settlements),
                 now=now,
                 cpu=cpu_seconds,
+                spare=self._recording.spare,
                 listen=self._hear is not None,
             )
             residence.go_on()
@@ -199,17 +207,17 @@ class ProcessExecution(Execution):
                     raise
                 continue
             if answer is not None:
+                self._recording.ask(now, self._settlements)
                 self._begin(worker)
             return answer
         raise EngineFailure("no worker process stays alive")
 
     def _begin(self, worker: WorkerProcess) -> None:
         self._worker, self._cell = worker, None
-        self._resumes, self._suspended = False, None
+        self._resumes = False
         self._settlements.clear()
         self._residence.bound()
         self._residence.house(self)
-        worker.paused.pop(self._residence.number, None)
 
     def _read(self, answer: Answer, seconds: float) -> Progress:
         residence = self._residence
@@ -217,11 +225,13 @@ class ProcessExecution(Execution):
             progress = read_progress(answer.message.get("done"), self._last_id, seconds)
         if progress.requests:
             self._last_id = progress.requests[-1].id
-        if progress.failure is not None and self._carried and self._before is None:
+        if progress.failure is not None and self._carried:
             # The engine has gone back to where the cell was carried on, in its middle.
             self._end()
             residence.detach()
             return progress
+        if residence.repeats and not self._completed and "kept" not in answer.message:
+            self._recording.note(answer, progress)
         residence.keep(answer)
         if progress.completion is not None:
             self._completed = True

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
+
+import attrs
 
 from interpstack_core import (
     BridgeSet,
@@ -33,6 +36,8 @@ class ProcessRealm(Realm):
         residence: The place of the realm, in a worker process.
     """
 
+    starts_at_once: ClassVar[bool] = True
+
     def __init__(self, residence: Residence) -> None:
         self.residence = residence
         self._opened_with = residence.saved.image
@@ -42,6 +47,8 @@ class ProcessRealm(Realm):
 
     def start(self, cell: Cell) -> Execution:
         self.residence.house(None)
+        if cell.seed is None:  # else a cell that is repeated would draw another one
+            cell = attrs.evolve(cell, seed=int.from_bytes(os.urandom(16)))
         return ProcessExecution(self.residence, cell)
 
     def resume(self, before: Image | None = None) -> Execution:
@@ -58,17 +65,21 @@ class ProcessRealm(Realm):
     def image(self) -> Image:
         if Capability.IMAGES not in self.residence.engine.capabilities:
             return super().image()
-        if self.residence.fresh and self.residence.saved.image is not None:
-            return self.residence.saved.image
+        known = self.residence.current()
+        if known is not None and known.image is not None:
+            return known.image
         answer = self.residence.ask("image")
         with self.residence.checking():
-            return read_image(answer.message.get("done"), answer.attached)
+            image = read_image(answer.message.get("done"), answer.attached)
+        self.residence.hold(image)
+        return image
 
     def values(self) -> Mapping[str, Any]:
         if Capability.VALUES not in self.residence.engine.capabilities:
             return super().values()
-        if self.residence.fresh and self.residence.saved.values is not None:
-            return self.residence.saved.values
+        known = self.residence.current()
+        if known is not None and known.values is not None:
+            return known.values
         answer = self.residence.ask("values")
         with self.residence.checking():
             return read_values(answer.message.get("done"))

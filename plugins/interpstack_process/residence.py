@@ -7,11 +7,14 @@ import weakref
 from concurrent.futures import Executor
 from typing import Any, Final, Protocol
 
+import attrs
+
 from interpstack_core import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import pack_bridges
 from interpstack_process.processes.pool import WorkerPool
 from interpstack_process.processes.workers import Answer, WorkerDied, WorkerProcess
+from interpstack_process.redo import CellInputs, pack_inputs
 from interpstack_process.saved_state import SavedState, StateLost, read_saved_state
 from interpstack_protocol import to_json
 
@@ -21,6 +24,9 @@ __all__ = ["Residence", "Resident"]
 _ATTEMPTS: Final = 5
 #: Seconds for commands that run no cell, beyond the time of getters that run in them.
 _PLAIN_SECONDS: Final = 30.0
+
+#: Wall time to repeat cells, for the CPU time that they took: the machine may be busy elsewhere.
+_REDO_FACTOR: Final = 10
 
 _numbers = itertools.count(1)
 
@@ -45,11 +51,12 @@ class Residence:
         limits: Limits of each cell.
         bridges: Bridges that are offered first.
         saved: The state that the realm starts from.
+        repeats: Whether the engine repeats cells from their inputs; see `CellInputs`.
 
     Attributes:
         number: Number of the realm, unique in this process.
         saved: The newest state that the host has.
-        fresh: Whether `saved` equals the current state of the guest.
+        fresh: Whether the realm could be opened from `saved` in its current state.
     """
 
     def __init__(
@@ -59,11 +66,14 @@ class Residence:
         limits: Limits,
         bridges: BridgeSet,
         saved: SavedState,
+        *,
+        repeats: bool = False,
     ) -> None:
         self.engine = engine
         self.limits = limits
         self.number = next(_numbers)
         self.saved = saved
+        self.repeats = repeats
         self.fresh = False
         #: Notices for the reader of the next cell.
         self._lost: StateLost | None = None
@@ -97,6 +107,25 @@ class Residence:
         """Take up another state when the realm is opened the next time."""
         self.saved = saved
 
+    def repeat(self, inputs: CellInputs | None) -> None:
+        """Note a cell that has ended, whose inputs stand for its changes to the state.
+
+        Args:
+            inputs: The inputs; `None` if the engine has undone the cell.
+        """
+        if inputs is not None:
+            self.saved = attrs.evolve(self.saved, since=(*self.saved.since, inputs))
+        self.fresh = True
+
+    def current(self) -> SavedState | None:
+        """The current state without cells to repeat; `None` if only the worker has it."""
+        return self.saved if self.fresh and not self.saved.since else None
+
+    def hold(self, image: Image) -> None:
+        """Note the current image; in the middle of a cell, it is of no use here."""
+        if self._running is None:
+            self.saved, self.fresh = SavedState(image=image), True
+
     # -- where it lives --------------------------------------------------------------------
 
     @property
@@ -105,9 +134,16 @@ class Residence:
         return self._place[0] if self._place else None
 
     @property
-    def threads(self) -> Executor | None:
-        """The threads that wait for workers; `None` once the engine is closed."""
-        return self._pool.threads
+    def bridges(self) -> BridgeSet:
+        """The bridges that are offered now."""
+        return self._bridges
+
+    def threads(self, *, begins: bool) -> Executor | None:
+        """The threads to wait in for the worker; a realm may move when a cell `begins`."""
+        worker = self.worker
+        if worker is None or worker.ended or (begins and self._pool.is_idle_beside(worker)):
+            return self._pool.threads
+        return self._pool.thread_of(worker)
 
     def attach(self) -> WorkerProcess:
         """The worker it lives in; opened in another one if that has died.
@@ -155,10 +191,10 @@ class Residence:
         except WorkerDied as death:
             raise EngineFailure(str(death)) from death
 
-    def carry_on(self, paused: Image) -> WorkerProcess:
+    def carry_on(self, paused: SavedState) -> WorkerProcess:
         """Open the state of a cell that waits for the host, so that the cell can continue."""
         self.detach()
-        worker = self._open(SavedState(image=paused))
+        worker = self._open(paused)
         self.fresh = False
         return worker
 
@@ -170,7 +206,7 @@ class Residence:
 
     def move_from(self, busy: WorkerProcess) -> None:
         """Go to a worker that has nothing to do, if the state can be had there exactly."""
-        if not self.fresh or self.saved.image is None:
+        if not self.fresh or (self.saved.image is None and not self.saved.since):
             return
         other = self._pool.place_idle(self.number, busy)
         if other is None:
@@ -198,18 +234,13 @@ class Residence:
         raise AssertionError("the loop returns or raises")
 
     def _open_in(self, worker: WorkerProcess, state: SavedState) -> None:
-        bridges, image = self._bridges, state.image
-        command = {
-            "do": "open",
-            "realm": self.number,
-            "limits": to_json(self.limits),
-            "bridges": pack_bridges(bridges),
-            "image": None if image is None else [image.engine, image.base],
-            "values": None if state.values is None else dict(state.values),
-        }
-        worker.ask(command, b"" if image is None else image.data, seconds=self.plain_seconds)
+        since, image = state.since, state.image
+        bridges = since[0].bridges if since else self._bridges
+        command = {"realm": self.number, **_opening(self.limits, bridges, state)}
+        seconds = self.plain_seconds + _REDO_FACTOR * sum(one.seconds for one in since)
+        worker.ask(command, b"" if image is None else image.data, seconds=seconds)
         self._place[:] = [worker]
-        self._bound = bridges
+        self._bound = since[-1].bridges if since else bridges
         self._opened = True
         self.fresh = state.there
 
@@ -273,6 +304,19 @@ class _Checking:
         if isinstance(error, Malformed) and worker is not None:
             worker.end(f"was killed because it sent {error}")
             raise WorkerDied(worker.reason, unread=False) from error
+
+
+def _opening(limits: Limits, bridges: BridgeSet, state: SavedState) -> dict[str, Any]:
+    """The command to open a realm, without its number."""
+    image = state.image
+    return {
+        "do": "open",
+        "limits": to_json(limits),
+        "bridges": pack_bridges(bridges),
+        "image": None if image is None else [image.engine, image.base],
+        "values": None if state.values is None else dict(state.values),
+        "redo": pack_inputs(state.since),
+    }
 
 
 def _leave(place: list[WorkerProcess], number: int) -> None:

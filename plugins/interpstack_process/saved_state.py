@@ -10,6 +10,7 @@ import attrs
 from interpstack_core import EngineFailure, Image
 from interpstack_process.connection.frames import Malformed
 from interpstack_process.connection.messages import read_image, read_text, read_values
+from interpstack_process.redo import CellInputs
 
 __all__ = ["SavedState", "StateLost", "read_saved_state"]
 
@@ -37,16 +38,18 @@ class SavedState:
         image: The exact state.
         values: Portable values, of engines without images.
         lost: Why there is neither.
+        since: Inputs of the cells that have run since, to be repeated in order.
     """
 
     image: Image | None = None
     values: Mapping[str, Any] | None = None
     lost: str = ""
+    since: tuple[CellInputs, ...] = ()
 
     @property
     def there(self) -> bool:
         """Whether there is a state to open a realm from."""
-        return self.image is not None or self.values is not None
+        return self.image is not None or self.values is not None or bool(self.since)
 
     def told(self) -> str:
         """The words for the state of the variables in a realm that is opened from this state."""

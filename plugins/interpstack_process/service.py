@@ -25,11 +25,13 @@ from interpstack_process.connection.messages import (
     read_bridges,
     read_settlements,
 )
+from interpstack_process.redo import mark_of
 from interpstack_protocol import from_json, to_json
 
 __all__ = ["Reply", "Service"]
 
 _MESSAGE_CHARS: Final = 10_000
+_NOTHING: Final[Mapping[str, Any]] = {}
 #: An answer: a message and the bytes that go with it.
 Reply = tuple[dict[str, Any], bytes]
 
@@ -51,7 +53,6 @@ class Service:
         self._tell = tell
         self._realms: dict[int, Realm] = {}
         self._executions: dict[int, Execution] = {}
-        self._unsaved: set[int] = set()
         #: Number of the command that runs guest code now, and its execution.
         self.running: tuple[int, Execution] | None = None
 
@@ -61,7 +62,6 @@ class Service:
             self._forget(number)
         command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{told['do']}")
         try:
-            self._save_others(told["realm"])
             return command(told, attached)
         except MemoryError:
             raise  # nothing can be relied on any more
@@ -78,6 +78,8 @@ class Service:
         self._realms[number] = realm
         if told["values"] is not None:
             realm.load(told["values"])
+        for inputs in told["redo"]:
+            self._repeat(number, inputs)
         return {"done": None}, b""
 
     def do_leave(self, told: Mapping[str, Any], attached: bytes) -> Reply:
@@ -102,12 +104,12 @@ class Service:
             progress = execution.poll(told["now"], told["cpu"])
         finally:
             self.running = None
-        return self._progressed(number, progress, progress.completion is not None)
+        return self._progressed(number, progress, *told["spare"])
 
     def do_abort(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         number = told["realm"]
         progress = self._executions[number].abort(told["reason"])
-        return self._progressed(number, progress, ended=True)
+        return self._with_state(self._realms[number], to_json(progress))
 
     def do_undo(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         self._executions[told["realm"]].undo()
@@ -151,20 +153,49 @@ class Service:
         if told["bridges"] is not None:
             realm.bind(read_bridges(told["bridges"]))
 
-    def _progressed(self, number: int, progress: Progress, ended: bool) -> Reply:
-        """A progress; the state goes with it when a cell has just come to its end."""
-        packed = to_json(progress)
-        stopped = progress.exhausted or progress.failure is not None
-        if ended or progress.failure is not None:
-            self._unsaved.discard(number)
-            return self._with_state(self._realms[number], packed)
-        if self._keep and not stopped and Capability.SUSPENSION in self._engine.capabilities:
-            self._unsaved.add(number)
-        return {"done": packed}, b""
+    def _repeat(self, number: int, inputs: Mapping[str, Any]) -> None:
+        """Run a cell again as far as another worker has run it, up to its result or a call.
 
-    def _with_state(self, realm: Realm, done: Any) -> Reply:
+        Raises:
+            ImageError: The cell did something else this time.
+        """
+        realm = self._realms[number]
+        realm.bind(read_bridges(inputs["bridges"]))
+        cell = inputs["cell"]
+        execution = realm.resume() if cell is None else realm.start(from_json(Cell, cell))
+        self._executions[number] = execution
+        for now, settlements, mark in inputs["polls"]:
+            execution.settle(read_settlements(settlements))
+            if mark_of(to_json(execution.poll(now, None))) != mark:
+                raise ImageError("a cell that was repeated from its inputs did something else")
+
+    def _progressed(
+        self, number: int, progress: Progress, spare: float | None, spare_at_end: float
+    ) -> Reply:
+        """A progress, with the guest's state if the host does not repeat the cell instead.
+
+        Args:
+            number: The number of the realm.
+            progress: The progress.
+            spare: CPU seconds up to which the host repeats the cell; `None` if it never needs the
+                state in the middle of one.
+            spare_at_end: Likewise, at the end of the cell; 0 if it always needs the state.
+        """
+        packed = to_json(progress)
+        done = {"done": packed, "mark": mark_of(packed)}
+        realm, seconds = self._realms[number], progress.cpu_seconds
+        if progress.completion is not None or progress.failure is not None:
+            undone = progress.state == "undone" and spare_at_end > 0
+            repeated = progress.failure is None and seconds < spare_at_end
+            return (done, b"") if undone or repeated else self._with_state(realm, packed, done)
+        if spare is None or seconds < spare or progress.exhausted:
+            return done, b""
+        image = realm.image()
+        return {**done, "middle": [image.engine, image.base]}, image.data
+
+    def _with_state(self, realm: Realm, done: Any, more: Mapping[str, Any] = _NOTHING) -> Reply:
         kept, attached = self._state(realm)
-        return {"done": done, "kept": kept}, attached
+        return {"done": done, **more, "kept": kept}, attached
 
     def _state(self, realm: Realm) -> Reply:
         """The state from which the host can open the realm again elsewhere."""
@@ -181,23 +212,7 @@ class Service:
             return {"lost": str(error)}, b""
         return {"lost": f"engine {self._engine.name!r} can neither store nor export them"}, b""
 
-    def _save_others(self, number: int) -> None:
-        """Tell the states of cells that wait for the host, before another guest runs.
-
-        If that guest crashes the process, they continue in another worker.
-        """
-        for other in list(self._unsaved):
-            if other == number:
-                continue
-            self._unsaved.discard(other)
-            try:
-                image = self._realms[other].image()
-            except EngineFailure:
-                continue  # then it would be lost
-            self._tell({"saved": other, "image": [image.engine, image.base]}, image.data)
-
     def _forget(self, number: int) -> None:
-        self._unsaved.discard(number)
         self._executions.pop(number, None)
         realm = self._realms.pop(number, None)
         if realm is not None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interpstack import Engine, Image
+from interpstack import Engine
 from interpstack_process.processes.workers import Answer, WorkerDied, _checked
 from interpstack_process.service import Service
 
@@ -24,7 +24,6 @@ class LoopbackWorker:
 
     def __init__(self, engine: Engine, *, keep: bool = True) -> None:
         self.realms: set[int] = set()
-        self.paused: dict[int, Image] = {}
         self.busy = self.ended = False
         self.reason = ""
         self.asked: list[str] = []
@@ -37,10 +36,7 @@ class LoopbackWorker:
         self._hear: Callable[[str], None] = lambda part: None
 
     def _tell(self, message: dict[str, Any], attached: bytes) -> None:
-        if "printed" in message:
-            self._hear(message["printed"])
-        elif message["saved"] in self.realms:
-            self.paused[message["saved"]] = Image(*message["image"], attached)
+        self._hear(message["printed"])
 
     def ask(
         self,
@@ -73,7 +69,6 @@ class LoopbackWorker:
     def leave(self, realm: int) -> None:
         self._leaving.append(realm)
         self.realms.discard(realm)
-        self.paused.pop(realm, None)
 
     def end(self, reason: str | None) -> None:
         self.ended, self.reason = True, f"the worker process {reason}"
@@ -101,6 +96,12 @@ class LoopbackPool:
             del self.dies_at_once[:1]
         self.worker.realms.add(realm)
         return self.worker
+
+    def thread_of(self, worker: Any) -> None:
+        return None
+
+    def is_idle_beside(self, worker: Any) -> bool:
+        return self.idle is not None and worker.busy is True
 
     def place_idle(self, realm: int, busy: Any) -> LoopbackWorker | None:
         if self.idle is not None:

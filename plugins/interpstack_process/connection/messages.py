@@ -30,6 +30,7 @@ __all__ = [
     "pack_settlements",
     "read_bridges",
     "read_image",
+    "read_mark",
     "read_names",
     "read_progress",
     "read_settlements",
@@ -136,6 +137,11 @@ def _read(kind: type[_T], told: Any) -> _T:
         return from_json(kind, told)
     except ProtocolError as error:
         raise Malformed(f"data of another form: {error}") from error
+
+
+def read_mark(told: Any) -> int:
+    """The checksum of a progress."""
+    return _read(int, told)
 
 
 def read_image(told: Any, data: bytes) -> Image:

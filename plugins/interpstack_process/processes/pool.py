@@ -32,12 +32,27 @@ class WorkerPool:
         # A finalizer may run in the middle of anything, also in a thread that holds this.
         self._lock = threading.RLock()
         self._workers: list[WorkerProcess] = []
-        #: Threads that wait for workers in place of the guest threads; `None` once closed.
-        self.threads: ThreadPoolExecutor | None = self._new_threads()
+        #: Threads in which realms are opened and moved; `None` once closed.
+        self.threads: ThreadPoolExecutor | None = None
+        self._waiters: list[ThreadPoolExecutor] = []
+        self._make_threads()
         _pools.add(self)
 
-    def _new_threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._size, "interpstack-process-waiter")
+    def _make_threads(self) -> None:
+        self.threads = ThreadPoolExecutor(self._size, "interpstack-process-opener")
+        self._waiters = [
+            ThreadPoolExecutor(1, "interpstack-process-waiter") for _ in range(self._size)
+        ]
+
+    def thread_of(self, worker: WorkerProcess) -> ThreadPoolExecutor | None:
+        """The thread that waits for one worker in place of guest threads; `None` once closed.
+
+        So cells that wait for one worker keep no cell from another.
+        """
+        with self._lock:
+            if self._closed or worker not in self._workers:
+                return self.threads
+            return self._waiters[self._workers.index(worker)]
 
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
@@ -70,6 +85,10 @@ class WorkerPool:
         if self._closed:
             raise EngineFailure("the engine was closed; make a new stack")
 
+    def is_idle_beside(self, worker: WorkerProcess) -> bool:
+        """Whether a worker is busy while another one has nothing to do."""
+        return worker.busy and any(other.ready and not other.busy for other in self._workers)
+
     def place_idle(self, realm: int, busy: WorkerProcess) -> WorkerProcess | None:
         """A worker with nothing to do, instead of a busy one; `None` if there is none."""
         with self._lock:
@@ -84,9 +103,9 @@ class WorkerPool:
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []
-            threads, self.threads = self.threads, None
-        if threads is not None:
-            threads.shutdown(wait=False)
+            threads, self.threads = [self.threads, *self._waiters], None
+        for thread in filter(None, threads):
+            thread.shutdown(wait=False)
         for worker in workers:
             worker.end("was ended with its engine")
             worker.join()
@@ -103,7 +122,8 @@ class WorkerPool:
     def forget(self) -> None:
         """After a fork, in the child: these workers are the parent's."""
         workers, self._workers, self._lock = self._workers, [], threading.RLock()
-        self.threads = None if self._closed else self._new_threads()
+        if not self._closed:
+            self._make_threads()
         for worker in workers:
             worker.disown()
 

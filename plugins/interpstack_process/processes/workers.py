@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError, EngineFailure, Image, ImageError
+from interpstack_core import ConfigurationError, EngineFailure, ImageError
 from interpstack_process.connection.frames import Channel, Closed, Malformed
-from interpstack_process.connection.messages import PRINTED_CHARS, read_image, read_text
+from interpstack_process.connection.messages import PRINTED_CHARS, read_text
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
 from interpstack_process.processes.timeouts import OutOfTime, Timeout
 from interpstack_process.worker import INTERRUPT
@@ -83,8 +83,6 @@ class WorkerProcess:
         #: Realms in this worker, and realms to be closed with the next command.
         self.realms: set[int] = set()
         self._leaving: deque[int] = deque()
-        #: States of cells that wait for the host, by realm.
-        self.paused: dict[int, Image] = {}
         commands, theirs = socket.socketpair()
         self._control, control = socket.socketpair()
         self._channel = Channel(commands, config.max_bytes)
@@ -190,10 +188,8 @@ class WorkerProcess:
                 part = read_text(told["printed"], PRINTED_CHARS)
                 if told.get("number") == self._number:  # else of a command that has ended
                     hear(part)
-            elif "saved" not in told:
+            else:
                 return told, data
-            elif told["saved"] in self.realms:
-                self.paused[told["saved"]] = read_image(told.get("image"), data)
             watch()  # it might go on like that for ever
 
     def _greet(self) -> None:
@@ -222,7 +218,6 @@ class WorkerProcess:
         """Close a realm with the next command. Takes no lock, so that finalizers may call it."""
         self._leaving.append(realm)
         self.realms.discard(realm)
-        self.paused.pop(realm, None)
 
     # -- ending ----------------------------------------------------------------------------
 

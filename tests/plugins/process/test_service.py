@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_stacks import ImagingEngine
 
-from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Limits
+from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Limits, Settlement
 from interpstack_process.connection.messages import PRINTED_CHARS, pack_bridges
 from interpstack_process.service import Service
 from interpstack_protocol import to_json
@@ -31,13 +31,14 @@ class Host:
         return self.service.answer(json.loads(json.dumps({**told, **fields})), attached)
 
     def open(self, realm: int = 1, **fields: Any) -> Any:
-        given = {"image": None, "values": None, "limits": to_json(Limits()), **fields}
+        given = {"image": None, "values": None, "limits": to_json(Limits()), "redo": [], **fields}
         return self.ask("open", realm, bridges=pack_bridges(BridgeSet()), **given)
 
     def poll(self, source: str | None = None, realm: int = 1, **fields: Any) -> Any:
-        cell = None if source is None else to_json(Cell(source=source, seed=1))
-        given = {"resume": False, "before": None, "settle": [], "now": 0.0, "cpu": 5.0, **fields}
-        return self.ask("poll", realm, cell=cell, **given)
+        cell: Any = None if source is None else to_json(Cell(source=source, seed=1))
+        given = {"resume": False, "before": None, "settle": [], "now": 0.0, "cpu": 5.0}
+        given |= {"spare": [None, 0.0], **fields}
+        return self.ask("poll", realm, **{"cell": cell, **given})
 
 
 def test_a_cell_runs_and_its_values_come_with_its_end() -> None:
@@ -54,7 +55,7 @@ def test_a_cell_that_waits_has_no_state_yet() -> None:
     host = Host()
     host.open()
     message, _ = host.poll("await sleep(1)")
-    assert message.keys() == {"done"}
+    assert message.keys() == {"done", "mark"}
     message, _ = host.ask("abort", reason="enough")
     assert message["kept"] == {"values": {}}
 
@@ -87,6 +88,33 @@ def test_states_are_kept_as_the_engine_can() -> None:
     unkept = Host(keep=False)
     unkept.open()
     assert unkept.poll("a = 1")[0]["kept"] == {"lost": "states are not kept (keep_state)"}
+
+
+def test_a_state_stays_where_its_cell_can_be_repeated() -> None:
+    host = Host(ImagingEngine())
+    host.open()
+    message, attached = host.poll("a = 1", spare=[1.0, 1.0])
+    assert (message.keys(), attached) == ({"done", "mark"}, b"")
+    message, attached = host.poll("a = 2", spare=[1.0, 0.0])
+    assert (message["kept"], attached) == ({"image": ["imaging", "v1"]}, b'{"a": 2}')
+    message, attached = host.poll("await sleep(1)", spare=[0.0, 0.0])
+    assert (message["middle"], attached) == (["imaging", "v1"], b'{"a": 2}')
+
+
+def test_cells_are_repeated_from_their_inputs() -> None:
+    first, second = Host(), Host()
+    first.open()
+    cell = to_json(Cell(source="a = 5\nawait sleep(1)\na", seed=1))
+    settle = [to_json(Settlement(1, "null"))]
+    marks = [first.poll(None, cell=cell)[0]["mark"], first.poll(settle=settle)[0]["mark"]]
+    polls = [[0.0, given, mark] for given, mark in zip(([], settle), marks, strict=True)]
+    inputs = {"cell": cell, "bridges": pack_bridges(BridgeSet()), "polls": polls}
+    assert second.open(redo=[inputs]) == ({"done": None}, b"")
+    assert second.ask("values")[0]["done"] == {"a": 5}
+    polls[1][2] += 1
+    message, _ = Host().open(redo=[inputs])
+    assert message["error"][0] == "ImageError"
+    assert "did something else" in message["error"][1]
 
 
 def test_a_state_that_cannot_be_kept_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,9 +45,9 @@ def dribble() -> None:
 
 
 def chatter() -> None:
-    """Tell the states of realms that are not there, for ever."""
+    """Tell output of a command that has ended, for ever."""
     while True:
-        send(frame(b'{"saved": 0, "image": ["a", "b"]}'))
+        send(frame(b'{"printed": "x", "number": 0}'))
 
 
 def recurse() -> None:

@@ -86,6 +86,28 @@ def test_an_idle_worker_is_ready_and_another_one(make: Any) -> None:
     assert 9 in other.realms
 
 
+def test_each_worker_has_a_thread_that_waits_for_it_alone(make: Any) -> None:
+    pool = make(2)
+    first, second = pool.place(1), pool.place(2)
+    threads = [pool.thread_of(one) for one in (first, second)]
+    assert len({*threads, pool.threads}) == 3
+    assert [pool.thread_of(one) for one in (first, second)] == threads
+    first.end("was killed")
+    assert pool.thread_of(first) is pool.threads
+    pool.close()
+    assert pool.thread_of(second) is None
+
+
+def test_a_busy_worker_stands_beside_an_idle_one_or_not(make: Any) -> None:
+    pool = make(2)
+    first, second = pool.place(1), pool.place(2)
+    assert not pool.is_idle_beside(first)
+    first.busy = True
+    assert pool.is_idle_beside(first)
+    second.ready = False
+    assert not pool.is_idle_beside(first)
+
+
 @pytest.mark.parametrize(("ready", "after"), [(True, 1), (False, 0)])
 def test_a_worker_that_did_well_is_replaced_at_once(make: Any, ready: bool, after: int) -> None:
     pool = make(2)

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from interpstack import ConfigurationError, EngineFailure, Image, ImageError
+from interpstack import ConfigurationError, EngineFailure, ImageError
 from interpstack_process.connection.frames import Channel, Closed
 from interpstack_process.processes import workers as module
 from interpstack_process.processes.launch import WorkerConfig
@@ -119,24 +119,21 @@ def test_a_command_has_a_number_and_its_answer(start: Any) -> None:
 
     worker = start(talk)
     worker.realms |= {7, 8}
-    worker.paused[7] = Image("a", "b", b"")
     worker.leave(7)
     assert not worker.busy
     assert [worker.ask({"do": "x"}, seconds=5.0).message["done"] for _ in range(2)] == [1, 2]
     assert [one["number"] for one in seen] == [1, 2]
     assert [one["leave"] for one in seen] == [[7], []]
     assert seen[0]["within"] == 5.2  # with its grace
-    assert (worker.realms, worker.paused, worker.ready) == ({8}, {}, True)
+    assert (worker.realms, worker.ready) == ({8}, True)
 
 
-def test_output_and_states_come_before_the_answer(start: Any) -> None:
+def test_output_comes_before_the_answer(start: Any) -> None:
     def talk(process: Process) -> None:
         _ready(process)
         process.receive()
         process.answer(printed="hi", number=1)
         process.answer(printed="of an earlier command", number=0)
-        process.commands.send({"saved": 7, "image": ["a", "b"]}, b"state")
-        process.commands.send({"saved": 9, "image": ["a", "b"]}, b"of a realm that has left")
         process.answer(done=1)
         process.control.recv(1)
 
@@ -145,7 +142,6 @@ def test_output_and_states_come_before_the_answer(start: Any) -> None:
     heard: list[str] = []
     worker.ask({"do": "x"}, seconds=5.0, hear=heard.append)
     assert heard == ["hi"]
-    assert worker.paused == {7: Image("a", "b", b"state")}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,6 @@ def test_refusals_of_the_engine_leave_the_worker_alive(start: Any, kind: type[Ex
         {"error": ["EngineFailure", 5]},
         {"error": ["EngineFailure", "x" * 20_001]},
         {"printed": 5, "number": 1},
-        {"saved": 7, "image": "x"},
     ],
 )
 def test_answers_of_another_form_end_the_worker(start: Any, answer: dict[str, Any]) -> None:
