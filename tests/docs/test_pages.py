@@ -6,7 +6,7 @@ The blocks of a page run in order, by their language:
 |---|---|
 | `python` | executed, in one namespace a page |
 | `js` | a cell in the page's own session, with the plugin `console` |
-| `console` | commands after `$ `, run in an empty folder, and what they print |
+| `console` | commands after `$ `, run in an empty folder, and what they print, but for times |
 | `output` | what the block before it printed, or the envelope of its cell |
 | `sh` | commands not run here; their names, options, tox envs and extras are checked |
 
@@ -51,6 +51,8 @@ PAGES = sorted(
 LANGUAGES = {"python", "js", "console", "output", "sh", "text"}
 FILE = re.compile(r'^```\w+ title="(.+?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PACKAGES = re.compile(r"^npm install (.+)$", re.MULTILINE)
+#: Times that `interpstack workflow show` prints: of a step that took long enough, and of the run.
+TIMES = re.compile(r" \d+\.\d s$|(?<=[─] seconds: )\S+$", re.MULTILINE)
 FENCE = re.compile(r"^ *```(?P<info>[^`\n]+)$", re.MULTILINE)
 
 
@@ -97,7 +99,8 @@ class Page:
         for part in re.split(r"^\$ ", transcript.strip("\n"), flags=re.MULTILINE)[1:]:
             command = part.partition("\n")[0]
             actual += f"\n$ {command}\n{_shell(command)}".rstrip("\n")
-        return None if actual == shown.rstrip("\n") else f"it prints:\n{actual}"
+        same = TIMES.sub("", actual) == TIMES.sub("", shown.rstrip("\n"))
+        return None if same else f"it prints:\n{actual}"
 
     def output(self, example: Example) -> str | None:
         if self.printed is None:
@@ -226,6 +229,7 @@ def test_wrong_blocks_are_found(tmp_path: Path) -> None:
         "```js\n1 + 1\n```\n```output\n<result>3</result>\n```": "<result>2</result>",
         "```output\n1\n```": "no block before",
         "```console\n$ echo one\ntwo\n```": "one",
+        "```console\n$ echo '✓ a 0.3 s'\n✓ b 0.1 s\n```": "✓ a",
         "```sh\ninterpstack run --no-such-option\n```": "no-such-option",
         "```sh\ninterpstack nothing\n```": "no command nothing",
         "```sh\ntox -e nothing\n```": "no tox env",
