@@ -1,11 +1,9 @@
 """Finds wrong calls of bridges before a cell runs, with the type checker inside Monty.
 
 Only certain errors count: a call of a bridge with missing, unknown or wrong arguments, a bridge
-    that does not exist, and a coroutine used as if it were its value. Everything else is left to
-    Python itself: annotations are not binding there, and a cell may well be right where a type
-    checker has doubts.
-to Python itself: annotations bind nobody there, and a cell may well be right where a checker
-has doubts.
+that does not exist, and a coroutine used as if it were its value. Everything else is left to
+Python itself: annotations are not binding there, and a cell may well be right where a type
+checker has doubts.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ _MAX_DEPTH: Final = 20_000
 #: Tokens between two questions to the caller.
 _PER_PAUSE: Final = 2048
 _TAB: Final = 8
+#: Where columns are counted from.
+_BREAKS: Final = "\n\r\f"
 
 
 def _quoted(quote: str) -> str:
@@ -31,27 +33,31 @@ def _quoted(quote: str) -> str:
 
 _STRING: Final = re.compile(f"{_quoted(chr(34))}|{_quoted(chr(39))}")
 _JOINT: Final = r"(?:\\(?:\r\n|[\n\r]))++"
+_JOINTS: Final = re.compile(_JOINT)
 #: What may stand before the first token of a statement.
 _LEAD: Final = re.compile(rf"(?:[ \t\f]|{_JOINT})*+")
-#: What changes the state of a scan. Line breaks come with the white space behind them.
+#: What changes the state of a scan. Line breaks come with the white space and comments behind them.
 _EVENT: Final = re.compile(
-    rf"[\"'()\[\]{{}}]|#[^\n\r]*+|[\n\r][\s]*+|{_JOINT}|;"
+    rf"[\"'()\[\]{{}}]|#[^\n\r]*+|[\n\r]\s*+(?:#[^\n\r]*+[\n\r]\s*+)*+|{_JOINT}|;"
     r"|==|!=|>>=|<<=|<=|>=|:=|[:=]"
     r"|return(?!\w)|lambda(?!\w)|for(?!\w)"
 )
+_LEADS: Final = " \t\f\\"
 _FUNCTION: Final = re.compile(rf"(?:async(?:[ \t\f]|{_JOINT})++)?def(?!\w)|class(?!\w)")
 _WORD: Final = re.compile(r"\w+|@")
 #: How lines begin of which no part is a statement of the top level.
-_COMPOUND: Final = (
-    *("@", "async", "class", "def", "elif", "else", "except", "finally"),
-    *("for", "if", "try", "while", "with"),
+_COMPOUND: Final = frozenset(
+    {"@", "async", "class", "def", "elif", "else", "except", "finally"}
+    | {"for", "if", "try", "while", "with"}
 )
 #: How statements begin that have no value.
-_NO_VALUES: Final = (
-    *("assert", "break", "continue", "del", "from", "global", "import"),
-    *("nonlocal", "pass", "raise", "return", "yield"),
+_NO_VALUES: Final = frozenset(
+    {"assert", "break", "continue", "del", "from", "global", "import"}
+    | {"nonlocal", "pass", "raise", "return", "yield"}
 )
-_PREFIX: Final = re.compile(r"(?:\A|[^\w])([rRbBuUfFtT]{1,2})\Z")
+_PREFIXES: Final = "rRbBuUfFtT"
+_PREFIX: Final = re.compile(rf"(?:\A|[^\w])([{_PREFIXES}]{{1,2}})\Z")
+_WITH_FIELDS: Final = frozenset("fFtT")
 
 #: How a text with fields goes on behind one: its quotes, and whether this is a field's format.
 _Text: TypeAlias = tuple[str, bool]
@@ -149,8 +155,7 @@ class _Scan:
     # -- tokens: each returns where to go on, if that is not at its end --------------------------
 
     def _string(self, start: int, end: int) -> int:
-        prefix = _PREFIX.search(self._source, max(0, start - 3), start)
-        if prefix is not None and set(prefix[1]) & set("fFtT"):
+        if self._has_fields(start):
             quote = self._source[start]
             long = self._source.startswith(quote * 3, start)
             return self._text(start + (3 if long else 1), (quote * 3 if long else quote, False))
@@ -158,6 +163,13 @@ class _Scan:
         if string is None or string.end() == start + 1:
             raise _Unclear
         return string.end()
+
+    def _has_fields(self, start: int) -> bool:
+        """Whether the prefix of a string makes it one with fields."""
+        if not start or self._source[start - 1] not in _PREFIXES:
+            return False
+        prefix = _PREFIX.search(self._source, max(0, start - 3), start)
+        return prefix is not None and not _WITH_FIELDS.isdisjoint(prefix[1])
 
     def _text(self, at: int, text: _Text) -> int:
         """Scan the rest of an f-string, up to its end or to the beginning of its next field."""
@@ -196,22 +208,33 @@ class _Scan:
     def _break(self, start: int, end: int) -> None:
         if self._brackets:
             return
-        self._end_statement(start)
-        self._start = end
-        if end == len(self._source):
+        if self._start < start:
+            self._end_statement(start)
+        self._start = self._line = self._begins = end
+        source = self._source
+        if end == len(source):
             return
+        indent, first = self._indent(start, end), end
+        if source[end] == "\\":
+            first = _behind_lead(source, end)
+            # Of lines that are joined, the first one that has white space indents.
+            indent = indent or next(filter(None, _JOINTS.split(source[end:first])), "")
+            self._line = self._begins = first
+        self._column = len(indent.expandtabs(_TAB)) if indent else 0
+        if source.startswith("#", first):  # no statement, wherever it stands
+            return
+        functions = self._functions
+        while functions and functions[-1] >= self._column:
+            functions.pop()
+        if _FUNCTION.match(source, first):
+            functions.append(self._column)
+
+    def _indent(self, start: int, end: int) -> str:
+        """The white space between the last line break and `end`."""
+        if self._source[end - 1 : end] in _BREAKS:
+            return ""
         space = self._source[start:end]
-        indent = space[max(map(space.rfind, "\n\r\f")) + 1 :].lstrip("\ufeff")
-        self._line = self._begins = first = _behind_lead(self._source, end)
-        # Of lines that are joined, the first one that has white space indents.
-        indents = (indent, *re.split(_JOINT, self._source[end:first]))
-        self._column = next((len(each.expandtabs(_TAB)) for each in indents if each), 0)
-        if self._source.startswith("#", first):  # no statement, wherever it stands
-            return
-        while self._functions and self._functions[-1] >= self._column:
-            self._functions.pop()
-        if _FUNCTION.match(self._source, first):
-            self._functions.append(self._column)
+        return space[max(map(space.rfind, _BREAKS)) + 1 :].lstrip("\ufeff")
 
     def _comment(self, start: int, end: int) -> None:
         if not self._brackets:
@@ -262,16 +285,18 @@ class _Scan:
     def _end_statement(self, end: int) -> None:
         plain, self._plain, self._lambdas = self._plain, True, 0
         text = self._source[self._start : end].rstrip(" \t\f")
-        start = _behind_lead(text, 0)
+        start = _behind_lead(text, 0) if text[:1] in _LEADS else 0
         if start == len(text):
             return
-        line, head = _WORD.match(self._source, self._line), _WORD.match(text, start)
-        compound = line is not None and line[0] in _COMPOUND
-        has_value = head is None or head[0] not in _NO_VALUES
-        if plain and has_value and not compound and not self._column:
+        self._value = None
+        if not plain or self._column:
+            return
+        head = _WORD.match(text, start)
+        if head is not None and head[0] in _NO_VALUES:
+            return
+        line = _WORD.match(self._source, self._line)
+        if line is None or line[0] not in _COMPOUND:
             self._value = (self._start + start, self._start + len(text))
-        else:
-            self._value = None
 
 
 def _behind_lead(source: str, at: int) -> int:

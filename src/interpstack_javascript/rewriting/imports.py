@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from interpstack_javascript.rewriting.lexis import BREAK, NAME, STRING, behind_space
+from interpstack_javascript.rewriting.lexis import BREAK, NAME, SPACE, STRING, behind_space
 
 __all__ = ["StaticImport", "static_import"]
 
-_TOKEN: Final = re.compile(rf"{STRING.pattern}|{NAME.pattern}|[{{}},*]")
+_TOKEN: Final = re.compile(rf"{SPACE.pattern}({STRING.pattern}|{NAME.pattern}|[{{}},*])")
 _ATTRIBUTES: Final = re.compile(
     r"(?:with|assert)\s*\{[^{}'\"`/]*(?:(?:'[^'\n]*'|\"[^\"\n]*\")[^{}'\"`/]*)*\}"
 )
@@ -116,9 +116,9 @@ def _end(source: str, at: int) -> int:
 
 
 def _tokens(source: str, at: int) -> Iterator[_Part]:
-    while part := _TOKEN.match(source, behind_space(source, at)):
+    while part := _TOKEN.match(source, at):
         at = part.end()
-        yield part[0], at
+        yield part[1], at
 
 
 def _is_string(part: str) -> bool:
@@ -126,7 +126,7 @@ def _is_string(part: str) -> bool:
 
 
 def _is_name(part: str) -> bool:
-    return NAME.match(part) is not None
+    return part[0] not in "'\"{},*"
 
 
 def _expect(holds: bool) -> None:

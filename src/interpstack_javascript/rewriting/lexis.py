@@ -28,6 +28,7 @@ __all__ = [
     "REGEX",
     "SEMICOLON",
     "SOFT",
+    "SPACE",
     "START",
     "STRING",
     "TEMPLATE",
@@ -84,6 +85,14 @@ _KINDS: Final = {
     "try": CONTROL,
 }
 
+#: Characters that tell the kind alone. A curly bracket is that of an escape in a name.
+_ENDS: Final = {
+    ";": SEMICOLON,
+    ":": COLON,
+    "}": OPERAND,
+    **dict.fromkeys("!%&*,/<=?^|~", OPERATOR),
+}
+
 # -- tokens ------------------------------------------------------------------------------------
 
 #: Characters between tokens, for `str.rstrip`.
@@ -114,7 +123,7 @@ _PLAIN: Final = r"[^/\\\[\n\r\u2028\u2029]*+(?:\\[^\n\r][^/\\\[\n\r\u2028\u2029]
 _LISTED: Final = r"[^\]\\\n\r\u2028\u2029]*+(?:\\[^\n\r][^\]\\\n\r\u2028\u2029]*+)*+"
 REGEX: Final = re.compile(rf"/(?![*/]){_PLAIN}(?:\[{_LISTED}\]{_PLAIN})*+/[\w$]*+")
 #: White space and comments, or nothing.
-_SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
+SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
 _LABEL: Final = re.compile(rf"[\w$]++[{WHITE}]*+:\Z")
 NAME: Final = re.compile(r"(?!\d)(?:[\w$\u200c\u200d]|\\u[{\da-fA-F}]+)+")
 #: Characters before a token in which a name or a dot is looked for.
@@ -131,18 +140,16 @@ def classify(text: str) -> str:
     Args:
         text: Source without strings, brackets and comments, with no white space at its end.
     """
+    if text.isalnum():
+        return _KINDS.get(text, OPERAND)
     last = text[-1]
+    if last in _ENDS:
+        return _ENDS[last]
     if last.isalnum() or last in "_$" or last > "\x7f":
         word = _LAST_WORD.search(text[-_LONGEST:])
         if word is None or word[1] in (".", ".."):
             return OPERAND
         return _KINDS.get(word[2], OPERAND)
-    if last == ";":
-        return SEMICOLON
-    if last == ":":
-        return COLON
-    if last == "}":  # of an escape in a name
-        return OPERAND
     if text.endswith(("++", "--")) or (last == "." and text[-2:-1].isdigit()):
         return OPERAND
     return ARROW if text.endswith("=>") else OPERATOR
@@ -173,7 +180,7 @@ def first_code(source: str) -> int:
 
 def behind_space(source: str, at: int) -> int:
     """The start of the next token."""
-    space = _SPACE.match(source, at)
+    space = SPACE.match(source, at)
     return at if space is None else space.end()
 
 
@@ -190,6 +197,8 @@ def before_label(source: str, start: int, since: int, last: str) -> tuple[str, b
     label = _LABEL.search(text)
     if label is None:
         return COLON, False
+    if not label.start():
+        return last, False
     before = text[: label.start()].rstrip(WHITE)
     broke = BREAK.search(text, len(before), label.start()) is not None
     return classify(before) if before else last, broke

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
 
 from interpstack_javascript.rewriting.edits import Edit, Edited, edited
 from interpstack_javascript.rewriting.scan import Found, scan
 
 __all__ = ["rewrite"]
+
+#: What any import statement begins with.
+_IMPORT: Final = re.compile(r"import(?![\w$\\(.])")
 
 
 def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> Edited:
@@ -19,6 +24,8 @@ def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> E
         types: Whether the source is TypeScript: then only import statements are rewritten, without
             checks. A call of `import` may be a type, and is left until types are removed.
     """
+    if types and _IMPORT.search(source) is None:
+        return Edited(source)
     found = scan(source, pause)
     if found is None:
         return Edited(source)

@@ -152,8 +152,8 @@ class _Scan:
                     pause()
                     left = _PER_PAUSE
                 left -= 1
-                start = event.start()
-                elsewhere = take[source[start]](start, event.end())
+                start, end = event.span()
+                elsewhere = take[source[start]](start, end)
                 if elsewhere is not None:
                     break
             if elsewhere is None:
@@ -187,7 +187,7 @@ class _Scan:
         if self._source.startswith("/*", start):
             raise _Unclear
         regex = None
-        if self._before(start)[0] != OPERAND:
+        if self._before(start) != OPERAND:
             regex = REGEX.match(self._source, start)
             self._doubts += regex is None
             if self._doubts > _MAX_DOUBTS:
@@ -200,14 +200,14 @@ class _Scan:
 
     def _comment(self, start: int, end: int) -> None:
         """Continue behind it as if it did not exist."""
-        self._last, broke = self._before(start)
-        self._broke = broke or BREAK.search(self._source, start, end) is not None
+        if start > self._end:
+            self._last, self._broke = self._before(start), self._breaks(start)
+        self._broke = self._broke or BREAK.search(self._source, start, end) is not None
         self._end = end
 
     def _closing_arrow(self, start: int, end: int) -> int | None:
         """`-->`, which begins a comment if only comments are before it on its line."""
-        before, broke = self._before(start)
-        if not broke and before != START:
+        if self._before(start) != START and not self._breaks(start):
             self._after(end, OPERATOR)
             return None
         line = BREAK.search(self._source, end)
@@ -216,15 +216,14 @@ class _Scan:
         return end
 
     def _open_round(self, start: int, end: int) -> None:
-        before = self._before(start)[0]
         bracket = ROUND
-        if before == HEAD:
+        if self._before(start) == HEAD:
             head = self._source[self._end : start].rstrip(WHITE)
             bracket = DO_CONDITION if self._loops and head.endswith("while") else CONDITION
         self._open(bracket, end, OPEN)
 
     def _open_curly(self, start: int, end: int) -> None:
-        before = self._before(start)[0]
+        before = self._before(start)
         if before == OPERAND and self._classes and not self._brackets:
             declared = self._classes.pop()
             bracket: Bracket = ("}", BLOCK, declared) if declared[1] else CURLY_OBJECT
@@ -240,7 +239,7 @@ class _Scan:
         closer, kind, action = self._brackets.pop()
         if self._source[start] != closer:
             raise _Unclear
-        self._after(end, kind)
+        self._end, self._last, self._broke = end, kind, False
         if action is None:
             return None
         if action == IN_TEMPLATE:
@@ -257,8 +256,7 @@ class _Scan:
         """`let`, `const` or `class`; only the keywords at the top level matter."""
         if self._brackets or is_part(self._source, start, self._end):
             return
-        before, broke = self._before(start)
-        begins = before in _BEFORE_STATEMENT or (before == OPERAND and broke)
+        begins = self._begins_statement(start)
         following = behind_space(self._source, end)
         name = NAME.match(self._source, following)
         first = self._source[following : following + 1]
@@ -287,10 +285,8 @@ class _Scan:
             return None
         if self._brackets:
             return None
-        before, broke = self._before(start)
-        statement = None
-        if before in _BEFORE_STATEMENT or (before == OPERAND and broke):
-            statement = static_import(self._source, start)
+        begins = self._begins_statement(start)
+        statement = static_import(self._source, start) if begins else None
         if statement is None:
             self._after(end, OPERATOR)
             return None
@@ -315,18 +311,26 @@ class _Scan:
             raise _Unclear
         self._end, self._last, self._broke = end, kind, False
 
-    def _before(self, start: int) -> tuple[str, bool]:
-        """The kind of the token before, and whether a line break is between."""
-        gap = self._source[self._end : start]
-        if not gap:
-            return self._last, self._broke
-        text = gap.rstrip(WHITE)
+    def _before(self, start: int) -> str:
+        """The kind of the token before."""
+        text = self._source[self._end : start].rstrip(WHITE)
         if not text:
-            return self._last, self._broke or BREAK.search(gap) is not None
+            return self._last
         kind = classify(text)
         if kind == SOFT:
-            kind = KEYWORD if self._brackets else OPERAND
-        return kind, BREAK.search(gap, len(text)) is not None
+            return KEYWORD if self._brackets else OPERAND
+        return kind
+
+    def _breaks(self, start: int) -> bool:
+        """Whether a line break is between the token before and this one."""
+        gap = self._source[self._end : start]
+        text = gap.rstrip(WHITE)
+        return (not text and self._broke) or BREAK.search(gap, len(text)) is not None
+
+    def _begins_statement(self, start: int) -> bool:
+        """Whether a statement of the top level may begin; asked at the top level alone."""
+        before = self._before(start)
+        return before in _BEFORE_STATEMENT or (before == OPERAND and self._breaks(start))
 
     def _is_labelled(self, start: int) -> bool:
         """Whether a colon before a bracket is a label's; asked at the top level alone."""

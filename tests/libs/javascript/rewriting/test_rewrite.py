@@ -32,6 +32,20 @@ def test_typescript_keeps_its_declarations_until_types_are_gone() -> None:
     assert rewrite(source, lambda: None, types=True).text.endswith("let b: number = 1")
 
 
+@pytest.mark.parametrize("shape", ["a:{}", "import('x');", "x=import.meta;", "imports={};"])
+def test_typescript_without_import_statements_is_not_scanned_twice(shape: str) -> None:
+    pauses: list[None] = []
+    source = shape * 1000
+    assert rewrite(source, lambda: pauses.append(None), types=True).text == source
+    assert pauses == []
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n", "/**/", "/* ( */ "])
+def test_import_statements_of_typescript_are_found_behind_any_space(space: str) -> None:
+    source = f"import{space}{{a}}{space}from{space}'x'"
+    assert "$mport" in rewrite(source, lambda: None, types=True).text
+
+
 def test_the_work_can_be_ended() -> None:
     class Enough(Exception):
         pass

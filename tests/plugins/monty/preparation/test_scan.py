@@ -97,11 +97,18 @@ def test_work_grows_with_the_source_and_no_faster(shape: str) -> None:
         clock = Counter()
         began = time.process_time()
         with contextlib.suppress(RefusedSource):
-            prepare(SHAPES[shape] * (size // len(SHAPES[shape])), 10, clock.pause)
+            prepare(SHAPES[shape] * (size // len(SHAPES[shape])), 10, pause=clock.pause)
         seconds = time.process_time() - began
         asked.append(clock.asked)
     assert asked[1] <= 9 * max(asked[0], 1)
     assert seconds < 10  # it takes less than one; what was quadratic took minutes
+
+
+@pytest.mark.parametrize("before", ["", "a = 1", "f(", "if a:\n    b"])
+def test_lines_of_comments_are_one_token(before: str) -> None:
+    clock = Counter()
+    prepare(f"{before}\n" + "  # c\n#\n" * 100_000, 10, pause=clock.pause)
+    assert clock.asked == 1
 
 
 async def test_preparation_counts_as_the_cells_own_time() -> None:
