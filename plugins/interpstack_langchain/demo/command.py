@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def command(folder: Path | None, model: str | None, workflow: bool) -> None:
 
 
 def _demo_workflow(folder: Path, name: str | None, console: Console) -> None:
+    if find_spec("jsonschema") is None:
+        raise ConfigurationError(
+            "--workflow holds the answers of agents to JSON Schemas, and the package for them is "
+            "not installed; run: pip install 'interpstack[workflows]'"
+        )
     if name is None:
         models = WorkflowModels(ScriptedReader(), ScriptedWriter())
     else:

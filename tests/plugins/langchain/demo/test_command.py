@@ -142,3 +142,13 @@ def test_a_model_that_cannot_be_used_is_one_line(
     assert done.exit_code == 2
     assert done.stderr.startswith(f"Error: {told}")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_missing_extra_is_named_before_anything_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interpstack_langchain.demo.command.find_spec", lambda name: None)
+    done = CliRunner().invoke(main, ["demo", str(folder), "--workflow"])
+    assert done.exit_code == 2
+    assert done.stderr.endswith("run: pip install 'interpstack[workflows]'\n")
+    assert done.stdout == ""
