@@ -222,6 +222,7 @@ class Desk:
             waits = list(record.waiting_for)
             if live is None or record.has_ended or not live.complete or not live.tree.root.steps:
                 tree = await runner.tree(run_id)
+                waits = waits or list(await runner.questions(run_id))
             else:
                 tree, waits = live.tree, waits or live.waiting_for()
             return ShownRun(record=record, tree=tree, waits=waits, options=self.options, live=live)

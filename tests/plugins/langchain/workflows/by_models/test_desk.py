@@ -18,6 +18,7 @@ from interpstack_workflows.api import (
     AgentAnswer,
     AgentCall,
     AgentPaused,
+    MemoryWorkflowStore,
     WorkflowRunner,
 )
 
@@ -124,6 +125,26 @@ async def test_a_model_answers_only_what_the_host_lets_it() -> None:
         assert '"ship":"yes"' in told
 
 
+async def test_a_model_answers_a_run_that_another_process_works_on() -> None:
+    agent, store = Readers(), MemoryWorkflowStore()
+    made: dict[str, Any] = {"agents": {"default": agent}, "store": store, "questions": "model"}
+    source = workflow("return Promise.all([ask('One?'), agent('slow')])")
+    async with WorkflowMiddleware(**made) as one, WorkflowMiddleware(**made) as elsewhere:
+        started = Talk(one)
+        run = run_of(await started.do("start", source=source))
+        talk = Talk(elsewhere)
+        told = ""
+        async with asyncio.timeout(30):
+            while "One?" not in told:
+                told = await talk.do("status", run=run)
+        (asked,) = await elsewhere.use(lambda runner: runner.questions(run))
+        await talk.do("send", run=run, to=asked["id"], value="yes")
+        agent.go.set()
+        assert 'result: ["yes","echo: slow"]' in await started.do(
+            "status", run=run, wait_seconds=30
+        )
+
+
 async def test_a_model_sends_signals_that_the_host_allows() -> None:
     async with WorkflowMiddleware(agents={"default": Readers()}, signals=True) as middleware:
         talk = Talk(middleware)
@@ -173,16 +194,15 @@ async def test_two_runs_that_ask_in_one_message_are_answered_apart() -> None:
         message = start(ASKS)
         message.tool_calls += start(ASKS, args=1).tool_calls
         state = await talk.turn(message)
-        pauses = state["__interrupt__"]
+        asked = list(zip(state["__interrupt__"], ["yes", "no"], strict=True))
         given = {
-            one.id: {"answers": {one.value["questions"][0]["id"]: answer}}
-            for one, answer in zip(pauses, ["yes", "no"], strict=True)
+            one.id: {"answers": {one.value["questions"][0]["id"]: answer}} for one, answer in asked
         }
         done = await talk.send(Command(resume=given))
-        told = [one.text for one in done["messages"][-3:-1]]
-        for answer, text in zip(["yes", "no"], told, strict=True):
-            assert f'"ship":"{answer}"' in text
-        assert len({run_of(text) for text in told}) == 2
+        told = {run_of(one.text): one.text for one in done["messages"][-3:-1]}
+        assert len(told) == 2
+        for one, answer in asked:
+            assert f'"ship":"{answer}"' in told[one.value["run"]]
 
 
 @pytest.mark.parametrize(
