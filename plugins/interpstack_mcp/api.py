@@ -1,4 +1,4 @@
-"""Public names of the plugin: servers, their limits, and the plugin object."""
+"""Public names of the plugin: servers for code, their limits, and code as a server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,26 @@ from typing import Any
 from interpstack_mcp.connections.servers import McpProgress, McpServers
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.plugin import McpCalls, McpPlugin
+from interpstack_mcp.serving.clients import ServerLimits
+from interpstack_mcp.serving.gate import GATE
+from interpstack_mcp.serving.server import CodeServer
+from interpstack_mcp.serving.transports import HttpOptions, http_app, serve_http, serve_stdio
 
-__all__ = ["McpCalls", "McpLimits", "McpPlugin", "McpProgress", "McpServers", "mcp"]
+__all__ = [
+    "GATE",
+    "CodeServer",
+    "HttpOptions",
+    "McpCalls",
+    "McpLimits",
+    "McpPlugin",
+    "McpProgress",
+    "McpServers",
+    "ServerLimits",
+    "http_app",
+    "mcp",
+    "serve_http",
+    "serve_stdio",
+]
 
 
 def mcp(

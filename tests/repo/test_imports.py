@@ -58,6 +58,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_subagents",
         "interpstack_workflows",
     ),
+    "interpstack_mcp": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
 }
 #: Plugins that open stacks or handle sessions; the others import only the core and libraries.

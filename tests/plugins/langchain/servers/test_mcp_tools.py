@@ -60,7 +60,7 @@ async def test_a_misspelt_name_lets_no_call_through(talk: Any, notes: Notes) -> 
     chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True})
     try:
         (text,) = await chat.run(NOTE)
-        assert "interrupt_on names 'mcp.tools.notes', but MCP server 'tools' has no such" in text
+        assert "asked for 'mcp.tools.notes', but MCP server 'tools' has no such" in text
         assert notes.text() == ""
     finally:
         await chat.middleware.aclose()

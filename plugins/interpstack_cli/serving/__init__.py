@@ -1,0 +1,1 @@
+"""Serving code as a tool to other programs."""

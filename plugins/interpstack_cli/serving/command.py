@@ -1,0 +1,128 @@
+"""`interpstack mcp serve`: an MCP server whose one tool runs code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from interpstack import ConfigurationError, install_command
+from interpstack_cli.printing import write
+from interpstack_cli.running.options import open_stack, stack_options
+
+__all__ = ["command"]
+
+#: The environment variable with the token of a server over HTTP.
+_TOKEN: Final = "INTERPSTACK_MCP_TOKEN"  # noqa: S105 - the name of a variable
+#: The plugin by which calls wait for an approval.
+_GATE: Final = "interpstack_mcp.api:GATE"
+
+
+@click.group("mcp")
+def command() -> None:
+    """Serve code as a tool to MCP clients."""
+
+
+def _address(
+    ctx: click.Context, option: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, colon, port = value.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise click.BadParameter("takes HOST:PORT, as 127.0.0.1:8000", ctx, option)
+    return host, int(port)
+
+
+@command.command("serve")
+@stack_options
+@click.option(
+    "--approve",
+    metavar="PATTERN",
+    multiple=True,
+    help="Calls that need a person's approval, as mcp.files.* or tools.pay; may be repeated.",
+)
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    callback=_address,
+    help="Serve over HTTP. [default: standard input and output]",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A name by which clients reach the server over HTTP; may be repeated. "
+    "[default: the loopback names]",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="An origin whose pages may call the server; may be repeated. [default: none]",
+)
+def serve(
+    *,
+    approve: tuple[str, ...],
+    http: tuple[str, int] | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Run a server with one tool, run_code, whose code may call all others.
+
+    Requests over HTTP need the token in INTERPSTACK_MCP_TOKEN as a bearer token; without one, a
+    new token is made and written to standard error.
+    """
+    try:
+        from interpstack_mcp.api import CodeServer, HttpOptions, serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"mcp serve needs the package {error.name}, which is not installed; install it with: "
+            f"{install_command('mcp')}"
+        ) from error
+    if http is None and (hosts or origins):
+        raise ConfigurationError("--allow-host and --allow-origin are for --http")
+    stack, offer = _opened(**options)
+    with stack:
+        server = CodeServer(stack, offer, approve)
+        if http is None:
+            asyncio.run(serve_stdio(server))
+            return
+        token = os.environ.get(_TOKEN) or _new_token()
+        settings = HttpOptions(
+            token=token, host=http[0], port=http[1], hosts=hosts, origins=origins
+        )
+        asyncio.run(serve_http(server, settings, _tell))
+
+
+def _opened(
+    *,
+    engine: str,
+    engine_options: tuple[str, ...],
+    tools: tuple[str, ...],
+    plugins: tuple[str, ...],
+    skills: Path | None,
+    mcp: Path | None,
+    timeout: float | None,
+    memory: int | None,
+) -> Any:
+    gated = (*plugins, _GATE)
+    return open_stack(engine, tools, skills, timeout, memory, gated, engine_options, mcp)
+
+
+def _new_token() -> str:
+    made = secrets.token_urlsafe(32)
+    write(f"Token: {made} ({_TOKEN} is not set)", err=True)
+    return made
+
+
+def _tell(address: str) -> None:
+    write(f"Listening on {address}", err=True)

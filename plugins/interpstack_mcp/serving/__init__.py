@@ -1,0 +1,1 @@
+"""A server that turns many tools into one that runs code."""

@@ -1,0 +1,126 @@
+"""Approvals: which calls need one, and how a client is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import attrs
+from mcp import types
+from mcp.shared.exceptions import MCPError
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack_mcp.connections.servers import McpServers
+from interpstack_mcp.serving.runs import Question
+
+__all__ = ["ApprovalPatterns", "answered", "asked"]
+
+#: Seconds that a person has for an answer.
+_SECONDS: Final = 600.0
+#: The form that a person fills in.
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"allow": {"type": "boolean", "title": "Allow this call"}},
+    "required": ["allow"],
+}
+_WILD: Final = frozenset("*?[")
+
+
+@attrs.frozen
+class ApprovalPatterns:
+    """Patterns of the names of calls that need an approval, such as `mcp.files.*`."""
+
+    patterns: tuple[str, ...] = ()
+
+    def match(self, names: Iterable[str]) -> bool:
+        """Whether a call needs an approval, by the names of its bridge and its tool."""
+        return any(fnmatchcase(name, one) for name in names for one in self.patterns)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Names of tools of MCP servers that must exist once these are connected."""
+        exact = [one for one in self.patterns if not _WILD & {*one}]
+        return frozenset(one for one in exact if one.startswith("mcp."))
+
+    def check(self, stack: InterpreterStack, offer: HostOffer) -> None:
+        """Refuse a name that no call can have: calls would run without their approval.
+
+        Raises:
+            ConfigurationError: There is no such bridge, tool or server.
+        """
+        bridges = stack.bridge_set(offer)
+        known = {name for bridge in bridges for name in (bridge.name, bridge.tool) if name}
+        servers = offer.part(McpServers)
+        reached = [one.name for one in servers.servers] if servers is not None else []
+        for name in self.patterns:
+            of_server = any(name.startswith(f"mcp.{server}.") for server in reached)
+            if of_server or name in known or _WILD & {*name}:
+                continue
+            listed = ", ".join(sorted(known)[:20])
+            raise ConfigurationError(
+                f"approve names {name!r}, which code cannot call, so that no approval would ever "
+                f"be asked for; code can call: {listed}. Tools of MCP servers are "
+                "mcp.SERVER.TOOL, as the configuration and the server name them"
+            )
+
+
+async def asked(
+    ctx: Any, questions: Sequence[Question], state: Callable[[], str]
+) -> types.InputRequiredResult | None:
+    """Ask a client, by elicitation.
+
+    Args:
+        ctx: The client's request.
+        questions: The open questions.
+        state: Makes the text by which the client's next request finds the cell again.
+
+    Returns:
+        The answer to the request, where the client asks between two requests; `None` if all
+        questions are settled.
+    """
+    capabilities = ctx.session.client_capabilities
+    if capabilities is None or capabilities.elicitation is None:
+        for question in questions:
+            question.settle("it needs an approval, and this client cannot ask for one")
+        return None
+    if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        requests: types.InputRequests = {
+            one.key: types.ElicitRequest(
+                params=types.ElicitRequestFormParams(message=one.text, requested_schema=_FORM)
+            )
+            for one in questions
+        }
+        return types.InputRequiredResult(input_requests=requests, request_state=state())
+    for question in questions:
+        question.settle(await _elicited(ctx, question))
+    return None
+
+
+async def _elicited(ctx: Any, question: Question) -> bool | str:
+    try:
+        async with asyncio.timeout(_SECONDS):
+            answer = await ctx.session.elicit_form(
+                question.text, _FORM, related_request_id=ctx.request_id
+            )
+    except TimeoutError:
+        return f"nobody answered in {_SECONDS:g} seconds"
+    except (MCPError, ValueError) as error:
+        return f"the client could not ask for an approval: {error}"[:500]
+    return _decided(answer)
+
+
+def answered(questions: Sequence[Question], responses: types.InputResponses | None) -> None:
+    """Settle questions by the responses of a client that asked between two requests."""
+    for question in questions:
+        response = (responses or {}).get(question.key)
+        if isinstance(response, types.ElicitResult):
+            question.settle(_decided(response))
+
+
+def _decided(answer: types.ElicitResult) -> bool | str:
+    if answer.action == "accept" and (answer.content or {}).get("allow") is True:
+        return True
+    return "a person refused the call"

@@ -1,0 +1,160 @@
+"""The clients of a server: a session of the interpreter, running cells and kept texts of each."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from interpstack import ConfigurationError, HostOffer, InterpreterStack, Session
+from interpstack_core.checks import positive
+from interpstack_mcp.serving.runs import Run
+
+__all__ = ["Client", "Clients", "ServerLimits"]
+
+_COUNT: Final = positive(int, optional=False, of="ServerLimits")
+_SECONDS: Final = positive(float, optional=False, of="ServerLimits")
+
+
+@attrs.frozen(kw_only=True)
+class ServerLimits:
+    """Limits of a server's clients.
+
+    Attributes:
+        clients: Clients with a session; when there are more, the one idle longest is closed.
+        idle_seconds: Time after which the session of an idle client may be closed.
+        cells: Cells of one client that may run or wait at once.
+        yield_seconds: Time after which `run_code` answers although the code still runs.
+        kept_texts: Large results of one client that are kept as resources.
+        request_bytes: Bytes of one HTTP request.
+
+    Raises:
+        ConfigurationError: A value is not a number above 0.
+    """
+
+    clients: int = attrs.field(default=64, validator=_COUNT)
+    idle_seconds: float = attrs.field(default=1800.0, validator=_SECONDS)
+    cells: int = attrs.field(default=4, validator=_COUNT)
+    yield_seconds: float = attrs.field(default=50.0, validator=_SECONDS)
+    kept_texts: int = attrs.field(default=16, validator=_COUNT)
+    request_bytes: int = attrs.field(default=4 * 2**20, validator=_COUNT)
+
+
+@attrs.define(eq=False)
+class Client:
+    """One client.
+
+    Attributes:
+        key: Identifies the client.
+        session: The client's session.
+        limits: The server's limits.
+        runs: Cells whose outcome the client has not got yet, by id.
+        texts: Large results, by URI.
+        used: When the client was heard of last.
+    """
+
+    key: str
+    session: Session
+    limits: ServerLimits
+    runs: dict[str, Run] = attrs.field(factory=dict)
+    texts: OrderedDict[str, tuple[str, str]] = attrs.field(factory=OrderedDict)
+    used: float = attrs.field(factory=time.monotonic)
+
+    def add(self, run: Run) -> None:
+        """Take a new cell.
+
+        Raises:
+            ConfigurationError: Too many are there.
+        """
+        if len(self.runs) >= self.limits.cells:
+            raise ConfigurationError(
+                f"{len(self.runs)} cells of this client run or wait already; get the outcome of "
+                "one with the tool wait"
+            )
+        self.runs[run.id] = run
+
+    def drop(self, run: Run) -> None:
+        """Forget a cell."""
+        self.runs.pop(run.id, None)
+
+    def keep(self, name: str, text: str) -> str:
+        """Keep a text as a resource, and return its URI."""
+        uri = f"interpstack://results/{secrets.token_urlsafe(12)}/{name}"
+        self.texts[uri] = (name, text)
+        while len(self.texts) > self.limits.kept_texts:
+            self.texts.popitem(last=False)
+        return uri
+
+    def touch(self) -> None:
+        """Note that the client was heard of."""
+        self.used = time.monotonic()
+
+    async def close(self) -> None:
+        """Stop the client's cells, and close its session."""
+        for run in self.runs.values():
+            await run.stop()
+        self.runs.clear()
+        await self.session.aclose()
+
+
+@attrs.define(eq=False)
+class Clients:
+    """All clients of one server.
+
+    Attributes:
+        stack: Makes their sessions.
+        offer: Bound to each session.
+        limits: The server's limits.
+    """
+
+    stack: InterpreterStack
+    offer: HostOffer
+    limits: ServerLimits
+    _known: dict[str, Client] = attrs.field(factory=dict, init=False)
+
+    async def client(self, key: str, *, new: bool = True) -> Client:
+        """The client of a key.
+
+        Raises:
+            ConfigurationError: There is none, and none is to be made; or too many are busy.
+        """
+        client = self._known.get(key)
+        if client is None:
+            if not new:
+                raise ConfigurationError("there is no such session any more; leave session out")
+            await self._make_room()
+            session = self.stack.session(f"mcp|{key}|{secrets.token_hex(4)}")
+            session.bind(self.offer)
+            client = self._known[key] = Client(key, session, self.limits)
+        client.touch()
+        return client
+
+    async def _make_room(self) -> None:
+        """Close clients that are idle, down to the limit."""
+        now, limits = time.monotonic(), self.limits
+        for client in list(self._idle()):
+            full = len(self._known) >= limits.clients
+            if full or now - client.used > limits.idle_seconds:
+                del self._known[client.key]
+                await client.close()
+        if len(self._known) >= limits.clients:
+            raise ConfigurationError(f"{limits.clients} clients are busy; try again later")
+
+    def _idle(self) -> Iterator[Client]:
+        """Clients without cells, those idle longest first."""
+        return (one for one in sorted(self._known.values(), key=lambda c: c.used) if not one.runs)
+
+    def text(self, uri: str) -> str | None:
+        """A kept text; `None` if there is none."""
+        found = (client.texts[uri][1] for client in self._known.values() if uri in client.texts)
+        return next(found, None)
+
+    async def aclose(self) -> None:
+        """Stop all cells, and close all sessions."""
+        known, self._known = self._known, {}
+        for client in known.values():
+            await client.close()

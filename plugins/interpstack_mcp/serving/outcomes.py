@@ -1,0 +1,105 @@
+"""Outcomes of cells as results of MCP tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcp import types
+
+from interpstack import Outcome
+from interpstack_display.api import Attachment, attachments_of
+
+__all__ = ["RESULT_SCHEMA", "outcome_result", "running_result"]
+
+#: Characters of a text that a result shows; the whole of a longer one is a resource.
+SHOWN_CHARS: Final = 8000
+_TEXT: Final = {"type": "string"}
+#: The structured content of `run_code` and `wait`.
+RESULT_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "running": {"type": "boolean", "description": "Whether the code still runs."},
+        "ok": {"type": "boolean"},
+        "result": {**_TEXT, "description": "The value of the last expression, as text."},
+        "console": _TEXT,
+        "error": {
+            "type": "object",
+            "properties": {"name": _TEXT, "message": _TEXT},
+            "required": ["name", "message"],
+        },
+        "notices": {"type": "array", "items": _TEXT},
+        "cell": {**_TEXT, "description": "For `wait`, while the code runs."},
+        "session": {**_TEXT, "description": "The session, for clients that have to name it."},
+    },
+    "required": ["running"],
+}
+
+
+def outcome_result(
+    outcome: Outcome, rendered: str, keep: Callable[[str, str], str]
+) -> types.CallToolResult:
+    """The result for a cell that has ended.
+
+    Args:
+        outcome: Its outcome.
+        rendered: The outcome as a model reads it.
+        keep: Keeps a text, by its name and content, as a resource; returns its URI.
+    """
+    content: list[types.ContentBlock] = [types.TextContent(text=_cut(rendered))]
+    for name, text in (("result", outcome.text), ("console", outcome.console)):
+        if len(text) > SHOWN_CHARS:
+            content.append(
+                types.ResourceLink(
+                    uri=keep(name, text),
+                    name=name,
+                    description=f"The whole {name}: {len(text)} characters.",
+                    mime_type="text/plain",
+                    size=len(text.encode("utf-8", "replace")),
+                )
+            )
+    content += [_block(index, item) for index, item in enumerate(attachments_of(outcome), 1)]
+    structured: dict[str, Any] = {"running": False, "ok": outcome.ok}
+    structured |= {"result": _cut(outcome.text), "console": _cut(outcome.console)}
+    if outcome.error is not None:
+        error = outcome.error
+        structured["error"] = {"name": error.name, "message": _cut(error.message)}
+    structured["notices"] = list(outcome.notices)
+    return types.CallToolResult(
+        content=content, structured_content=structured, is_error=not outcome.ok
+    )
+
+
+def running_result(cell: str, console: str) -> types.CallToolResult:
+    """The result for a cell that still runs.
+
+    Args:
+        cell: Identifies the cell.
+        console: Its output since the last result.
+    """
+    said = f"<console>\n{_cut(console)}\n</console>\n" if console else ""
+    text = f"{said}The code still runs. Call the tool wait with cell {cell!r} to go on."
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)],
+        structured_content={"running": True, "cell": cell, "console": _cut(console)},
+    )
+
+
+def _cut(text: str) -> str:
+    if len(text) <= SHOWN_CHARS:
+        return text
+    return f"{text[:SHOWN_CHARS]}… [{len(text) - SHOWN_CHARS} more characters]"
+
+
+def _block(index: int, item: Attachment) -> types.ContentBlock:
+    """An image or file that code has shown, as a content block."""
+    if item.is_image:
+        return types.ImageContent(data=item.base64, mime_type=item.mime_type)
+    if item.mime_type.startswith("audio/"):
+        return types.AudioContent(data=item.base64, mime_type=item.mime_type)
+    uri = f"interpstack://shown/{index}"
+    if item.is_text:
+        text = types.TextResourceContents(uri=uri, mime_type=item.mime_type, text=item.text)
+        return types.EmbeddedResource(resource=text)
+    blob = types.BlobResourceContents(uri=uri, mime_type=item.mime_type, blob=item.base64)
+    return types.EmbeddedResource(resource=blob)

@@ -1,0 +1,147 @@
+"""Cells that a client has started: questions for the client, progress and output on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final
+
+import attrs
+
+from interpstack import GuestException, Outcome
+
+__all__ = ["Question", "Run"]
+
+#: Parts of the console output that wait to be sent; the outcome has all of it.
+_PARTS: Final = 1000
+
+
+@attrs.define(eq=False)
+class Question:
+    """A call that waits for the client's approval.
+
+    Attributes:
+        key: Identifies the question.
+        text: The question for a person.
+        answer: `True` for an approval; otherwise the reason why the call is refused.
+    """
+
+    text: str
+    key: str = attrs.field(factory=lambda: secrets.token_hex(8))
+    answer: asyncio.Future[bool | str] = attrs.field(
+        factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def settle(self, answer: bool | str) -> None:
+        """Answer the question; a second answer changes nothing."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+
+@attrs.define(eq=False)
+class Run:
+    """One cell that a client has started; also the `host` of its session while it runs.
+
+    Attributes:
+        id: Identifies the cell for the client; random, so that no other client can guess it.
+        needs_approval: Whether a call needs an approval, by the names of its bridge and its tool.
+        calls: Calls that have ended.
+        last: Name of the call that ended last.
+        told: Calls whose end the client knows of.
+    """
+
+    needs_approval: Callable[[Iterable[str]], bool]
+    id: str = attrs.field(factory=lambda: secrets.token_urlsafe(16))
+    calls: int = 0
+    last: str = ""
+    told: int = 0
+    _task: asyncio.Task[Outcome] | None = attrs.field(default=None, init=False)
+    _questions: dict[str, Question] = attrs.field(factory=dict, init=False)
+    _parts: deque[str] = attrs.field(factory=lambda: deque(maxlen=_PARTS), init=False)
+    _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _loop: asyncio.AbstractEventLoop = attrs.field(
+        factory=asyncio.get_running_loop, init=False, repr=False
+    )
+
+    def start(self, cell: Coroutine[Any, Any, Outcome]) -> None:
+        """Run the cell in a task of its own, which outlasts the request that started it."""
+        self._task = asyncio.ensure_future(cell)
+        self._task.add_done_callback(lambda task: self._news.set())
+
+    @property
+    def done(self) -> bool:
+        """Whether the cell has ended."""
+        return self._task is not None and self._task.done()
+
+    def outcome(self) -> Outcome | None:
+        """The outcome of a cell that has ended; `None` if it was stopped.
+
+        Raises:
+            InterpstackError: The cell could not be run.
+        """
+        if self._task is None or self._task.cancelled():
+            return None
+        return self._task.result()
+
+    async def stop(self) -> None:
+        """Cancel the cell, and wait for its end."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    # -- the side of the cell --------------------------------------------------------------
+
+    async def approve(self, name: str, shown: str) -> None:
+        """Wait for the client's approval of a call.
+
+        Raises:
+            GuestException: The call is refused.
+        """
+        question = Question(f"Code wants to call {name} with {shown}. Allow this call?")
+        self._questions[question.key] = question
+        self._news.set()
+        try:
+            answer = await question.answer
+        finally:
+            del self._questions[question.key]
+        if answer is not True:
+            raise GuestException(f"{name} was not called: {answer}", rejected=True)
+
+    def called(self, name: str) -> None:
+        """Note the end of a call."""
+        self.calls, self.last = self.calls + 1, name
+        self._news.set()
+
+    def hear(self, part: str) -> None:
+        """Take a part of the console output, from any thread."""
+        self._parts.append(part)
+        self._loop.call_soon_threadsafe(self._news.set)
+
+    def tell(self) -> None:
+        """Note that the client knows of all calls that have ended."""
+        self.told = self.calls
+
+    # -- the side of the client ------------------------------------------------------------
+
+    @property
+    def questions(self) -> list[Question]:
+        """The questions that have no answer yet."""
+        return [one for one in self._questions.values() if not one.answer.done()]
+
+    def printed(self) -> str:
+        """The console output since the last call."""
+        parts: list[str] = []
+        while self._parts:
+            parts.append(self._parts.popleft())
+        return "".join(parts)
+
+    async def news(self, seconds: float) -> None:
+        """Wait until something has happened, or for some seconds."""
+        try:
+            async with asyncio.timeout(max(seconds, 0)):
+                await self._news.wait()
+        except TimeoutError:
+            return
+        self._news.clear()

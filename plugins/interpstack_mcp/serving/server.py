@@ -1,0 +1,306 @@
+"""The server: its tools, and what happens when a client calls one."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
+
+import anyio
+import attrs
+from mcp import types
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from interpstack import (
+    Bridge,
+    ConfigurationError,
+    HostOffer,
+    HostTool,
+    InterpreterStack,
+    InterpstackError,
+    __version__,
+    render,
+)
+from interpstack_agents import found_tools
+from interpstack_mcp.connections.servers import McpServers
+from interpstack_mcp.plugin import McpCalls
+from interpstack_mcp.serving.approvals import ApprovalPatterns, answered, asked
+from interpstack_mcp.serving.clients import Client, Clients, ServerLimits
+from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
+from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.tools import TOOL_NAMES, tools_for
+
+__all__ = ["CodeServer"]
+
+#: What is answered to a tool call.
+_Answer = types.CallToolResult | types.InputRequiredResult
+_Handler = Callable[[Any, Client, types.CallToolRequestParams], Awaitable[_Answer]]
+_LOGGED_CHARS: Final = 8000
+
+
+@attrs.define(eq=False)
+class CodeServer:
+    """An MCP server whose one tool runs code, which may call everything that a stack offers.
+
+    Attributes:
+        stack: The stack, which has the plugin `GATE` if calls need approvals. It stays yours to
+            close.
+        offer: The tools and parts for the code.
+        approve: Patterns of the names of calls that need an approval.
+        limits: The limits of the server's clients.
+
+    Raises:
+        ConfigurationError: `approve` names something that code cannot call.
+    """
+
+    stack: InterpreterStack
+    offer: HostOffer
+    approve: Iterable[str] = ()
+    limits: ServerLimits = attrs.field(factory=ServerLimits)
+    _patterns: ApprovalPatterns = attrs.field(init=False)
+    _clients: Clients = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        patterns = self._patterns = ApprovalPatterns(tuple(self.approve))
+        if patterns.patterns and "mcp-gate" not in {one.name for one in self.stack.describe()}:
+            raise ConfigurationError("approve needs the plugin interpstack_mcp.api.GATE")
+        offer = attrs.evolve(self.offer, code_tool="run_code")
+        patterns.check(self.stack, offer)
+        if patterns.required:
+            rules = McpCalls(lambda tool: tool, patterns.required)
+            offer = attrs.evolve(offer, parts=(*offer.parts, rules))
+        self._clients = Clients(self.stack, offer, self.limits)
+
+    def app(self) -> Server[Any]:
+        """The server, as the SDK's transports run it."""
+        made: Server[Any] = Server(
+            "interpstack",
+            version=__version__,
+            title="interpstack",
+            instructions="Write one piece of code that makes many calls, and run it with run_code.",
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_read_resource=self._read_resource,
+        )
+        return made
+
+    async def aclose(self) -> None:
+        """Stop all cells, and close the clients' sessions."""
+        await self._clients.aclose()
+
+    # -- requests --------------------------------------------------------------------------
+
+    async def _list_tools(self, ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=tools_for(self.stack, self._clients.offer))
+
+    async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> _Answer:
+        handlers: Mapping[str, _Handler] = {
+            "run_code": self._run_code,
+            "wait": self._wait,
+            "search_tools": self._search_tools,
+            "reset": self._reset,
+        }
+        if params.name not in handlers:
+            listed = ", ".join(TOOL_NAMES)
+            raise MCPError(
+                types.INVALID_PARAMS, f"there is no tool {params.name!r:.100}; there are: {listed}"
+            )
+        try:
+            client = await self._client(ctx, params)
+            answer = await handlers[params.name](ctx, client, params)
+        except InterpstackError as error:
+            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+        return _named_session(answer, client) if self._names_sessions(ctx) else answer
+
+    async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
+        client = None if self._names_sessions(ctx) else await self._clients.client(_key(ctx))
+        texts = {} if client is None else client.texts
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=uri, name=name, mime_type="text/plain")
+                for uri, (name, _) in texts.items()
+            ]
+        )
+
+    async def _read_resource(
+        self, ctx: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        text = self._clients.text(str(params.uri))  # whose address nobody can guess
+        if text is None:
+            raise MCPError(types.INVALID_PARAMS, "there is no such resource any more")
+        content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[content])
+
+    # -- clients ---------------------------------------------------------------------------
+
+    @staticmethod
+    def _names_sessions(ctx: Any) -> bool:
+        """Whether a client has to name its session, because its protocol has none."""
+        return ctx.request is not None and ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+    async def _client(self, ctx: Any, params: types.CallToolRequestParams) -> Client:
+        """The client that makes a request.
+
+        Raises:
+            ConfigurationError: The session it names does not exist.
+        """
+        if not self._names_sessions(ctx):
+            return await self._clients.client(_key(ctx))
+        named = (params.request_state or "").partition("/")[0] or (params.arguments or {}).get(
+            "session"
+        )
+        if named is None:
+            return await self._clients.client(secrets.token_urlsafe(16))
+        return await self._clients.client(str(named), new=False)
+
+    # -- tools -----------------------------------------------------------------------------
+
+    async def _run_code(
+        self, ctx: Any, client: Client, params: types.CallToolRequestParams
+    ) -> _Answer:
+        if params.request_state is not None:
+            run = _cell(client, params.request_state.partition("/")[2])
+            answered(run.questions, params.input_responses)
+            return await self._follow(ctx, client, run)
+        code = _text(params, "code")
+        run = Run(self._patterns.match)
+        client.add(run)
+        run.start(client.session.eval(code, on_console=run.hear, host=run))
+        return await self._follow(ctx, client, run)
+
+    async def _wait(self, ctx: Any, client: Client, params: types.CallToolRequestParams) -> _Answer:
+        if params.request_state is not None:
+            return await self._run_code(ctx, client, params)
+        run = _cell(client, _text(params, "cell"))
+        if (params.arguments or {}).get("terminate") is True:
+            await run.stop()
+        return await self._follow(ctx, client, run)
+
+    async def _follow(self, ctx: Any, client: Client, run: Run) -> _Answer:
+        """Wait for the end of a cell, and tell its client of questions and progress meanwhile."""
+        deadline = time.monotonic() + self.limits.yield_seconds
+        try:
+            while not run.done:
+                if questions := run.questions:
+                    waiting = await asked(ctx, questions, lambda: f"{client.key}/{run.id}")
+                    if waiting is not None:
+                        return waiting
+                elif (left := deadline - time.monotonic()) <= 0:
+                    return running_result(run.id, run.printed())
+                else:
+                    await run.news(left)
+                    await _tell(ctx, run)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await run.stop()
+            client.drop(run)
+            raise
+        await _tell(ctx, run)
+        client.drop(run)
+        outcome = run.outcome()
+        if outcome is None:
+            return types.CallToolResult(
+                content=[types.TextContent(text="The code was stopped.")],
+                structured_content={"running": False, "ok": False},
+            )
+        shown = render(outcome, result_chars=SHOWN_CHARS, console_chars=SHOWN_CHARS)
+        return outcome_result(outcome, shown, client.keep)
+
+    async def _search_tools(
+        self, ctx: Any, client: Client, params: types.CallToolRequestParams
+    ) -> _Answer:
+        query = (params.arguments or {}).get("query", "")
+        named = await self._named_tools()
+        try:
+            found = found_tools(named, query)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(str(error)) from error
+        language = self.stack.language
+        lines = []
+        for one in found:
+            name = one["name"]
+            signature = language.signature(name.rpartition(".")[2], named[name])
+            lines.append(f"{name}\n{signature}")
+        text = "\n\n".join(lines)[:SHOWN_CHARS] or "no tool has all of these words"
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    async def _named_tools(self) -> dict[str, HostTool]:
+        """Everything that code can call, by the names in code."""
+        offer = self._clients.offer
+        servers = offer.part(McpServers)
+        tools = {tool.name: tool for tool in offer.tools}
+        named = {
+            bridge.name: tools.get(bridge.tool) or _described(bridge)
+            for bridge in self.stack.bridge_set(offer)
+            if bridge.awaited and bridge.listed and not bridge.hidden
+        }
+        if servers is not None:
+            catalog = await servers.catalog(self.stack.language)
+            named |= {f"mcp.{name}": tool for name, tool in catalog.tools.items()}
+        return named
+
+    async def _reset(
+        self, ctx: Any, client: Client, params: types.CallToolRequestParams
+    ) -> _Answer:
+        for run in list(client.runs.values()):
+            await run.stop()
+            client.drop(run)
+        await client.session.reset()
+        return types.CallToolResult(content=[types.TextContent(text="All variables are gone.")])
+
+
+def _named_session(answer: _Answer, client: Client) -> _Answer:
+    """An answer that tells the client the name of its session."""
+    if not isinstance(answer, types.CallToolResult) or answer.structured_content is None:
+        return answer
+    content = {**answer.structured_content, "session": client.key}
+    return answer.model_copy(update={"structured_content": content})
+
+
+def _key(ctx: Any) -> str:
+    """The client of a request, by the session of its transport."""
+    headers = getattr(ctx.request, "headers", {})
+    return str(headers.get("mcp-session-id") or "stdio")
+
+
+def _text(params: types.CallToolRequestParams, field: str) -> str:
+    value = (params.arguments or {}).get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{params.name} takes a text as {field}")
+    return value
+
+
+def _cell(client: Client, cell: str) -> Run:
+    run = client.runs.get(cell)
+    if run is None:
+        raise ConfigurationError("there is no such cell any more")
+    return run
+
+
+async def _tell(ctx: Any, run: Run) -> None:
+    """Send a client the output and the progress since the last time."""
+    if text := run.printed():
+        with warnings.catch_warnings():  # clients of earlier versions of the protocol show it
+            warnings.simplefilter("ignore")
+            sending = ctx.session.send_log_message(
+                "info",
+                text[:_LOGGED_CHARS],
+                logger="console",
+                related_request_id=ctx.request_id,
+            )
+        await sending
+    if run.calls > run.told:
+        run.tell()
+        await ctx.session.report_progress(run.calls, None, run.last)
+
+
+def _described(bridge: Bridge) -> HostTool:
+    """A bridge as a tool, for a search."""
+    about = inspect.getdoc(bridge.handler) or ""
+    return HostTool(name=bridge.name, description=about, call=bridge.handler)

@@ -1,0 +1,164 @@
+"""The server on standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+import uvicorn
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from interpstack import ConfigurationError
+from interpstack_mcp.serving.server import CodeServer
+
+__all__ = ["HttpOptions", "http_app", "serve_http", "serve_stdio"]
+
+#: Characters that a token has at least.
+_TOKEN_CHARS: Final = 16
+#: Requests that are served at once; open streams count.
+_CONCURRENCY: Final = 256
+
+
+async def serve_stdio(server: CodeServer) -> None:
+    """Serve one client on standard input and output, until the input ends."""
+    app = server.app()
+    try:
+        async with stdio_server() as (read, write):
+            await app.run(read, write, app.create_initialization_options())
+    finally:
+        await server.aclose()
+
+
+@attrs.frozen(kw_only=True)
+class HttpOptions:
+    """The settings of a server over HTTP.
+
+    Attributes:
+        token: The bearer token that every request must have, of 16 characters or more.
+        host: The address to bind to.
+        port: The port; 0 for a free one.
+        hosts: Further names by which clients reach the server, as in their `Host` headers. An
+            address other than the loopback needs some.
+        origins: Origins whose pages may call the server, such as `https://example.org`.
+
+    Raises:
+        ConfigurationError: A value is wrong.
+    """
+
+    token: str = attrs.field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 0
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.token, str) or len(self.token) < _TOKEN_CHARS:
+            raise ConfigurationError(f"token takes a text of {_TOKEN_CHARS} characters or more")
+        if not self.token.isascii() or not self.token.isprintable() or " " in self.token:
+            raise ConfigurationError("token takes printable ASCII characters without spaces")
+        if not 0 <= self.port <= 65535:
+            raise ConfigurationError(f"port takes a number from 0 to 65535; got {self.port}")
+        if not self.hosts and not _is_loopback(self.host):
+            raise ConfigurationError(
+                f"{self.host} is reached from other machines: name the hosts by which clients "
+                "reach the server (--allow-host), so that requests with other Host headers are "
+                "refused"
+            )
+
+    @property
+    def accepted_hosts(self) -> list[str]:
+        """Values of `Host` headers that are accepted; `:*` stands for any port."""
+        own = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(self.host) else []
+        names = [*own, *self.hosts]
+        return [form for name in names for form in (name, f"{name}:*")]
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
+    """The server as an ASGI application, at `/mcp`."""
+    app = server.app().streamable_http_app(
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=options.accepted_hosts, allowed_origins=list(options.origins)
+        ),
+        max_request_body_size=server.limits.request_bytes,
+        max_sessions=server.limits.clients,
+        session_idle_timeout=server.limits.idle_seconds,
+    )
+    return _Authorized(app, options.token)
+
+
+class _Authorized:
+    """Refuses requests without the token, before anything of them is read."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._allows(dict(scope["headers"])):
+            refused = PlainTextResponse(
+                "a bearer token is needed", 401, headers={"WWW-Authenticate": "Bearer"}
+            )
+            await refused(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _allows(self, headers: dict[bytes, bytes]) -> bool:
+        return hmac.compare_digest(headers.get(b"authorization", b""), self._expected)
+
+
+async def serve_http(
+    server: CodeServer, options: HttpOptions, listening: Callable[[str], object]
+) -> None:
+    """Serve clients over HTTP, until the process is told to end.
+
+    Args:
+        server: The server.
+        options: The settings.
+        listening: Called with the address of the endpoint.
+
+    Raises:
+        ConfigurationError: The address cannot be bound.
+    """
+    bound = _bound(options)
+    shown = f"[{options.host}]" if ":" in options.host else options.host
+    config = uvicorn.Config(
+        http_app(server, options),
+        log_level="warning",
+        limit_concurrency=_CONCURRENCY,
+        server_header=False,
+    )
+    try:
+        listening(f"http://{shown}:{bound.getsockname()[1]}/mcp")
+        await uvicorn.Server(config).serve(sockets=[bound])
+    finally:
+        bound.close()
+        await server.aclose()
+
+
+def _bound(options: HttpOptions) -> Any:
+    try:
+        return socket.create_server(
+            (options.host, options.port),
+            family=socket.AF_INET6 if ":" in options.host else socket.AF_INET,
+        )
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"{options.host}:{options.port} cannot be bound: {reason}; choose another address"
+        ) from error

@@ -1,0 +1,88 @@
+"""`interpstack mcp serve`, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+mcp = pytest.importorskip("mcp")
+PROGRAM = [sys.executable, "-m", "interpstack", "mcp", "serve"]
+
+
+async def test_a_client_of_the_sdk_runs_code(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        'def price(item: str) -> float:\n    "A price."\n    return 2.5'
+    )
+    parameters = mcp.StdioServerParameters(
+        command=PROGRAM[0],
+        args=[*PROGRAM[1:], "--tools", "shop:price"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    async with mcp.Client(parameters) as client:
+        result = await client.call_tool("run_code", {"code": "await tools.price({item: 'a'})"})
+        assert result.structured_content["result"] == "2.5"
+        found = await client.call_tool("search_tools", {"query": "price"})
+        assert "A price." in found.content[0].text
+
+
+def test_http_needs_the_token(tmp_path: Path) -> None:
+    environment = {**os.environ, "INTERPSTACK_MCP_TOKEN": ""}
+    process = subprocess.Popen(
+        [*PROGRAM, "--http", "127.0.0.1:0"],
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        token = process.stderr.readline().split()[1]
+        address = process.stderr.readline().split()[-1]
+        for given, code in (("", "401"), (token, "200")):
+            assert _status(address, given) == code
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _status(address: str, token: str) -> str:
+    import urllib.error
+    import urllib.request
+
+    client = {"name": "test", "version": "1"}
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as response:
+            return str(response.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return str(error.code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--http", "8000"], "takes HOST:PORT"),
+        (["--http", "127.0.0.1:99999"], "takes HOST:PORT"),
+        (["--http", "0.0.0.0:0"], "0.0.0.0 is reached from other machines"),
+        (["--allow-host", "a"], "--allow-host and --allow-origin are for --http"),
+        (["--approve", "tools.pay"], "approve names 'tools.pay', which code cannot call"),
+    ],
+)
+def test_wrong_options_are_refused(run: Any, arguments: list[str], message: str) -> None:
+    result = run("mcp", "serve", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -1,0 +1,33 @@
+"""The plugin that makes calls wait for an approval."""
+
+from __future__ import annotations
+
+from interpstack import InterpreterStack, bridge
+from interpstack_mcp.api import GATE
+from interpstack_mcp.serving.runs import Run
+
+
+@bridge("tools.pay")
+async def pay(to: str) -> str:
+    return f"paid {to}"
+
+
+async def test_other_sessions_are_left_alone() -> None:
+    stack = InterpreterStack(plugins=[GATE], bridges=[pay])
+    async with stack, stack.session() as session:
+        assert (await session.eval("await tools.pay({to: 'a'})")).text == "paid a"
+
+
+async def test_names_of_bridges_and_tools_are_matched() -> None:
+    seen: list[set[str]] = []
+
+    def needs(names: set[str]) -> bool:
+        seen.append(names)
+        return False
+
+    run = Run(needs)  # type: ignore[arg-type]
+    stack = InterpreterStack(plugins=[GATE], bridges=[pay])
+    async with stack, stack.session() as session:
+        assert (await session.eval("await tools.pay({to: 'a'})", host=run)).ok
+    assert seen == [{"tools.pay"}]
+    assert (run.calls, run.last) == (1, "tools.pay")

@@ -1,0 +1,192 @@
+"""The server's tools, as the SDK's client calls them, in both generations of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp import Client, types
+from mcp.shared.exceptions import MCPError
+
+from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack_mcp.api import CodeServer
+
+both = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+async def run(client: Client, code: str, **options: Any) -> types.CallToolResult:
+    return await client.call_tool("run_code", {"code": code}, **options)
+
+
+async def text(client: Client, code: str) -> str:
+    (block, *_) = (await run(client, code)).content
+    return block.text  # type: ignore[union-attr]
+
+
+@both
+async def test_variables_stay_until_they_are_reset(serve: Any, mode: str) -> None:
+    client = await serve().client(mode=mode)
+    tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == ["run_code", "wait", "search_tools", "reset"]
+    assert "Run JavaScript code." in (tools[0].description or "")
+    result = await run(client, "let x = 20; console.log('hi'); x")
+    assert not result.is_error
+    expected = {"running": False, "ok": True, "result": "20", "console": "hi", "notices": []}
+    assert result.structured_content == expected
+    assert await text(client, "x + 1") == "<result>21</result>"
+    await client.call_tool("reset", {})
+    assert await text(client, "typeof x") == "<result>undefined</result>"
+
+
+async def test_errors_are_results(serve: Any) -> None:
+    client = await serve().client()
+    result = await run(client, "throw new RangeError('no')")
+    assert result.is_error
+    assert result.structured_content["error"] == {"name": "RangeError", "message": "no"}
+    for tool, arguments, message in [
+        ("run_code", {"code": " "}, "run_code takes a text as code"),
+        ("run_code", {}, "run_code takes a text as code"),
+        ("wait", {"cell": "x"}, "there is no such cell any more"),
+        ("search_tools", {"query": 1}, "a search for tools takes a text"),
+    ]:
+        refused = await client.call_tool(tool, arguments)
+        assert (refused.is_error, refused.content[0].text) == (True, message)
+    with pytest.raises(MCPError, match="there is no tool 'nope'; there are: run_code"):
+        await client.call_tool("nope", {})
+
+
+async def test_large_results_are_resources(serve: Any) -> None:
+    client = await serve(kept_texts=1).client()
+    result = await run(client, "console.log('c'.repeat(9000)); 'y'.repeat(20000)")
+    first, *links = result.content
+    assert "…" in first.text
+    assert len(first.text) < 20_000
+    assert [link.name for link in links] == ["result", "console"]
+    assert "20000 characters" in links[0].description
+    (whole,) = (await client.read_resource(links[1].uri)).contents
+    assert whole.text == "c" * 9000
+    with pytest.raises(MCPError, match="no such resource any more"):
+        await client.read_resource(links[0].uri)
+
+
+async def test_images_are_blocks(serve: Any) -> None:
+    client = await serve().client()
+    pixel = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
+        "rkJggg=="
+    )
+    code = f"await display('data:image/png;base64,{pixel}'); await display('text'); 1"
+    _, image, file = (await run(client, code)).content
+    assert (image.type, image.mime_type, image.data) == ("image", "image/png", pixel)
+    assert file.resource.text == "text"
+
+
+async def test_progress_and_output_are_sent_on_the_way(serve: Any) -> None:
+    heard: list[str] = []
+    progress: list[Any] = []
+
+    async def log(params: Any) -> None:
+        heard.append(params.data)
+
+    async def note(*report: Any) -> None:
+        progress.append(report)
+
+    client = await serve().client(mode="legacy", logging_callback=log)
+    code = "console.log('one'); await tools.pay({to: 'Ann'}); console.log('two')"
+    await run(client, code, progress_callback=note)
+    assert progress == [(1.0, None, "tools.pay")]
+    assert "".join(heard).split() == ["one", "two"]
+
+
+@both
+async def test_approvals_come_before_effects(serve: Any, mode: str) -> None:
+    served, asked = serve("tools.pay"), []
+    allow = {"action": "accept", "content": {"allow": True}}
+    client = await served.client(allow, mode=mode, asked=asked)
+    assert await text(client, "await tools.pay({to: 'Ann'})") == "<result>paid Ann</result>"
+    assert asked == ['Code wants to call tools.pay with {"to": "Ann"}. Allow this call?']
+    assert served.paid == ["Ann"]
+
+
+@both
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"action": "decline"}, "a person refused the call"),
+        ({"action": "cancel"}, "a person refused the call"),
+        ({"action": "accept", "content": {"allow": False}}, "a person refused the call"),
+        (None, "it needs an approval, and this client cannot ask for one"),
+    ],
+)
+async def test_calls_without_an_approval_are_not_made(
+    serve: Any, mode: str, answer: Any, message: str
+) -> None:
+    served = serve("tools.*")
+    client = await served.client(answer, mode=mode)
+    code = "try { await tools.pay({to: 'Ann'}) } catch (e) { [e.rejected, e.message].join() }"
+    assert await text(client, code) == f"<result>true,tools.pay was not called: {message}</result>"
+    assert served.paid == []
+
+
+async def test_arguments_that_nobody_can_read_are_refused(serve: Any) -> None:
+    served = serve("tools.pay")
+    client = await served.client({"action": "accept", "content": {"allow": True}})
+    told = await text(client, "await tools.pay({to: 'a'.repeat(5000)})")
+    assert "a person is shown at most 4000" in told
+    assert served.paid == []
+
+
+@both
+async def test_slow_code_is_waited_for_or_stopped(serve: Any, mode: str) -> None:
+    served = serve(yield_seconds=0.2)
+    client = await served.client(mode=mode)
+    first = await run(client, "console.log('begun'); await tools.slow({text: 'a'})")
+    assert first.structured_content["running"] is True
+    assert "The code still runs. Call the tool wait" in first.content[0].text
+    cell = first.structured_content["cell"]
+    again = await client.call_tool("wait", {"cell": cell})
+    assert again.structured_content["running"] is True
+    ended = await client.call_tool("wait", {"cell": cell, "terminate": True})
+    assert ended.content[0].text == "The code was stopped."
+    assert served.paid == ["ended a"]
+    assert await text(client, "1") == "<result>1</result>"
+
+
+@both
+async def test_a_cancelled_request_stops_its_code(serve: Any, mode: str) -> None:
+    served = serve()
+    client = await served.client(mode=mode)
+    running = asyncio.ensure_future(run(client, "await tools.slow({text: 'a'})"))
+    await asyncio.sleep(0.3)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await text(client, "1") == "<result>1</result>"
+    assert served.paid == ["ended a"]
+
+
+async def test_cells_of_a_client_are_bounded(serve: Any) -> None:
+    client = await serve(yield_seconds=0.1, cells=2).client()
+    for _ in range(2):
+        assert (await run(client, "await tools.slow({text: 'a'})")).structured_content["running"]
+    refused = await run(client, "1")
+    assert "2 cells of this client run or wait already" in refused.content[0].text
+    await client.call_tool("reset", {})
+    assert await text(client, "1") == "<result>1</result>"
+
+
+async def test_functions_are_found(serve: Any) -> None:
+    client = await serve().client()
+    found = await client.call_tool("search_tools", {"query": "pay"})
+    assert "tools.pay" in found.content[0].text
+    assert "Pay somebody." in found.content[0].text
+    nothing = await client.call_tool("search_tools", {"query": "nothing"})
+    assert nothing.content[0].text == "no tool has all of these words"
+
+
+def test_patterns_that_match_nothing_are_refused(serve: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"approve names 'tools\.pai', which code"):
+        serve("tools.pai")
+    with InterpreterStack() as plain, pytest.raises(ConfigurationError, match="needs the plugin"):
+        CodeServer(plain, HostOffer(), ["tools.pay"])
