@@ -29,7 +29,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @pytest.mark.parametrize(
-    "walk", ["The walk of a cell", "The walk of a call", "The walk of a pause"]
+    "walk",
+    [
+        "The walk of a cell",
+        "The walk of a call",
+        "The walk of a pause",
+        "The walk of a workflow",
+    ],
 )
 def test_functions_of_a_walk_exist(root: Path, walk: str) -> None:
     rows = walks(root)[walk]

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from langchain_core.tools import tool
-from walks import walks
+from walks import in_order, modules_of, waiting_modules, walks
 
 #: Modules and packages of this project that wait for a tool which code calls, with durability on.
 #: These are ceilings, which only fall: who brings the figures down lowers them here.
 MODULES, PACKAGES = 12, 4
 
 ROOT = Path(__file__).parents[4]
-
-
-def waiting_modules() -> list[list[str]]:
-    """This project's modules whose coroutines wait, for each task, the outermost first."""
-    found = []
-    for task in asyncio.all_tasks():
-        names = [frame.f_globals.get("__name__", "") for frame in _waiting(task.get_coro())]
-        own = [name for name in names if name.partition(".")[0].startswith("interpstack")]
-        found.append(list(dict.fromkeys(own)))
-    return found
-
-
-def in_order(modules: list[str], walk: list[str]) -> bool:
-    """Whether a walk passes these modules in this order."""
-    places = [walk.index(module) for module in modules if module in walk]
-    return len(places) == len(modules) and places == sorted(places)
-
-
-def _waiting(awaited: Any) -> Iterator[FrameType]:
-    """The frames of a coroutine and of all that it awaits."""
-    while awaited is not None:
-        frame = getattr(awaited, "cr_frame", None)
-        if frame is not None:
-            yield frame
-        awaited = getattr(awaited, "cr_await", None)
 
 
 async def test_a_call_passes_few_modules(talk: Callable[..., Any]) -> None:
@@ -60,10 +33,7 @@ async def test_a_call_passes_few_modules(talk: Callable[..., Any]) -> None:
     assert {"interpstack", "interpstack_durable", "interpstack_langchain"} <= packages
     assert len(modules) <= MODULES, sorted(modules)
     assert len(packages) <= PACKAGES, sorted(packages)
-    pages = [
-        [path.removesuffix(".py").replace("/", ".") for _, path in rows]
-        for rows in walks(ROOT).values()
-    ]
+    pages = [modules_of(rows) for rows in walks(ROOT).values()]
     astray = [one for one in tasks if not any(in_order(one, walk) for walk in pages)]
     assert astray == [], "a walk of the architecture page names the modules that wait, in order"
 
