@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from programs import Program
 
 from interpstack_cli import main
 
+Start = Callable[..., Program]
 PROGRAM = Path(__file__).parents[3] / "support" / "background_agent.py"
 CODE = {
     "javascript": "const a = await tools.slow({n: 1}); const b = await tools.slow({n: 2}); a + b",
@@ -22,25 +23,30 @@ CODE = {
 }
 
 
-def start(folder: Path, engine: str, name: str, **args: Any) -> subprocess.Popen[str]:
-    """A process that makes one call of the model."""
-    call = json.dumps({"name": name, "args": args, "id": uuid.uuid4().hex})
-    command = [sys.executable, str(PROGRAM), str(folder), engine, call]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts processes, each of which makes one call of the model."""
+    started: list[Program] = []
+
+    def one(engine: str, name: str, **args: Any) -> Program:
+        call = json.dumps({"name": name, "args": args, "id": uuid.uuid4().hex})
+        started.append(program := Program(PROGRAM, str(tmp_path), engine, call))
+        return program
+
+    yield one
+    for program in started:
+        program.close()
 
 
-def answer(process: subprocess.Popen[str]) -> str:
+def answer(program: Program) -> str:
     """The answer to its call."""
-    assert process.stdout is not None
-    return str(json.loads(process.stdout.readline()))
+    return str(json.loads(program.stdout.readline()))
 
 
-def landed(process: subprocess.Popen[str]) -> None:
+def landed(program: Program) -> None:
     """Wait until the calls in flight of a process have ended, and the process, too."""
-    assert process.stdout is not None
-    assert process.stdout.readline() == "landed\n"
-    assert process.wait(60) == 0
-    process.stdout.close()
+    assert program.stdout.readline() == "landed\n"
+    assert program.wait(60) == 0
 
 
 def cell_of(text: str) -> str:
@@ -54,17 +60,19 @@ def effects(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "node", "monty"])
-def test_another_process_continues_a_cell_and_repeats_no_call(tmp_path: Path, engine: str) -> None:
+def test_another_process_continues_a_cell_and_repeats_no_call(
+    start: Start, tmp_path: Path, engine: str
+) -> None:
     code = CODE["python" if engine == "monty" else "javascript"]
-    first = start(tmp_path, engine, "eval", code=code)
+    first = start(engine, "eval", code=code)
     cell = cell_of(answer(first))
     (tmp_path / "go-1").touch()
     landed(first)
-    second = start(tmp_path, engine, "wait", id=cell, seconds=0.3)
+    second = start(engine, "wait", id=cell, seconds=0.3)
     assert "tools.slow(" in answer(second)
     (tmp_path / "go-2").touch()
     landed(second)
-    third = start(tmp_path, engine, "wait", id=cell, seconds=60)
+    third = start(engine, "wait", id=cell, seconds=60)
     ended = answer(third)
     assert re.fullmatch(r"(<notice>.*</notice>\n)?<result>'?12'?</result>", ended)
     landed(third)
@@ -77,15 +85,15 @@ def test_another_process_continues_a_cell_and_repeats_no_call(tmp_path: Path, en
     assert effects(tmp_path) == ["begun 1", "begun 2"]
 
 
-def test_a_process_does_not_take_calls_that_another_one_makes(tmp_path: Path) -> None:
-    first = start(tmp_path, "quickjs", "eval", code="await tools.slow({n: 1})")
+def test_a_process_does_not_take_calls_that_another_one_makes(start: Start, tmp_path: Path) -> None:
+    first = start("quickjs", "eval", code="await tools.slow({n: 1})")
     cell = cell_of(answer(first))
-    second = start(tmp_path, "quickjs", "wait", id=cell, seconds=0.1)
+    second = start("quickjs", "wait", id=cell, seconds=0.1)
     assert "calls in flight in another process" in answer(second)
     landed(second)
     (tmp_path / "go-1").touch()
     landed(first)
-    third = start(tmp_path, "quickjs", "wait", id=cell, seconds=60)
+    third = start("quickjs", "wait", id=cell, seconds=60)
     assert answer(third) == "<result>1</result>"
     landed(third)
     assert effects(tmp_path) == ["begun 1"]

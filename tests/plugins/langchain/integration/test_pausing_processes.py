@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import Program
 
+Start = Callable[..., Program]
 PROGRAM = Path(__file__).parents[3] / "support" / "pausing_agent.py"
 ANSWER = "<result>slow,paid</result>"
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
@@ -19,36 +20,30 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no lo
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Starts processes, which are killed in the end."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Program] = []
 
-    def one(*args: str) -> subprocess.Popen[str]:
-        command = [sys.executable, str(PROGRAM), str(tmp_path), *args]
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-        started.append(process)
-        return process
+    def one(*args: str) -> Program:
+        started.append(program := Program(PROGRAM, str(tmp_path), *args))
+        return program
 
     yield one
-    for process in started:
-        process.kill()
-        process.communicate()
+    for program in started:
+        program.close()
 
 
-def told(process: subprocess.Popen[str]) -> Any:
+def told(program: Program) -> Any:
     """Where its thread has come to."""
-    assert process.stdout is not None
-    line = process.stdout.readline()
+    line = program.stdout.readline()
     if not line:
-        raise AssertionError(process.communicate()[1])
+        raise AssertionError(program.stderr.read())
     return json.loads(line)
 
 
-def waits(process: subprocess.Popen[str]) -> str:
+def waits(program: Program) -> str:
     """The line with which it says that it waits for another process."""
-    assert process.stderr is not None
-    for line in process.stderr:
+    for line in program.stderr:
         if "waits for another process" in line:
             return line
     raise AssertionError("it has ended")
@@ -58,15 +53,15 @@ def effects(folder: Path) -> list[str]:
     return [line.split()[0] for line in (folder / "effects").read_text().splitlines()]
 
 
-def pause(start: Callable[..., subprocess.Popen[str]], way: str) -> subprocess.Popen[str]:
+def pause(start: Start, way: str) -> Program:
     """A process whose eval pauses, with a call that runs."""
-    process = start(way, "start")
-    assert told(process)["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
-    return process
+    program = start(way, "start")
+    assert told(program)["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
+    return program
 
 
 @WAYS
-def test_another_process_waits_for_a_call_that_runs(start: Any, way: str, tmp_path: Path) -> None:
+def test_another_process_waits_for_a_call_that_runs(start: Start, way: str, tmp_path: Path) -> None:
     pause(start, way)
     other = start(way, "approve")
     assert 'the last pause left running: tools.slow({"n": 1})' in waits(other)
@@ -77,18 +72,17 @@ def test_another_process_waits_for_a_call_that_runs(start: Any, way: str, tmp_pa
 
 
 def test_another_process_takes_the_answer_of_a_call_that_has_ended(
-    start: Any, tmp_path: Path
+    start: Start, tmp_path: Path
 ) -> None:
     first = pause(start, "async")
     (tmp_path / "go").touch()
-    assert first.stdout is not None
     assert first.stdout.readline() == "landed\n"
     first.kill()
     assert told(start("async", "approve")) == ANSWER
     assert effects(tmp_path) == ["slow", "pay"]
 
 
-def test_the_wait_is_bounded_and_names_the_call(start: Any, tmp_path: Path) -> None:
+def test_the_wait_is_bounded_and_names_the_call(start: Start, tmp_path: Path) -> None:
     pause(start, "async")
     refused = told(start("async", "approve", "0.1"))
     assert 'the last pause left running: tools.slow({"n": 1})' in refused
@@ -99,7 +93,7 @@ def test_the_wait_is_bounded_and_names_the_call(start: Any, tmp_path: Path) -> N
     assert effects(tmp_path) == ["slow", "pay"]
 
 
-def test_a_call_of_a_killed_process_is_made_again_with_its_id(start: Any, tmp_path: Path) -> None:
+def test_a_call_of_a_killed_process_is_made_again_with_its_id(start: Start, tmp_path: Path) -> None:
     first = pause(start, "async")
     other = start("async", "approve")
     waits(other)
