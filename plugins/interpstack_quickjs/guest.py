@@ -180,7 +180,7 @@ class Guest(Machine):
     def _begins_with(self, heap: Heap) -> bool:
         """Have the memory begin as that of a base heap, without copying it, if that is possible."""
         template = template_of(heap.memory) if heap.is_whole else None
-        return template is not None and self._instance.begin_with(template)
+        return self._instance.begin_with(template)
 
     # -- calls -----------------------------------------------------------------------------
 

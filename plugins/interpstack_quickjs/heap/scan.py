@@ -21,6 +21,7 @@ from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.images import Memory, difference
 from interpstack_quickjs.webassembly.machine import address_of
 from interpstack_quickjs.webassembly.raw_calls import raw_call
+from interpstack_quickjs.webassembly.templates import PAGE, runs
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import wasm_host
 
@@ -31,6 +32,8 @@ MAX_BYTES: Final = 16 * 2**20
 #: Scanners that are kept, each with a copy of the base heap and of the last memory.
 _KEPT: Final = 4
 _PAGE: Final = 65536
+#: Bytes of the zeros at the start of the scanner's memory; marks of pages follow.
+_ZEROS: Final = 4096
 #: What `free` in `scan.wat` needs beside its bits.
 _LISTS_BYTES: Final = 4 * 2**20
 #: One call on memory of that size takes less than a millisecond.
@@ -52,6 +55,8 @@ class Scanner:
             raw_call(self._store, exports[name]) for name in ("place", "reset", "free", "compare")
         )
         self._base: Memory | None = None
+        #: Whether the room for the guest's memory holds the base heap.
+        self._is_ready = False
 
     def scan(self, guest: Guest, base: Base) -> Heap:
         """A guest's memory without its free blocks, as the memory of `base` and the differences."""
@@ -63,15 +68,38 @@ class Scanner:
         if self._base is not before:
             self._base = None  # until it is whole
             ctypes.memmove(start + _PAGE, address_of(before), len(before))
-            self._base = before
-        stack = guest.copy_to(start + heap, size)
-        self._place(_PAGE, len(before), heap, size)
+            self._base, self._is_ready = before, False
+        written = guest.written(before)
+        if written is None:
+            self._is_ready = False
+            stack = guest.copy_to(start + heap, size)
+        else:
+            stack = self._copy_written(guest, start, heap, written)
+        marks = 0
+        if written is not None:  # the page of zeros has room for them behind the zeros
+            marks = _ZEROS
+            ctypes.memmove(start + marks, written, len(written))
+        self._place(_PAGE, len(before), heap, size, marks)
         space = base.heap.workspace.address
         self._reset(space, space + WORKSPACE_BYTES)
         if base.allocator:
             self._free(base.allocator, room)
         found = ctypes.string_at(start + room, self._compare(stack, room, 0))
+        if written is not None:
+            self._put_back(start, heap, written)
         return difference(base.heap, stack, size, found)
+
+    def _copy_written(self, guest: Guest, start: int, heap: int, written: bytes) -> int:
+        """Copy the pages that the guest has written into a copy of the base heap."""
+        if not self._is_ready:
+            ctypes.memmove(start + heap, start + _PAGE, PAGE * len(written))
+        self._is_ready = False  # until its pages are put back
+        return guest.copy_runs(start + heap, runs(written))
+
+    def _put_back(self, start: int, heap: int, written: bytes) -> None:
+        for first, end in runs(written):
+            ctypes.memmove(start + heap + first, start + _PAGE + first, end - first)
+        self._is_ready = True
 
     def _grow(self, needed: int) -> None:
         missing = needed - self._memory.data_len(self._store)

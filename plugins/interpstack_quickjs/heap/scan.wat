@@ -22,12 +22,20 @@
   (global $SMALL_BINS i32 (i32.const 40))
   (global $TREE_BINS i32 (i32.const 304))
 
-  (func (export "place") (param i32 i32 i32 i32) (result i32)
+  ;; A byte for each page of the guest, 0 if the page is that of the base; 0 if nothing is known.
+  (global $written (mut i32) (i32.const 0))
+
+  (func (export "place") (param i32 i32 i32 i32 i32) (result i32)
+    (global.set $written (local.get 4))
     (global.set $base (local.get 0))
     (global.set $base_bytes (local.get 1))
     (global.set $heap (local.get 2))
     (global.set $heap_bytes (local.get 3))
     (i32.const 0))
+
+  (func $is_written (param $at i32) (result i32)
+    (if (i32.eqz (global.get $written)) (then (return (i32.const 1))))
+    (i32.load8_u (i32.add (global.get $written) (i32.shr_u (local.get $at) (i32.const 12)))))
 
   (func $word (param $at i32) (result i32)
     (i32.load (i32.add (global.get $heap) (local.get $at))))
@@ -156,6 +164,20 @@
           (i32.sub (local.get $end) (local.get $start)))))
     (i32.const 0))
 
+  ;; The same, where the guest has written to the pages.
+  (func $reset_written (param $start i32) (param $end i32)
+    (local $next i32)
+    (if (i32.eqz (global.get $written))
+      (then (drop (call $reset (local.get $start) (local.get $end))) (return)))
+    (loop $pages
+      (local.set $next
+        (i32.add (i32.and (local.get $start) (i32.const -4096)) (i32.const 4096)))
+      (if (i32.lt_u (local.get $end) (local.get $next)) (then (local.set $next (local.get $end))))
+      (if (call $is_written (local.get $start))
+        (then (drop (call $reset (local.get $start) (local.get $next)))))
+      (local.set $start (local.get $next))
+      (br_if $pages (i32.lt_u (local.get $start) (local.get $end)))))
+
   ;; Wipe what the allocator at `state` holds free, if its lists are sound; the number of spans,
   ;; or -1. Works in the memory at `room`: 2 MiB for spans, 2 MiB for nodes, then the bits.
   (func (export "free") (param $state i32) (param $room i32) (result i32)
@@ -182,7 +204,7 @@
     (block $done
       (loop $wiping
         (br_if $done (i32.ge_u (local.get $at) (global.get $spans)))
-        (drop (call $reset (i32.load (local.get $at)) (i32.load offset=4 (local.get $at))))
+        (call $reset_written (i32.load (local.get $at)) (i32.load offset=4 (local.get $at)))
         (local.set $at (i32.add (local.get $at) (i32.const 8)))
         (br $wiping)))
     (i32.shr_u (i32.sub (global.get $spans) (local.get $room)) (i32.const 3)))
@@ -319,6 +341,10 @@
     (block $done
       (loop $pages
         (br_if $done (i32.ge_u (local.get $page) (global.get $heap_bytes)))
+        (if (i32.eqz (call $is_written (local.get $page)))
+          (then
+            (local.set $page (i32.add (local.get $page) (i32.const 4096)))
+            (br $pages)))
         (if (i32.lt_u (local.get $page) (global.get $base_bytes))
           (then
             (if (call $differ (i32.add (global.get $heap) (local.get $page))

@@ -12,16 +12,24 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 import wasmtime
 
 from interpstack_core import EngineFailure
 from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
-from interpstack_quickjs.webassembly.templates import Template
+from interpstack_quickjs.webassembly.templates import TEMPLATES, Template
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
 
 __all__ = ["Instance", "Spares", "spares"]
+
+
+#: Instances in reserve for each core. One that is a view of a template holds hardly any memory.
+_PER_CORE: Final = 8 if TEMPLATES else 1
+
+#: Written pages that an instance in reserve keeps: to provide one takes longer than to copy it.
+_MOST_KEPT: Final = 256
 
 
 class Instance:
@@ -52,6 +60,8 @@ class Instance:
         #: What the memory is a view of, and where it is in this process.
         self._view: tuple[Template, int] | None = None
         self._was_reset = False
+        #: Whether the memory still is what its template holds.
+        self._is_clean = False
 
     @property
     def memory_bytes(self) -> int:
@@ -74,8 +84,10 @@ class Instance:
         """The address of the memory in this process, valid until the guest runs again."""
         return ctypes.addressof(self.memory.data_ptr(self.store).contents)
 
-    def begin_with(self, template: Template) -> bool:
+    def begin_with(self, template: Template | None) -> bool:
         """Make all of the memory a fresh view of a template; False if it has to be copied.
+
+        Called before each use of the instance, also with no template.
 
         Memory that the system has provided already is copied to faster than it is provided anew. So
         a view is reset once only: an instance that goes back more often, as that of a session with
@@ -85,9 +97,12 @@ class Instance:
             EngineFailure: The system has no more memory; the instance is of no use any more.
         """
         is_new, self._is_new = self._is_new, False
-        if self._narrow or self.memory_bytes != len(template.memory):
+        is_clean, self._is_clean = self._is_clean, False
+        if template is None or self._narrow or self.memory_bytes != len(template.memory):
             return False
         address = self.host_address()
+        if is_clean and self._view == (template, address):
+            return True
         try:
             if self._view == (template, address) and not self._was_reset:
                 self._was_reset = True
@@ -104,9 +119,44 @@ class Instance:
         return True
 
     def wipe(self) -> None:
-        """Overwrite the memory with zeros: nothing of one guest reaches the next."""
+        """Discard what the guest has written: nothing of one guest reaches the next."""
+        if self._is_view_again():
+            self._is_clean, self._was_reset = True, False
+            return
         self._view = None  # all of it is the instance's own now
         ctypes.memset(self.host_address(), 0, self.memory_bytes)
+
+    def _is_view_again(self) -> bool:
+        """Make the memory what its template holds, if it is a view."""
+        view = self._current_view()
+        if view is None:
+            return False
+        template, address = view
+        written = template.written(address)
+        if written is not None and written.count(1) <= _MOST_KEPT:
+            template.put_back(address, written)
+            return True
+        try:
+            template.reset(address)
+        except OSError:
+            return False
+        return True
+
+    def written(self) -> bytes | None:
+        """A byte for each page, 0 if it is that of the template; `None` if that is not known."""
+        view = self._current_view()
+        return None if view is None else view[0].written(view[1])
+
+    def is_view_of(self, memory: bytes | bytearray) -> bool:
+        """Whether the memory began as a view of these bytes."""
+        view = self._current_view()
+        return view is not None and view[0].memory is memory
+
+    def _current_view(self) -> tuple[Template, int] | None:
+        """The template and the address, unless the memory has grown or moved since."""
+        if self._view is None or self.memory_bytes != len(self._view[0].memory):
+            return None
+        return self._view if self._view[1] == self.host_address() else None
 
     def close(self) -> None:
         self.store.close()
@@ -144,5 +194,5 @@ class Spares:
         instance.close()
 
 
-#: Those of this process: as many as realms may be opened at once.
-spares = Spares(os.cpu_count() or 2)
+#: Those of this process: more than realms are opened at once, since some are closed meanwhile.
+spares = Spares(_PER_CORE * (os.cpu_count() or 2))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import wasmtime
@@ -120,6 +120,29 @@ class Machine(Clock):
             EngineFailure: It is not all there.
         """
         return ctypes.string_at(self._host_address(address, length), length)
+
+    def written(self, base: bytes | bytearray) -> bytes | None:
+        """A byte for each page of 4096 bytes, 0 if it equals that of `base`; `None` if unknown."""
+        return self._instance.written() if self._instance.is_view_of(base) else None
+
+    def copy_runs(self, address: int, runs: Iterable[tuple[int, int]]) -> int:
+        """Copy parts of the memory, but for what lies below the stack pointer.
+
+        Args:
+            address: An address of this process with room for a copy of the whole memory.
+            runs: Start and end of each part.
+
+        Returns:
+            The stack pointer.
+        """
+        instance = self._instance
+        stack: int = instance.stack_pointer.value(instance.store)
+        source = self._host_address(0, self.memory_bytes)
+        for start, end in runs:
+            if end > stack:
+                start = max(start, stack)
+                ctypes.memmove(address + start, source + start, end - start)
+        return stack
 
     def _host_address(self, address: int, length: int) -> int:
         """The address of a part of the memory in this process, valid until the guest runs again."""

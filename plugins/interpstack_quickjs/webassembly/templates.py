@@ -4,6 +4,9 @@ A guest writes to a small part of its memory. To copy all of the base heap into 
 takes longer than most cells, since the system has to provide the memory first. On Linux the
 template is a sealed file in memory, and the instance's memory a private mapping of the file: what
 a guest writes reaches neither the file nor another guest. Elsewhere memory is copied.
+
+The kernel knows which pages of a mapping were written to, and tells it in `/proc/self/pagemap`. So
+only these need to be compared for an image, and put back for the next guest.
 """
 
 from __future__ import annotations
@@ -11,16 +14,28 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-__all__ = ["Template", "keep_template", "template_of"]
+__all__ = ["PAGE", "TEMPLATES", "Template", "keep_template", "runs", "template_of"]
 
 _FIXED: Final = 0x10  # MAP_FIXED, which `mmap` does not name
+#: Size of the pages that are told to be written.
+PAGE: Final = 4096
+#: Whether a page was written to, by the highest byte of its entry in the page map: it is in swap,
+#: or present and not the file's.
+_WRITTEN: Final = bytes(bool(top & 0x40 or (top & 0x80 and not top & 0x20)) for top in range(256))
+#: Pages that were written to, with few others between them: to copy these takes less than a call.
+_RUN: Final = re.compile(rb"\x01+(?:\x00{1,6}\x01+)*")
 #: `fcntl` with the seals against a change of size, of content and of the seals themselves.
 _ADD_SEALS: Final = 1033
 _SEALS: Final = 0x1 | 0x2 | 0x4 | 0x8
+
+#: Whether the system has templates.
+TEMPLATES: Final = sys.platform.startswith("linux") and hasattr(os, "memfd_create")
 
 
 class Template:
@@ -48,6 +63,7 @@ class Template:
         except BaseException:
             os.close(self._file)
             raise
+        self._tells_written = mmap.PAGESIZE == PAGE and self._finds_written()
 
     def map_over(self, address: int) -> None:
         """Replace memory at an address of this process by a new view.
@@ -60,6 +76,45 @@ class Template:
         if self._map(address, size, rights, kind, self._file, 0) != address:
             raise OSError(ctypes.get_errno(), "the memory of a guest cannot be mapped")
 
+    def written(self, address: int) -> bytes | None:
+        """A byte for each page of a view: 1 if it may differ, else 0; `None` where nobody knows."""
+        return self._written(address, len(self.memory)) if self._tells_written else None
+
+    def _written(self, address: int, size: int) -> bytes | None:
+        pages = size // PAGE
+        try:
+            # Opened each time: in the child of a fork, an open file would tell of the parent.
+            file = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            entries = os.pread(file, 8 * pages, address // PAGE * 8)
+        except OSError:
+            return None
+        finally:
+            os.close(file)
+        return entries[7::8].translate(_WRITTEN) if len(entries) == 8 * pages else None
+
+    def _finds_written(self) -> bool:
+        """Whether this system tells of written pages as `written` reads it."""
+        size = 4 * PAGE
+        if sys.byteorder != "little" or len(self.memory) < size:
+            return False
+        with mmap.mmap(self._file, size, flags=mmap.MAP_PRIVATE) as view:
+            whole = (ctypes.c_char * size).from_buffer(view)
+            try:
+                _ = view[0], view[2 * PAGE]
+                view[PAGE] = view[PAGE] ^ 1
+                return self._written(ctypes.addressof(whole), size) == b"\0\1\0\0"
+            finally:
+                del whole
+
+    def put_back(self, address: int, written: bytes) -> None:
+        """Give the written pages of a view the template's content again, and keep the pages."""
+        source = ctypes.cast(ctypes.c_char_p(self.memory), ctypes.c_void_p).value or 0
+        for start, end in runs(written):
+            ctypes.memmove(address + start, source + start, end - start)
+
     def reset(self, address: int) -> None:
         """Discard everything that was written to a view.
 
@@ -68,6 +123,12 @@ class Template:
         """
         if self._advise(address, len(self.memory), mmap.MADV_DONTNEED) != 0:
             raise OSError(ctypes.get_errno(), "the memory of a guest cannot be reset")
+
+
+def runs(written: bytes) -> Iterator[tuple[int, int]]:
+    """Start and end, in bytes, of runs that hold all pages that were written to."""
+    for found in _RUN.finditer(written):
+        yield PAGE * found.start(), PAGE * found.end()
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
@@ -87,8 +148,7 @@ _templates: dict[int, Template] = {}
 
 def keep_template(memory: bytes) -> None:
     """Make a template of some memory for good, where the system has templates."""
-    offered = sys.platform.startswith("linux") and hasattr(os, "memfd_create")
-    if not offered or len(memory) % mmap.PAGESIZE:
+    if not TEMPLATES or len(memory) % mmap.PAGESIZE:
         return
     with suppress(OSError):  # no more files, for example: the memory is copied then
         _templates[id(memory)] = Template(memory)

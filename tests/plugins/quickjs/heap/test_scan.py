@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,7 +50,28 @@ def _guest(memory: bytearray, stack: int = _STACK) -> Any:
         ctypes.memmove(address + stack, address_of(memory) + stack, size - stack)
         return stack
 
-    return SimpleNamespace(memory_bytes=len(memory), copy_to=copy_to)
+    return SimpleNamespace(memory_bytes=len(memory), copy_to=copy_to, written=lambda base: None)
+
+
+def _telling_guest(memory: bytearray, base: Base, more: Sequence[int] = ()) -> Any:
+    """A guest that knows the pages that were written to, and takes some others for written."""
+    before, pages = base.heap.memory, range(len(memory) // 4096)
+    marks = bytes(
+        memory[4096 * page : 4096 * page + 4096] != before[4096 * page : 4096 * page + 4096]
+        or page in more
+        for page in pages
+    )
+
+    def copy_runs(address: int, runs: Iterable[tuple[int, int]]) -> int:
+        for start, end in runs:
+            first = max(start, _STACK)
+            if first < end:
+                ctypes.memmove(address + first, address_of(memory) + first, end - first)
+        return _STACK
+
+    return SimpleNamespace(
+        memory_bytes=len(memory), copy_runs=copy_runs, written=lambda memory: marks
+    )
 
 
 def _plain(memory: bytearray, base: Base, stack: int = _STACK) -> Heap:
@@ -85,7 +106,11 @@ def test_the_same_is_found(
     for at, count, distance in runs:
         for place in range(at % size, min(size, at % size + count * distance), distance):
             memory[place] ^= 129
-    assert scanner.scan(_guest(memory), base) == _plain(memory, base)
+    expected = _plain(memory, base)
+    assert scanner.scan(_guest(memory), base) == expected
+    if not grown:
+        for more in ((), (1, 2, 50)):
+            assert scanner.scan(_telling_guest(memory, base, more), base) == expected
 
 
 @pytest.mark.parametrize("first", range(8))

@@ -8,8 +8,11 @@ import pytest
 
 from interpstack import BridgeSet, Cell, EngineFailure, Execution, Image, Limits, Realm
 from interpstack_javascript.guest_files import guest_path
+from interpstack_quickjs import guest as guests
 from interpstack_quickjs import live_guest as module
 from interpstack_quickjs.engine import QuickJSEngine
+from interpstack_quickjs.heap.base import base_heaps
+from interpstack_quickjs.webassembly import instance as instances
 from interpstack_quickjs.webassembly.instance import Instance, Spares
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 
@@ -50,13 +53,18 @@ def test_the_next_realm_gets_the_instance_and_nothing_else(spares: Spares) -> No
     assert instances[0] is instances[1] is instances[2]
 
 
-def test_instances_are_wiped(spares: Spares) -> None:
+@pytest.mark.parametrize("how", ["put back", "reset", "zeros"])
+def test_instances_are_wiped(spares: Spares, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "zeros":
+        monkeypatch.setattr(guests, "template_of", lambda memory: None)
+    elif how == "reset":
+        monkeypatch.setattr(instances, "_MOST_KEPT", 0)
     realm = _open()
     _start(realm, "const secret = 'hunter2-' + 'hunter2'")
     instance = realm.live.guest._instance  # type: ignore[attr-defined]
     assert b"hunter2-hunter2" in _memory(instance)
     realm.close()
-    assert not any(_memory(instance))
+    assert _memory(instance) in (bytes(instance.memory_bytes), base_heaps.get(()).heap.memory)
     assert spares.take(2**32) is instance
     spares.give(instance)
 

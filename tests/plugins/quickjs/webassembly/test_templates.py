@@ -20,7 +20,13 @@ from interpstack_quickjs.heap.base import base_heaps
 from interpstack_quickjs.webassembly import instance as instances
 from interpstack_quickjs.webassembly.instance import Instance, Spares
 from interpstack_quickjs.webassembly.runtime import guest_runtime
-from interpstack_quickjs.webassembly.templates import Template, keep_template, template_of
+from interpstack_quickjs.webassembly.templates import (
+    PAGE,
+    Template,
+    keep_template,
+    runs,
+    template_of,
+)
 
 _CELL = "var kept = [1, 'x'.repeat(3e5).length, {a: 1n}]; kept"
 
@@ -81,13 +87,75 @@ def test_nothing_that_is_written_reaches_another_view_or_the_file(
         os.ftruncate(template._file, 0)
 
 
-def test_a_wiped_instance_holds_zeros_and_is_copied_to(
-    instance: Instance, template: Template
+@pytest.mark.parametrize("pages", [3, 700])
+def test_a_wiped_view_is_one_again(
+    instance: Instance, template: Template, memory: bytes, pages: int
 ) -> None:
     assert instance.begin_with(template)
+    ctypes.memset(instance.host_address() + 5 * PAGE, 7, pages * PAGE)
+    instance.wipe()
+    assert _read(instance) == memory
+    assert instance.begin_with(template)
+    ctypes.memset(instance.host_address(), 7, PAGE)
+    assert instance.begin_with(template)  # from now on it holds what a guest has written
+    assert _read(instance) == memory
+
+
+def test_a_wiped_instance_that_is_no_view_holds_zeros_and_is_copied_to(
+    instance: Instance, template: Template
+) -> None:
+    assert not instance.begin_with(None)
+    ctypes.memset(instance.host_address(), 7, PAGE)
     instance.wipe()
     assert not any(_read(instance))
     assert not instance.begin_with(template)
+
+
+def test_a_view_knows_the_pages_that_were_written(instance: Instance, template: Template) -> None:
+    assert instance.begin_with(template)
+    address = instance.host_address()
+    ctypes.string_at(address + 9 * PAGE, 1)  # to read a page is no change
+    for page in (1, 2, 300):
+        ctypes.memset(address + page * PAGE + 17, 7, 1)
+    written = instance.written()
+    if written is None:
+        pytest.skip("this system does not tell")
+    assert len(written) == len(template.memory) // PAGE
+    assert [page for page, byte in enumerate(written) if byte] == [1, 2, 300]
+    assert list(runs(written)) == [(PAGE, 3 * PAGE), (300 * PAGE, 301 * PAGE)]
+    assert instance.is_view_of(template.memory)
+    assert not instance.is_view_of(bytes(template.memory[1:]))
+    instance.memory.grow(instance.store, 1)
+    assert instance.written() is None
+
+
+def test_near_runs_of_pages_are_one() -> None:
+    assert list(runs(b"\1\0\0\1\1")) == [(0, 5 * PAGE)]
+    assert list(runs(b"\0\1" + bytes(7) + b"\1")) == [(PAGE, 2 * PAGE), (9 * PAGE, 10 * PAGE)]
+    assert list(runs(bytes(5))) == []
+
+
+def test_nothing_is_believed_where_the_system_tells_something_else(
+    monkeypatch: pytest.MonkeyPatch, memory: bytes
+) -> None:
+    for told in (b"", bytes(8), bytes(32), b"\xff" * 32):
+        monkeypatch.setattr(os, "pread", lambda file, size, at, told=told: told)
+        assert _written_in_a_new_template(memory[: 4 * PAGE]) is None
+    monkeypatch.undo()
+
+    def refuse(*args: Any) -> int:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert _written_in_a_new_template(memory[: 4 * PAGE]) is None
+
+
+def _written_in_a_new_template(memory: bytes) -> bytes | None:
+    made = Template(memory)
+    try:
+        return made.written(0)
+    finally:
+        os.close(made._file)
 
 
 def test_memory_of_another_size_is_copied_to(instance: Instance, template: Template) -> None:
@@ -137,9 +205,11 @@ def test_a_realm_is_the_same_with_and_without_templates(monkeypatch: pytest.Monk
     monkeypatch.setattr(instances.spares, "take", lambda most: None)
     views, begin_with = [], Instance.begin_with
 
-    def begun(one: Instance, template: Template) -> bool:
-        views.append(begin_with(one, template))
-        return views[-1]
+    def begun(one: Instance, template: Template | None) -> bool:
+        begins = begin_with(one, template)
+        if template is not None:
+            views.append(begins)
+        return begins
 
     monkeypatch.setattr(Instance, "begin_with", begun)
     viewed = _run()
