@@ -1,4 +1,4 @@
-"""Workflows: modules that orchestrate agents, and go on after a crash, a pause or a restart."""
+"""Workflows: modules that orchestrate agents, and continue after a crash, a pause or a restart."""
 
 from __future__ import annotations
 

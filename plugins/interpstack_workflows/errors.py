@@ -52,7 +52,7 @@ class MetadataError(WorkflowError, ValueError):
 
 
 class ArgumentsError(WorkflowError, ValueError):
-    """The arguments are not those that a workflow takes; nothing of it ran."""
+    """The arguments do not match the schema of the workflow; none of its code ran."""
 
 
 class WorkflowModuleError(WorkflowError):
@@ -78,12 +78,12 @@ class UnknownAgent(WorkflowError, LookupError):
 
 
 class UnknownRun(WorkflowError, LookupError):
-    """The store has no run of this id."""
+    """The store has no run with this id."""
 
 
 class LeaseLost(WorkflowError):
-    """Another runner works on the run now; nothing more may be recorded by this one."""
+    """Another runner works on the run now; this one may record nothing more."""
 
 
 class ScriptChanged(WorkflowError):
-    """The script is not the one that the run began with."""
+    """The script differs from the one with which the run began."""

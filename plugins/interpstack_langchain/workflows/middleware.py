@@ -32,8 +32,8 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
     ```
 
     Args:
-        runner: Runs the workflows; it stays yours to close. Without one, the middleware makes its
-            own of the next four arguments.
+        runner: Runs the workflows; the middleware does not close it. Without one, the middleware
+            makes its own of the next four arguments.
         agents: Agents that workflows may call, by name; see `WorkflowRunner`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that are offered by name; see `WorkflowRunner`.
@@ -47,7 +47,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         max_result_chars: Characters of a result that the model reads at once.
         max_prompt_chars: Characters of the text in the system prompt.
         max_wait_seconds: Seconds that one call of a tool may wait for a run.
-        writes: Whether the model may write workflows; else it may start known ones only.
+        writes: Whether the model may write workflows, or only start known ones.
         questions: Who answers the questions of workflows: the `host`, by way of `use`; a person,
             by an `interrupt` of the agent; or the `model`.
         approvals: Who decides on the approvals that agents of workflows ask for, likewise.

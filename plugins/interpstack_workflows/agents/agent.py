@@ -29,12 +29,12 @@ class AgentCall:
         schema: The JSON Schema of the wanted value; `None` for text.
         model: The model that the script asks for; `None` for the agent's own.
         provider: The provider that the script asks for.
-        model_options: Further wishes for the model: `thinking`, the effort that it is to make.
-        label: Words that tell this call from others.
+        model_options: Further options of the model: `thinking`, its effort.
+        label: A short text that distinguishes this call from others, for readers.
         phase: The phase of the run.
         cwd: The folder to work in; `None` for none of its own.
-        key: The same for this step of the run however often it is tried; different for every
-            other step. Agents can use it as an idempotency key, and to find their own state.
+        key: Identifies the step of the run: the same in all its attempts, different for every other
+            step. Agents can use it as an idempotency key, and to find their own state.
         attempt: The number of this attempt, from 1.
         correction: The agent has answered in this attempt, and its answer did not fit the schema;
             the prompt says why.
@@ -80,14 +80,14 @@ class AgentAnswer:
 
 
 class AgentPaused(Exception):
-    """Raised by an agent that cannot go on before a person has decided.
+    """Raised by an agent that needs a person's decision to continue.
 
-    Nothing that needs the decision was done. The agent is called again with `AgentCall.decisions`,
-    and goes on where it was.
+    The agent has done nothing yet that needs the decision. It is called again with
+    `AgentCall.decisions`, and continues where it paused.
 
     Attributes:
-        approvals: What is to be decided: plain JSON, each with an `id`.
-        usage: The resources used since the call began, or went on.
+        approvals: The open decisions: plain JSON, each with an `id`.
+        usage: The resources used since the call began, or was last resumed.
     """
 
     def __init__(self, approvals: Sequence[Mapping[str, Any]], usage: Usage | None = None) -> None:

@@ -112,7 +112,7 @@ class _Pot:
 
 
 class Reservation:
-    """Amounts held for one call, until the call says what it used.
+    """Amounts reserved for one call until its real use is known.
 
     Args:
         pots: The budgets that the call draws on.
@@ -127,7 +127,7 @@ class Reservation:
     def commit(self, usage: Usage) -> None:
         """Count what the call used, in place of what was reserved.
 
-        A second report adds to the first one: usage that comes late is counted, too.
+        A second report adds to the first: use that is reported late counts, too.
         """
         self.release()
         for pot in self._pots:

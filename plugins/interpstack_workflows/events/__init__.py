@@ -1,1 +1,1 @@
-"""Events of runs, and what is told by them."""
+"""Events of runs, and the trees and counts that are made of them."""

@@ -108,7 +108,7 @@ class StartedEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class ResumedEvent(WorkflowEvent):
-    """A run goes on after it was left.
+    """A run or a child workflow was resumed.
 
     Attributes:
         name: The name of the workflow.
@@ -123,7 +123,7 @@ class ResumedEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class PhaseEvent(WorkflowEvent):
-    """A script entered a phase; a resumed one tells its phases again."""
+    """A script entered a phase; a resumed script sends the events of its phases again."""
 
     type: ClassVar[str] = "workflow.phase"
 
@@ -132,7 +132,7 @@ class PhaseEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class LogEvent(WorkflowEvent):
-    """A script logged a message; a resumed one tells its messages again."""
+    """A script logged a message; a resumed script sends its messages again."""
 
     type: ClassVar[str] = "workflow.log"
 
@@ -171,7 +171,7 @@ class AgentProgressEvent(WorkflowEvent):
     Attributes:
         agent: The name of the agent.
         provider: The provider that the script asked for.
-        provider_event: What the agent told, as JSON.
+        provider_event: The agent's own event, as JSON.
     """
 
     type: ClassVar[str] = "workflow.agent_event"

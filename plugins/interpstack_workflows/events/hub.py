@@ -69,7 +69,7 @@ class Subscription:
             self._loop.call_soon_threadsafe(self._more.set)
 
     def close(self) -> None:
-        """End the iteration after the events that are kept."""
+        """End the iteration, after the events that are already queued."""
         self._closed = True
         self._hub.drop(self)
         self._more.set()
@@ -101,7 +101,7 @@ class EventHub:
     """Hands events on.
 
     Args:
-        sink: Takes all events; called in the thread that tells them, and has to return at once.
+        sink: Takes all events; called in the thread of the run, and must return at once.
     """
 
     def __init__(self, sink: Callable[[WorkflowEvent], Any] | None = None) -> None:

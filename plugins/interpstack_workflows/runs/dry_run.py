@@ -36,9 +36,9 @@ class StepPreview:
 
     Attributes:
         scope: The scope of the run that the step belongs to.
-        name: Identifies the step there.
-        kind: `agent`, `workflow`, `sleep` and so on.
-        what: The prompt, the name or whatever else tells a reader which step is meant.
+        name: Identifies the step in its scope.
+        kind: The kind of the step: `agent`, `workflow`, `sleep` and so on.
+        what: The prompt, the name or another input by which a reader recognizes the step.
     """
 
     scope: str
@@ -49,12 +49,12 @@ class StepPreview:
 
 @attrs.frozen(kw_only=True)
 class ScriptDifference:
-    """The use that a script would make of the records of a run.
+    """The comparison of a script with the records of a run.
 
     Attributes:
-        answered: Steps that the records answer: nothing runs, nothing is spent.
-        anew: The first steps without a record; others may follow, once these have ended.
-        unused: Recorded steps that the script has not asked for.
+        answered: Steps with a record, whose answers would be used without a call.
+        anew: The first steps without a record, which would run; others may follow them.
+        unused: Recorded steps that the script does not reach.
         error: The error with which the script would end; empty if it would not fail.
         ends: Whether the script ends with the recorded answers alone.
     """
@@ -67,7 +67,7 @@ class ScriptDifference:
 
     @property
     def same(self) -> bool:
-        """Whether the script goes on where the run was left: every record is used."""
+        """Whether the script continues where the run stopped: every record is used."""
         return not self.unused and not self.error
 
 

@@ -1,4 +1,4 @@
-"""The runner: starts workflows, follows them, and goes on with those that were left."""
+"""The runner: starts workflows, follows them, and resumes those that were interrupted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RunHandle:
         return as_result(await self._kept.wait(to_end=True))
 
     async def rest(self) -> WorkflowResult:
-        """Wait until the run has ended, or only an answer or a signal lets it go on."""
+        """Wait until the run has ended, or needs an answer or a signal to continue."""
         return as_result(await self._kept.wait(to_end=False))
 
 
@@ -165,7 +165,7 @@ class WorkflowRunner(RunnerViews):
         return RunHandle(self._keeper.keep(record.id, Stay()))
 
     async def run(self, what: Path | str, args: Any = None, **options: Any) -> WorkflowResult:
-        """Run a workflow until it ends, or only an answer or a signal lets it go on."""
+        """Run a workflow until it ends, or needs an answer or a signal to continue."""
         handle = await self.start(what, args, **options)
         return await handle.rest()
 
@@ -178,15 +178,15 @@ class WorkflowRunner(RunnerViews):
         accept_changes: bool = False,
         wait: bool = True,
     ) -> RunHandle:
-        """Go on with a run where it was left: after a crash, a wait, a failure or a cancellation.
+        """Resume a run where it stopped: after a crash, a wait, a failure or a cancellation.
 
         Args:
             run_id: The run.
-            retry_failed: Whether steps that failed run again; else they fail as they did.
+            retry_failed: Whether steps that failed run again; otherwise they fail as before.
             source: A changed script, for the rest of the run.
             accept_changes: Whether that script may leave recorded steps unused.
-            wait: Whether to wait while another runner works on the run; else the handle raises
-                `LeaseLost`.
+            wait: Whether to wait while another runner works on the run; otherwise the handle
+                raises `LeaseLost`.
 
         Raises:
             UnknownRun: The store has no such run.
@@ -214,7 +214,7 @@ class WorkflowRunner(RunnerViews):
             self._keeper.adopt(run_id)
 
     async def signal(self, run_id: str, name: str, value: Any = None) -> None:
-        """Send a signal; a script takes it by `wait(name)`, now or later.
+        """Send a signal, for which the script waits with `wait(name)`, now or later.
 
         Raises:
             UnknownRun: The store has no such run.

@@ -46,7 +46,7 @@ _TEXT_CHARS: Final = 10_000
 
 
 class RunTeller:
-    """Tells of a run as it goes.
+    """Sends the events of one run, and counts its steps.
 
     Args:
         parts: Takes the events, and has the clock and the agents.
@@ -80,7 +80,7 @@ class RunTeller:
             self._census.count(step, agent)
 
     def started(self, place: ScopePlace, *, again: bool) -> None:
-        """A workflow began, or goes on."""
+        """A workflow began, or was resumed."""
         kind = ResumedEvent if again else StartedEvent
         now = self._parts.clock()
         self._tell(kind, place.scope, name=place.names[-1], start_time=now)
@@ -110,7 +110,7 @@ class RunTeller:
     def agent_event(
         self, opened: OpenRequest, agent: str, provider: str | None, event: Mapping[str, Any]
     ) -> None:
-        """An agent tells something while it works."""
+        """An agent reports progress."""
         self._tell(
             AgentProgressEvent,
             opened.scope.place.scope,

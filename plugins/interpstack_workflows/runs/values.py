@@ -41,7 +41,7 @@ class ScopePlace:
         scope: Identifies the scope in the run's entries.
         script: The source of the module.
         args: The arguments, as JSON.
-        names: Names of the workflows from the root to this one, against cycles.
+        names: Names of the workflows from the root to this one, by which cycles are found.
         phases: For each phase in the metadata, the model and provider of its agents.
         spent: Tokens that the run had spent when the scope began.
     """
@@ -66,7 +66,7 @@ def phases_of(metadata: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """For each phase of a workflow, the model and the provider of its agents.
 
     Args:
-        metadata: All that the module exports as `meta`, as it was checked before.
+        metadata: The module's export `meta`, checked.
     """
     return {
         phase["title"]: {name: phase[name] for name in ("model", "provider") if phase.get(name)}
@@ -77,13 +77,13 @@ def phases_of(metadata: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
 
 @attrs.frozen(kw_only=True)
 class WorkflowResult:
-    """The state of a run in which nothing more happens for the time being.
+    """The end of a run, or its state while it can only wait.
 
     Attributes:
         run_id: Identifies the run in its store.
-        status: `completed`, `failed` or `cancelled`; `waiting` if only an answer or a signal from
-            outside lets it go on.
-        result: What the module's default export returned, as JSON; `None` unless completed.
+        status: `completed`, `failed` or `cancelled`; `waiting` if the run needs an answer or a
+            signal from outside to continue.
+        result: The return value of the module's default export, as JSON; `None` unless completed.
         error: `name`, `message` and, if it has one, `stack` of the error that ended the run.
         waiting_for: The open questions, signals, approvals and sleeps of a waiting run.
         usage: Tokens, cost, seconds and agents spent.

@@ -191,7 +191,7 @@ class WorkflowExecution:
         return taken
 
     def resolve_request(self, request_id: str, resolution: Resolution) -> None:
-        """Answer a request; the script goes on at the next poll.
+        """Answer a request; the script continues at the next poll.
 
         Raises:
             WorkflowModuleError: No such request is open. A budget of the resolution holds anyway.

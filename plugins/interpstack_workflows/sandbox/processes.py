@@ -56,7 +56,7 @@ async def run_process(
         env: Its whole environment.
         stdin: Its input; `None` for none.
         seconds: How long it may run.
-        output_bytes: Bytes of each stream that are kept; the rest is read and dropped.
+        output_bytes: Bytes of each stream that are kept; the rest is read and discarded.
 
     Raises:
         TimeoutError: It took too long, and was killed.

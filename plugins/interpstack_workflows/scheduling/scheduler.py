@@ -246,7 +246,7 @@ class Scheduler:
             scope: The children of the run that the call is in, the outermost first.
             provider: The provider of the agent's model.
             model: The model.
-            priority: Higher goes first among calls of one part of a run.
+            priority: Calls with a higher number start first among those of one part of a run.
             tokens: Tokens that the call is expected to use, for rates.
         """
         job = _Job(run_id, scope, provider, model, priority, tokens)

@@ -1,7 +1,7 @@
 """Entries of a run's record, and their stored form.
 
-The record of a run is one sequence of entries for all its scopes. An entry is written when steps
-of a scope have ended, before the script learns of it.
+The record of a run is one sequence of entries for all its scopes. An entry is made when steps of a
+scope have ended. No effect starts before all earlier entries are stored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StepRecord:
         error: The failure of a step that failed.
         usage: The resources used by the step; see `Usage`.
         request_id: The request's id in the execution that recorded the step.
-        started: The step has begun and goes on: a long wait.
+        started: Whether the step has only begun: the record of a long wait, for example.
         dropped: Failures that the script of a child turned into null.
     """
 

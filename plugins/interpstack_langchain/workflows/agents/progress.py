@@ -17,7 +17,7 @@ _INTERRUPT: Final = "__interrupt__"
 
 
 class Progress:
-    """Tells what an agent does while it works.
+    """Reports the progress of an agent.
 
     Args:
         emit: Takes the events.
@@ -47,7 +47,7 @@ class Progress:
                 self._tell({"type": "update", "keys": keys, "node": node}, inside)
 
     def custom(self, place: tuple[str, ...], data: Any) -> None:
-        """A node or a tool has told something of its own."""
+        """A node or a tool has written to the graph's custom stream."""
         shown = to_jsonable_python(data, serialize_unknown=True, inf_nan_mode="null")
         inside = [part.partition(":")[0] for part in place]
         self._tell({"type": "custom", "data": shown}, inside)

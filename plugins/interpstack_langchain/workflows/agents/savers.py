@@ -53,7 +53,7 @@ def saver_for(own: Any, call: AgentCall, thread: str) -> BaseCheckpointSaver[Any
 
 
 def forget(call: AgentCall, thread: str) -> None:
-    """Drop the state of an agent that has ended, if it is kept in memory beside its run."""
+    """Delete the state of an agent that has ended, if the state is in memory beside its run."""
     saver = None if call.store is None else _in_memory.get(call.store)
     if saver is not None:
         saver.delete_thread(thread)

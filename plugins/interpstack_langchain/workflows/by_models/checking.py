@@ -38,7 +38,7 @@ def report(found: Rehearsal, name: str) -> tuple[bool, str]:
 
 
 def _told(error: ScriptFault, found: Rehearsal) -> bool:
-    """Whether the error of the script is that of a fault which is told already."""
+    """Whether the error of the script is a fault that is reported already."""
     return any(one.message in error.message for one in found.faults)
 
 

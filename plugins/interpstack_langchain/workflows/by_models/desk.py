@@ -96,7 +96,7 @@ class Desk:
         return await self._told(runtime, run_id, seconds)
 
     async def status(self, runtime: ToolRuntime[Any, Any], run: str | None, seconds: float) -> str:
-        """Tell how a run stands, or which runs the conversation has.
+        """Report the state of a run, or list the runs of the conversation.
 
         Raises:
             WorkflowError: The conversation has no such run.
@@ -127,7 +127,7 @@ class Desk:
         return selected(record.result, path, offset, self.options.max_result_chars)
 
     async def stop(self, runtime: ToolRuntime[Any, Any], run: str, seconds: float) -> str:
-        """End a run; one that has ended already is told of.
+        """End a run, or report a run that has ended already.
 
         Raises:
             WorkflowError: The conversation has no such run.

@@ -25,13 +25,13 @@ _ORDER: Final = ("ok", "failed", "running", "waiting")
 
 @attrs.frozen(kw_only=True)
 class ShownRun:
-    """One run, as a tool tells of it.
+    """The report of a tool about one run.
 
     Attributes:
         record: The run as its store has it.
         tree: Its workflows, phases and steps.
         waits: What it waits for.
-        options: The limits of what is told, and who decides what.
+        options: The limits of a report, and who decides what.
         live: The run as this process follows it, if it does.
     """
 

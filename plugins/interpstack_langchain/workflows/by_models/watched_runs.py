@@ -33,7 +33,7 @@ _AT_REST: Final = ("completed", "failed", "cancelled", "waiting")
 
 
 class WatchedRun:
-    """One run at work, as its events tell.
+    """One live run, followed by its events.
 
     Args:
         runner: Runs it.
@@ -76,7 +76,7 @@ class WatchedRun:
         return list(self._waits.values())
 
     async def rest(self, seconds: float) -> None:
-        """Wait until the run has ended or only people can let it go on, or the time is over.
+        """Wait until the run has ended, needs a person to continue, or the time is over.
 
         Raises:
             WorkflowError: This process can do nothing more for the run.
@@ -124,7 +124,7 @@ class WatchedRuns:
         self._keep(runner, run_id, watched, handle)
 
     async def of(self, runner: WorkflowRunner, record: RunRecord) -> WatchedRun | None:
-        """The followed run of a record; one that nobody here follows goes on here.
+        """The followed run of a record; a run that is not followed yet is resumed.
 
         Returns:
             The run; `None` if it has ended.

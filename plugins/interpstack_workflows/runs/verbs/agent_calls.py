@@ -53,10 +53,10 @@ class AgentHost(Protocol):
 
 
 class Spending:
-    """The resources that one step has used since it began, or went on.
+    """The resources that one step has used since it began, or was last resumed.
 
     Attributes:
-        used: All attempts and corrections, failed ones too: a record counts them once.
+        used: The use of all attempts and corrections, including those that failed.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Spending:
 
 @attrs.frozen
 class AgentStage:
-    """The place that the attempts of one step have reached.
+    """The stage that the attempts of one step have reached.
 
     Attributes:
         attempt: The number of the attempt, from 1.
@@ -81,11 +81,11 @@ class AgentStage:
 
 
 class AgentWaits(Exception):
-    """An agent cannot go on before a person has decided.
+    """Raised when an agent needs a person's decision to continue.
 
     Attributes:
-        approvals: What is to be decided.
-        stage: Where the attempts stand; the call goes on from there.
+        approvals: The open decisions.
+        stage: The attempt at which the call continues.
     """
 
     def __init__(self, approvals: Sequence[Mapping[str, Any]], stage: AgentStage) -> None:
@@ -133,8 +133,8 @@ class AgentCalls:
         Args:
             opened: The request.
             spending: Counts what its calls use, whether they end well or not.
-            stage: Where the attempts stood when the agent paused.
-            decisions: The decisions on what it asked for then.
+            stage: The stage at which the agent paused.
+            decisions: The decisions that the agent asked for.
 
         Returns:
             Its value.
@@ -256,7 +256,7 @@ class AgentCalls:
 
 
 def _used(told: Usage, calls: int, began: float) -> Usage:
-    """The use of a call as its agent told it, with the time that it took unless that was told."""
+    """The use of a call as its agent reported it; the time is measured if it was not reported."""
     return Usage(
         input_tokens=told.input_tokens,
         output_tokens=told.output_tokens,

@@ -30,11 +30,11 @@ class Wait:
     Attributes:
         id: Identifies the wait in its run; answers name it.
         kind: `sleep`, `ask`, `signal` or `approval`.
-        since: When it began, in seconds since 1970.
-        wake_at: When it ends by itself; `None` if only a message ends it.
+        since: The time at which the wait began, in seconds since 1970.
+        wake_at: The time at which the wait ends without a message; `None` for never.
         awaited: The name of the signal, for a `signal`.
-        shown: What a person needs to know to answer: `question`, `options`, `approvals`.
-        ended: Takes the message that ends the wait, with its number; `None` for its time.
+        shown: Fields for the person who answers: `question`, `options`, `approvals`.
+        ended: Takes the number and the message that end the wait; `None` if its time is up.
     """
 
     id: str
