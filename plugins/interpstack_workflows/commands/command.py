@@ -15,6 +15,7 @@ import click
 from interpstack_workflows.budgets.budget import BudgetLimits
 from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
+    WholeNumber,
     agents_named,
     json_value,
     local_sandboxes,
@@ -30,6 +31,7 @@ from interpstack_workflows.commands.shown import (
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
+from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.sandbox.sandbox import Sandbox
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
@@ -118,7 +120,7 @@ def command() -> None:
 def check(files: list[Path]) -> None:
     """Check the metadata of workflow files, and that they can be parsed; nothing runs."""
     for path in files:
-        found = read_metadata(path.read_text("utf-8"), name=path.name)
+        found = read_metadata(Catalog().given(path).source, name=path.name)
         arguments_schema(found)
         phases = ", ".join(phase.title for phase in found.phases)
         click.echo(
@@ -132,8 +134,8 @@ def check(files: list[Path]) -> None:
 @_agents
 @_database
 @_engine
-@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Tokens in all.")
-@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Calls of agents in all.")
+@click.option("--budget", type=WholeNumber(), metavar="TOKENS", help="Tokens in all.")
+@click.option("--max-agents", type=WholeNumber(), metavar="N", help="Calls of agents in all.")
 @click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Money in all.")
 @click.option(
     "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from interpstack import ConfigurationError
+from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 
-__all__ = ["agents_named", "json_value", "local_sandboxes", "script_path"]
+__all__ = ["WholeNumber", "agents_named", "json_value", "local_sandboxes", "script_path"]
 
 
 def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -24,12 +26,12 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
     try:
         if text.startswith("@"):
             text = Path(text[1:]).read_text("utf-8")
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_json)
     except OSError as error:
         raise click.BadParameter(
-            f"cannot read {text[1:]}: {error.strerror}", ctx, option
+            f"cannot read {text[1:]!r}: {error.strerror}", ctx, option
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.BadParameter(
             f"takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got {text!r:.80}: {error}",
             ctx,
@@ -37,12 +39,29 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
         ) from error
 
 
+def _no_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
 def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
     """The path of a workflow file."""
     path = Path(name)
     if not path.is_file():
         raise click.BadParameter(f"there is no file {name}", ctx, option)
+    if path.suffix not in ENDINGS:
+        raise click.BadParameter(
+            f"{name} is no workflow file; they end in {', '.join(ENDINGS)}", ctx, option
+        )
     return path
+
+
+class WholeNumber(click.IntRange):
+    """A whole number from 0."""
+
+    name = "whole number, 0 or more"
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
 
 
 def agents_named(
@@ -56,14 +75,28 @@ def agents_named(
         raise click.BadParameter(f"takes MODULE:ATTRIBUTE; got {text}", ctx, option)
     sys.path.insert(0, "")  # modules of the working directory, as `python -m` finds them
     try:
-        found = getattr(import_module(module), attribute)
-    except ImportError as error:
-        raise click.BadParameter(f"cannot import {module}: {error}", ctx, option) from error
-    except AttributeError as error:
-        raise click.BadParameter(f"{module} has no {attribute}", ctx, option) from error
+        imported = import_module(module)
+    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
+        raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
     finally:
         sys.path.remove("")
+    if not hasattr(imported, attribute):
+        raise click.BadParameter(f"{module} has no {attribute}", ctx, option)
+    found = getattr(imported, attribute)
     return found if isinstance(found, Mapping) else {"default": found}
+
+
+def _fault(error: BaseException) -> str:
+    """An error on one line, with the place in the user's module where it was raised."""
+    if isinstance(error, ImportError):
+        return str(error)
+    told = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {told}" if told else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    if last is None or isinstance(error, SyntaxError) or "importlib" in last.filename:
+        return text
+    return f"{text} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def local_sandboxes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -37,6 +38,7 @@ _GUEST: Final = f"(kernel) => ({_READING.strip()})(kernel, ({_PARSER.strip()})()
 _TYPED: Final = (".ts", ".mts")
 #: Seconds that parsing may take.
 _SECONDS: Final = 5.0
+_FIELDS: Final = ("name", "description", "whenToUse", "phases", "argsSchema")
 _PHASE: Final = "{title, detail?, model?, provider?}, all strings"
 #: Bytes of a source.
 _MOST_BYTES: Final = 2**20
@@ -112,6 +114,10 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
 
 
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
+    for name in raw:
+        near = get_close_matches(name, _FIELDS, 1, cutoff=0.8)
+        if near and name not in _FIELDS:  # fields of other tools are none of our business
+            raise ValueError(f"there is no field {name}; did you mean {near[0]}?")
     for field in ("name", "description"):
         _expect(isinstance(raw.get(field), str) and raw[field], field, "a string that is not empty")
     when, phases, schema = raw.get("whenToUse"), raw.get("phases", []), raw.get("argsSchema")

@@ -13,11 +13,11 @@ from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
 
-__all__ = ["Catalog", "metadata_of"]
+__all__ = ["ENDINGS", "Catalog", "metadata_of"]
 
 _read = lru_cache(maxsize=256)(read_metadata)
 #: Endings of files that may hold a workflow.
-_ENDINGS: Final = (".js", ".mjs", ".ts", ".mts")
+ENDINGS: Final = (".js", ".mjs", ".ts", ".mts")
 #: Bytes of a workflow file at most.
 _FILE_BYTES: Final = 2**20
 _LISTED: Final = 20
@@ -62,11 +62,15 @@ class Catalog:
         """
         if isinstance(what, Path):
             return self._file(what, what.name)
+        if not isinstance(what, str):
+            raise UnknownWorkflow(
+                f"a workflow is a Path, the name of a known one, or a source; got {what!r:.80}"
+            )
         if what in self._named or ("\n" not in what and what in self.names()):
             return self._by_name(what)
         if "\n" in what or "export" in what:
             return Script(what)
-        if what.endswith(_ENDINGS):
+        if what.endswith(ENDINGS):
             return self._file(Path(what), what)
         return self._by_name(what)
 
@@ -93,9 +97,9 @@ class Catalog:
                 f"Script path {relative!r} is outside the allowed folders ({places}); put the"
                 " script beside its caller, or give its folder to the runner as workflows=[folder]"
             )
-        if path.suffix not in _ENDINGS:
+        if path.suffix not in ENDINGS:
             raise UnknownWorkflow(
-                f"Script path {relative!r} is no workflow file; they end in {', '.join(_ENDINGS)}"
+                f"Script path {relative!r} is no workflow file; they end in {', '.join(ENDINGS)}"
             )
         return self._file(path, relative)
 
@@ -118,7 +122,7 @@ class Catalog:
         """Names in the metadata of the files in all folders; files without any are left out."""
         for folder in self._folders:
             for path in sorted(folder.iterdir() if folder.is_dir() else ()):
-                if path.suffix in _ENDINGS and path.is_file():
+                if path.suffix in ENDINGS and path.is_file():
                     name = self._name(path)
                     if name:
                         yield name, path
@@ -151,7 +155,7 @@ class Catalog:
 
 def _as_given(value: Path | str) -> Path | str:
     """A path if the text names a file, else a source."""
-    if isinstance(value, str) and "\n" not in value and value.endswith(_ENDINGS):
+    if isinstance(value, str) and "\n" not in value and value.endswith(ENDINGS):
         return Path(value)
     return value
 

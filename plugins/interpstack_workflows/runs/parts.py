@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 import attrs
 
+from interpstack import ConfigurationError
+from interpstack_core.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.events.events import WorkflowEvent
@@ -15,7 +21,53 @@ from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
 
-__all__ = ["RunParts"]
+__all__ = ["RunParts", "check_settings"]
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def _whole(value: Any, *, least: int) -> bool:
+    return type(value) is int and value >= least
+
+
+#: What a runner takes, and the test of it.
+_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "store": ("a WorkflowStore, or its URL", lambda v: isinstance(v, (str, WorkflowStore))),
+    "workflows": (
+        "workflows by name, or their folders",
+        lambda v: isinstance(v, (str, Path, Mapping, Iterable)),
+    ),
+    "sandboxes": (
+        "async functions by profile, or None",
+        lambda v: v is None or (isinstance(v, Mapping) and all(map(callable, v.values()))),
+    ),
+    "output_bytes": ("a whole number, 0 or more", partial(_whole, least=0)),
+    "scheduler": ("a Scheduler, or None", lambda v: v is None or isinstance(v, Scheduler)),
+    "events": ("a function, or None", lambda v: v is None or callable(v)),
+    "max_depth": ("a whole number, 1 or more", partial(_whole, least=1)),
+    "lease_seconds": ("a number above 0", lambda v: _number(v) and v > 0),
+    "linger_seconds": ("a number, 0 or more", _number),
+    "live_runs": ("a whole number, 1 or more", partial(_whole, least=1)),
+    "clock": ("a function", callable),
+}
+
+
+def check_settings(given: Mapping[str, Any]) -> None:
+    """Check the arguments of a runner, before it opens anything.
+
+    Args:
+        given: The arguments by name; those that are not in the table are left to their owners.
+
+    Raises:
+        ConfigurationError: One has another form; the message says which is taken.
+    """
+    for name, (accepted, fits) in _SETTINGS.items():
+        if not fits(given[name]):
+            raise ConfigurationError(
+                f"WorkflowRunner: {name} takes {accepted}; got {shown(given[name])}"
+            )
 
 
 @attrs.frozen(kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,9 +63,15 @@ def new_run(
     Raises:
         WorkflowError: The options are wrong.
     """
-    wall = options.wall_seconds
-    if wall is not None and not wall > 0:
-        raise WorkflowError(f"wall_seconds takes a number above 0, or None; got {wall!r}")
+    wall, seed = options.wall_seconds, options.seed
+    if wall is not None and not (type(wall) in (int, float) and 0 < wall < math.inf):
+        raise WorkflowError(f"wall_seconds takes a number above 0, or None; got {wall!r:.80}")
+    if seed is not None and type(seed) is not int:
+        raise WorkflowError(f"seed takes a whole number, or None; got {seed!r:.80}")
+    if options.budgets is not None and not isinstance(options.budgets, Mapping):
+        raise WorkflowError(
+            f"budgets takes limits by the names of phases and children; got {options.budgets!r:.80}"
+        )
     return RunRecord(
         id=new_run_id(now) if options.run_id is None else options.run_id,
         name=script.name or metadata.name,
@@ -72,7 +79,7 @@ def new_run(
         source_name=script.source_name,
         args=args,
         metadata=dict(metadata.raw),
-        seed=secrets.randbits(32) if options.seed is None else options.seed,
+        seed=secrets.randbits(32) if seed is None else seed,
         created=now,
         updated=now,
         status="running",

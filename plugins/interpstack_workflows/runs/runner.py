@@ -19,7 +19,7 @@ from interpstack_workflows.runs.catalog import Catalog, metadata_of
 from interpstack_workflows.runs.changes import change_script
 from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
 from interpstack_workflows.runs.keeping.serving import serve
-from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.parts import RunParts, check_settings
 from interpstack_workflows.runs.reading.views import RunnerViews
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
@@ -100,6 +100,7 @@ class WorkflowRunner(RunnerViews):
         live_runs: int = 64,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        check_settings(locals())
         own = not isinstance(engine, InterpreterStack)
         stack = InterpreterStack(engine) if not isinstance(engine, InterpreterStack) else engine
         self._closing = stack if own else None

@@ -23,6 +23,7 @@ from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions
 from interpstack_workflows.runs.verbs.children import child_place
+from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
@@ -224,7 +225,12 @@ class _Rehearsing:
                     self._wrong(place, f"Unknown sandbox profile {profile!r}; known: {known}")
                 return Value(_OUTPUT)
             case AskRequest(options=options) | WaitRequest(options=options):
-                return Value(_decided(options or {}, isinstance(request, AskRequest)))
+                asks = isinstance(request, AskRequest)
+                try:
+                    wait_seconds("ask" if asks else "wait", options or {})
+                except StepFailed as error:
+                    self._wrong(place, str(error))
+                return Value(_decided(options or {}, asks))
         raise TypeError(f"unknown request {type(request).__name__}")
 
     def _step(self, place: ScopePlace, request: Any, **fields: Any) -> None:

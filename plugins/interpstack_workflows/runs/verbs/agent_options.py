@@ -14,6 +14,7 @@ __all__ = ["AgentOptions", "Retry"]
 
 _MAX_ATTEMPTS: Final = 2**32 - 1
 _MAX_TOKENS: Final = 2**53 - 1
+_RETRY_NAMES: Final = ("maxAttempts", "backoffMs")
 _NAMES: Final = (
     *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
     *("provider", "retry", "schema"),
@@ -38,6 +39,11 @@ class Retry:
             return cls()
         if not isinstance(given, Mapping):
             raise _wrong("agent retry option must be an object")
+        for name in given:
+            if name not in _RETRY_NAMES:
+                raise _wrong(
+                    f"agent retry has no option {name!r:.60}; it has {', '.join(_RETRY_NAMES)}"
+                )
         attempts, backoff = given.get("maxAttempts", 1), given.get("backoffMs", 0)
         if not _is_whole(attempts) or attempts < 1:
             raise _wrong("agent retry.maxAttempts must be a positive integer")
@@ -92,6 +98,8 @@ class AgentOptions:
         for name in given:
             if name not in _NAMES:
                 raise _wrong(f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}")
+        if _text(given, "key") == "":
+            raise _wrong("agent option key takes a string that is not empty")
         return cls(
             agent_type=_text(given, "agentType"),
             schema=given.get("schema"),

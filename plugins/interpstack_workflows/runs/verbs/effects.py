@@ -24,6 +24,7 @@ from interpstack_workflows.runs.verbs.agent_calls import (
 )
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.commands import run_command
+from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
 from interpstack_workflows.runtime.boundary import Failed
 from interpstack_workflows.steps.entries import StepRecord
@@ -184,8 +185,9 @@ class Verbs:
     def _wait(self, opened: OpenRequest) -> None:
         kind, request = opened.kind, opened.request
         options = dict(getattr(request, "options", None) or {})
+        timeout = None if kind == "sleep" else wait_seconds(kind, options)
         since = opened.started.value["now"] if opened.started else self._began(opened, {})
-        seconds = request.duration_ms / 1000 if kind == "sleep" else _timeout(options)
+        seconds = request.duration_ms / 1000 if kind == "sleep" else timeout
         shown = {} if kind != "ask" else {"question": request.question, "options": options}
         scope = opened.scope.place.scope
         wait = Wait(
@@ -260,13 +262,3 @@ class _Flight:
         host, self._host = self._host, None
         if host is not None:
             host.end()
-
-
-def _timeout(options: Mapping[str, Any]) -> float | None:
-    """The seconds that a question or a signal is waited for; `None` for no limit."""
-    given = options.get("timeoutMs")
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
-        raise StepFailed(f"timeoutMs takes milliseconds, 0 or more; got {given!r}", "TypeError")
-    return given / 1000

@@ -33,10 +33,14 @@ team = {"default": shout}
 """
 
 
+_META = b"export const meta = {name: 'n', description: 'd', %s};\n"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shout.workflow.js").write_text(_SOURCE, "utf-8")
+    (tmp_path / "notes.txt").write_text("These are notes, and no database of anything.", "utf-8")
     (tmp_path / f"team_{tmp_path.name.replace('-', '_')}.py").write_text(_AGENTS, "utf-8")
     return tmp_path
 
@@ -189,11 +193,88 @@ def test_commands_run_where_they_are_allowed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (b"", "the module has no `export const meta = {…}`"),
+        (b"\xff\xfe", "wrong.js is no text in UTF-8"),
+        (b"export const meta = []", "meta must be an object literal"),
+        (b"export const meta = {description: 'd'}", "name takes a string that is not empty"),
+        (b"export const meta = {name: 'n'}", "description takes a string that is not empty"),
+        (b"export const meta = {name: f()}", "meta takes a literal: objects, arrays, strings, "),
+        (_META % b"whenToUse: 1", "whenToUse takes a string"),
+        (_META % b"phases: 'x'", "phases takes an array of {title, detail?, model?, provider?}"),
+        (_META % b"phases: [{name: 'x'}]", "phases[0] takes {title, detail?, model?, provider?}"),
+        (_META % b"phasess: []", "there is no field phasess; did you mean phases?"),
+        (_META % b"argSchema: {}", "there is no field argSchema; did you mean argsSchema?"),
+        (_META % b"argsSchema: []", "argsSchema takes a JSON Schema, an object"),
+        (_META % b"argsSchema: {type: 'tuple'}", "meta.argsSchema is no JSON Schema"),
+        (_META % b"" + b"export default (", "the module does not parse"),
+    ],
+)
+def test_wrong_files_are_answered_in_one_line(folder: Path, source: bytes, message: str) -> None:
+    (folder / "wrong.js").write_bytes(source)
+    for args in (["check", "wrong.js"], ["run", "wrong.js", "--db", "memory:"]):
+        (line,) = command(*args, status=2).stderr.splitlines()
+        assert line.startswith("Error: ")
+        assert message in line
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def (", "cannot import {}: SyntaxError: invalid syntax"),
+        ("raise RuntimeError('a\\nb')", "cannot import {}: RuntimeError: a b ({}.py, line 1)"),
+        ("import sys\nsys.exit(3)", "cannot import {}: SystemExit: 3 ({}.py, line 2)"),
+        ("import no_such_module", "cannot import {}: No module named 'no_such_module'"),
+        ("x = 1", "{} has no team"),
+        ("team = {'a': 1}", "agent 'a': 1 is no agent; pass an async function of the prompt"),
+        ("def f(p): return p\nteam = f", "is no agent; pass an async function of the prompt"),
+        ("async def team(a, b): pass", "takes one argument, the prompt or the call"),
+    ],
+)
+def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, message: str) -> None:
+    module = f"wrong_{folder.name.replace('-', '_')}"
+    (folder / f"{module}.py").write_text(source, "utf-8")
+    done = command("run", "shout.workflow.js", "--agents", f"{module}:team", status=2)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert message.replace("{}", module) in last
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["check"], "Missing argument 'FILE…'"),
+        (["check", "."], "there is no file ."),
+        (["check", "notes.txt"], "they end in .js, .mjs, .ts, .mts"),
+        (["run", "shout.workflow.js", "more"], "Got unexpected extra argument (more)"),
+        (["run", "shout.workflow.js", "--args", ""], "takes JSON, such as "),
+        (["run", "shout.workflow.js", "--args", "NaN"], "NaN is no JSON"),
+        (["run", "shout.workflow.js", "--args", "[" * 5000], "takes JSON, such as "),
+        (["run", "shout.workflow.js", "--args", "@"], "cannot read '': Is a directory"),
+        (["run", "shout.workflow.js", "--agents", "..:x"], "cannot import ..: "),
+        (["run", "shout.workflow.js", "--db", ""], "a store is named by memory:, a path, "),
+        (["run", "shout.workflow.js", "--db", "no/x.db"], "the store 'no/x.db' cannot be opened"),
+        (["run", "shout.workflow.js", "--db", "notes.txt"], "file is not a database"),
+        (["run", "shout.workflow.js", "--engine", "nod"], "unknown engine 'nod'; known: "),
+        (["run", "shout.workflow.js", "--budget", "much"], "not a valid whole number, 0 or more"),
+        (["run", "shout.workflow.js", "--max-cost", "nan"], "cost takes a number, 0 or more"),
+        (["run", "shout.workflow.js", "--wall", "inf"], "wall_seconds takes a number above 0"),
+        (["run", "shout.workflow.js", "--wall", "0"], "0.0 is not in the range x>0"),
+        (["run", "shout.workflow.js", "--seed", "x"], "'x' is not a valid integer"),
+        (["run", "shout.workflow.js", "--run-id", "a/b"], "at most 200 letters, digits, '-'"),
+        (["run", "shout.workflow.js", "--budgett", "1"], "Did you mean '--budget'?"),
+        (["runn"], "Did you mean 'run'?"),
+        (["list", "--limit", "0"], "0 is not in the range x>=1"),
+        (["resume", "run_x"], "The store has no run 'run_x'; its runs are: none"),
+        (["resume", "run_x", "--source", "gone.js"], "there is no file gone.js"),
+        (["diff", "run_x", "shout.workflow.js"], "The store has no run 'run_x'"),
+        (["cancel", "run_x"], "The store has no run 'run_x'"),
+        (["signal", "run_x", "go", "{"], "takes JSON, such as "),
+        (["answer", "run_x"], "Missing argument '[ID] VALUE'"),
         (["run", "gone.js"], "there is no file gone.js"),
         (["run", "shout.workflow.js", "--args", "{"], "takes JSON, such as "),
-        (["run", "shout.workflow.js", "--args", "@gone"], "cannot read gone: No such file"),
+        (["run", "shout.workflow.js", "--args", "@gone"], "cannot read 'gone': No such file"),
         (["run", "shout.workflow.js", "--agents", "team"], "takes MODULE:ATTRIBUTE; got team"),
         (["run", "shout.workflow.js", "--agents", "no_mod:x"], "cannot import no_mod: "),
         (["run", "shout.workflow.js", "--agents", "json:x"], "json has no x"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workflow_runs import script
@@ -61,6 +62,9 @@ def test_users_give_paths_names_and_sources(folder: Path) -> None:
     assert catalog.given("export default 1").source == "export default 1"
     with pytest.raises(UnknownWorkflow, match=r"No workflow file at nowhere\.js: No such file"):
         catalog.given("nowhere.js")
+    wrong: Any = 3
+    with pytest.raises(UnknownWorkflow, match="a workflow is a Path, the name of a known"):
+        catalog.given(wrong)
 
 
 def test_paths_lead_only_into_allowed_folders(folder: Path) -> None:

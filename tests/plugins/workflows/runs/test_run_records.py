@@ -52,10 +52,23 @@ def test_a_new_run_has_what_it_needs_to_go_on_elsewhere() -> None:
     assert _new().seed != _new().seed
 
 
-@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
-def test_wrong_times_are_refused(seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), "1", True])
+def test_wrong_times_are_refused(seconds: Any) -> None:
     with pytest.raises(WorkflowError, match="wall_seconds takes a number above 0"):
         _new(wall_seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": "x"}, "seed takes a whole number, or None; got 'x'"),
+        ({"seed": 1.5}, "seed takes a whole number"),
+        ({"budgets": 3}, "budgets takes limits by the names of phases and children; got 3"),
+    ],
+)
+def test_other_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkflowError, match=message):
+        _new(**options)
 
 
 @pytest.mark.parametrize("run_id", ["", "a b", "a/b", "é", "a\n", "a" * 201, 7])

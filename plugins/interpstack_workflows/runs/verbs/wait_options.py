@@ -1,0 +1,55 @@
+"""Options of `ask` and `wait`, as scripts give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from interpstack_workflows.runs.failures import StepFailed
+
+__all__ = ["wait_seconds"]
+
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ask": ("choices", "default", "key", "timeoutMs"),
+    "wait": ("default", "key", "timeoutMs"),
+}
+#: Milliseconds that a question or a signal is waited for at most, as long as a sleep may last.
+_MOST_MS: Final = 365 * 24 * 60 * 60 * 1000
+
+
+def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
+    """The seconds that a question or a signal is waited for; `None` for no limit.
+
+    Args:
+        kind: `ask` or `wait`.
+        options: The options, all of which are checked.
+
+    Raises:
+        StepFailed: There is an unknown option, or one of another form.
+    """
+    names = _NAMES[kind]
+    for name in options:
+        if name not in names:
+            raise _wrong(f"{kind} has no option {name!r:.60}; it has {', '.join(names)}")
+    key, choices = options.get("key"), options.get("choices")
+    if key is not None and not (isinstance(key, str) and key):
+        raise _wrong(f"{kind}: key takes a string that is not empty; got {key!r:.100}")
+    if choices is not None and not (isinstance(choices, list) and choices):
+        raise _wrong(f"{kind}: choices takes an array that is not empty; got {choices!r:.100}")
+    if choices and "default" in options and options["default"] not in choices:
+        raise _wrong(f"{kind}: default takes one of the choices; got {options['default']!r:.100}")
+    return _timeout(options.get("timeoutMs"))
+
+
+def _timeout(given: Any) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
+        raise _wrong(f"timeoutMs takes milliseconds, 0 or more; got {given!r:.100}")
+    if given > _MOST_MS:
+        raise _wrong(f"timeoutMs takes at most {_MOST_MS}, 365 days; got {given!r:.100}")
+    return given / 1000
+
+
+def _wrong(message: str) -> StepFailed:
+    return StepFailed(message, "TypeError")

@@ -1,0 +1,57 @@
+"""Arguments of runners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_workflows.api import MemoryWorkflowStore, Scheduler, WorkflowRunner
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "accepted"),
+    [
+        ("store", 3, "a WorkflowStore, or its URL; got 3"),
+        ("workflows", 3, "workflows by name, or their folders; got 3"),
+        ("sandboxes", 3, "async functions by profile, or None; got 3"),
+        ("sandboxes", {"local/a": 1}, "async functions by profile, or None; got"),
+        ("output_bytes", -1, "a whole number, 0 or more; got -1"),
+        ("scheduler", 4, "a Scheduler, or None; got 4"),
+        ("events", "print", "a function, or None; got 'print'"),
+        ("max_depth", 0, "a whole number, 1 or more; got 0"),
+        ("max_depth", True, "a whole number, 1 or more; got True"),
+        ("lease_seconds", 0, "a number above 0; got 0"),
+        ("lease_seconds", float("nan"), "a number above 0; got nan"),
+        ("linger_seconds", -1, "a number, 0 or more; got -1"),
+        ("live_runs", 1.5, "a whole number, 1 or more; got 1.5"),
+        ("clock", 0.0, "a function; got 0.0"),
+    ],
+)
+def test_wrong_arguments_say_what_is_accepted(name: str, value: Any, accepted: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        WorkflowRunner(**{name: value})
+    assert str(raised.value).startswith(f"WorkflowRunner: {name} takes {accepted}")
+
+
+def test_nothing_is_opened_for_wrong_arguments(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        WorkflowRunner(store=str(tmp_path / "runs.db"), live_runs=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_smallest_arguments_are_accepted() -> None:
+    runner = WorkflowRunner(
+        store=MemoryWorkflowStore(),
+        workflows=(),
+        sandboxes=None,
+        output_bytes=0,
+        scheduler=Scheduler(),
+        max_depth=1,
+        lease_seconds=0.5,
+        linger_seconds=0,
+        live_runs=1,
+    )
+    await runner.aclose()
