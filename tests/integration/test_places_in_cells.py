@@ -180,3 +180,25 @@ async def test_errors_tell_their_causes(engine: str) -> None:
             assert told.error is not None
             lines = (told.error.stack or "").split("\n")
             assert [line[13:] for line in lines if line.startswith("    [cause]: ")] == causes
+
+
+@pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
+async def test_errors_tell_the_errors_in_them(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        session = stack.session("s")
+        for source, errors in [
+            ("await Promise.any([Promise.reject(new TypeError('why')), Promise.reject(2)])", ["TypeError: why", "2"]),
+            ("throw new AggregateError([1, 2, 3, 4, 5])", ["1", "2", "3", "2 more"]),
+            ("throw new AggregateError(['x'.repeat(900)])", ["x" * 500]),
+            ("var e = new AggregateError([]); e.errors.push(e, null); throw e", ["AggregateError", "null"]),
+            ("throw new AggregateError([])", []),
+            ("throw Object.defineProperty(new Error('q'), 'errors', {get() { for (;;); }})", []),
+            ("throw Object.defineProperty(new Error('q'), 'errors', {value: 'abc'})", []),
+            ("throw Object.assign(new Error('q'), {errors: [1]})", []),
+            ("throw Object.defineProperty(new Error('q'), 'errors', {value: new Proxy([], {get() { throw 1 }})})", []),
+        ]:  # fmt: skip
+            told = await session.eval(source)
+            assert told.error is not None
+            assert told.error.name != "Timeout", source
+            lines = (told.error.stack or "").split("\n")
+            assert [line[14:] for line in lines if line.startswith("    [errors]: ")] == errors

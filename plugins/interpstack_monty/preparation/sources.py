@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from typing import Final
+
 from interpstack_core import Cell, GuestError
 from interpstack_monty.crossing.errors import syntax_error
 from interpstack_monty.crossing.results import shown_chars
@@ -14,6 +18,11 @@ from interpstack_monty.workers import RESERVED
 
 __all__ = ["prepared_source"]
 
+#: Characters that are an underscore in a name, which Python reads in their normal form.
+_LOW_LINES: Final = "_\uff3f\ufe33\ufe34\ufe4d\ufe4e\ufe4f"
+#: Where a reserved name may begin that is spelled with other characters.
+_SPELLED: Final = re.compile(rf"[{_LOW_LINES}]{{2}}(?![{_LOW_LINES}])(?=(\S{{1,{len(RESERVED)}}}))")
+
 
 def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | GuestError:
     """The source of a cell, ready to run, or the error that refuses the cell.
@@ -21,7 +30,7 @@ def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | Gu
     Raises:
         OutOfTime: The time limit is reached, or the cell was stopped.
     """
-    if RESERVED in cell.source:
+    if _has_reserved(cell.source):
         return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
     source = clean(cell.source)
     try:
@@ -30,3 +39,13 @@ def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | Gu
         return syntax_error(str(error), cell.name, error.line)
     refused = check(state, source, cell.name) if state.type_check else None
     return ready if refused is None else refused
+
+
+def _has_reserved(source: str) -> bool:
+    """Whether a source has a reserved name, however it is spelled, even in a text."""
+    if RESERVED in source:
+        return True
+    return not source.isascii() and any(
+        unicodedata.normalize("NFKC", f"__{found[1]}").startswith(RESERVED)
+        for found in _SPELLED.finditer(source)
+    )

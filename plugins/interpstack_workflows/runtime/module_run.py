@@ -142,6 +142,10 @@ class ModuleRun:
                 self._result, self._dropped = call.wire
             elif call.bridge == _FAILED:
                 self._stage, self._dropped = call.wire
+        for request in progress.requests:  # messages beyond the number of calls of a cell
+            if request.bridge == _CALLS:
+                yield from read_calls(request.wire)
+                self._answers.append(Settlement(request.id, "null"))
 
     def _read_requests(self, progress: Progress) -> Iterator[Request]:
         for request in progress.requests:
@@ -149,7 +153,7 @@ class ModuleRun:
                 self._answers.append(Settlement(request.id, self._begin()))
             elif request.bridge == MODULE:
                 self._answers.append(self._load(request))
-            else:
+            elif request.bridge != _CALLS:
                 try:
                     read = read_request(request.bridge, request.wire)
                 except ValueError as error:

@@ -102,32 +102,37 @@
 
   let currentPhase;
   const messages = [];
-  let sent = 0, waits = false;
-  const MOST_CALLS = 5000;
-  // The kernel bounds calls; beyond some thousands, the calls of one turn go together.
-  function tell(kind, ...parts) {
-    if (++sent <= MOST_CALLS) { call("workflow.calls", [[kind, ...parts]]); return; }
-    messages[messages.length] = [kind, ...parts];
+  let sent = 0, chars = 0, waits = false;
+  const MOST_CALLS = 5000, MOST_MESSAGES = 1000, MOST_CHARS = 2 ** 20;
+  // The kernel bounds calls of a cell; beyond some thousands, messages go as requests, those of one turn together.
+  function tell(message, size) {
+    if (++sent <= MOST_CALLS) { call("workflow.calls", [message]); return; }
+    if (size > MOST_CHARS)
+      throw new RangeErrorClass(message[0] + ": after " + MOST_CALLS + " messages, one may have at most " + MOST_CHARS + " characters");
+    if (messages.length === MOST_MESSAGES || chars + size > MOST_CHARS) send();
+    messages[messages.length] = message;
+    chars += size;
     if (waits) return;
     waits = true;
-    apply(promiseThen, new PromiseClass((resolve) => { resolve(); }), [() => {
-      waits = false;
-      const all = [];
-      for (let i = 0; i < messages.length; i++) all[i] = messages[i];
-      messages.length = 0;
-      call("workflow.calls", all);
-    }]);
+    apply(promiseThen, new PromiseClass((resolve) => { resolve(); }), [() => { waits = false; send(); }]);
+  }
+  function send() {
+    const all = [];
+    for (let i = 0; i < messages.length; i++) all[i] = messages[i];
+    messages.length = chars = 0;
+    apply(promiseThen, request("workflow.calls", all), [() => {}, () => {}]);
   }
   function log(...values) {
     const texts = [];
-    for (let i = 0; i < values.length; i++) texts[i] = json(values[i], "log: value " + (i + 1));
-    tell("log", texts);
+    let size = 0;
+    for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1))).length;
+    tell(["log", texts], size);
   }
   function phase(name, options) {
     if (typeof name !== "string") throw wrong("phase(name, options?) takes a string; got " + kindOf(name));
     const text = packed(optionsOf(options, "phase"), "phase");
     currentPhase = name;
-    tell("phase", name, text);
+    tell(["phase", name, text], name.length + (text === null ? 0 : text.length));
   }
   function agent(prompt, options) {
     return asked(() => {
@@ -149,7 +154,7 @@
     return asked(() => {
       if (typeof ms !== "number" || !isFiniteNumber(ms) || ms < 0) throw wrong("sleep(ms) requires a finite non-negative number");
       if (ms > MAX_SLEEP_DAYS * 86400000) throw wrong("sleep(ms) duration exceeds the maximum allowed delay");
-      return ask("sleep", ceil(ms));
+      return ask("sleep", ceil(ms) + 0); // never -0
     });
   }
   function question(text, options) {
@@ -174,7 +179,9 @@
     return asked(() => {
       const slash = typeof profile === "string" ? indexOf(profile, "/") : -1;
       if (slash < 1 || slash === profile.length - 1) throw wrong("exec(profile, request) takes a profile as '<provider>/<name>'");
-      const { command, args = [], cwd, env = {}, stdin } = optionsOf(spec, "exec");
+      const { command, args = [], cwd, env = {}, stdin, ...others } = optionsOf(spec, "exec");
+      const unknown = keys(others);
+      if (unknown.length > 0) throw wrong("exec: request has no field '" + unknown[0] + "'; it takes {command, args, cwd, env, stdin}");
       if (typeof command !== "string" || command === "") throw wrong("exec: request.command takes a string that is not empty; got " + kindOf(command));
       if (!isArray(args)) throw wrong("exec: request.args takes an array of strings; got " + kindOf(args));
       const words = [], variables = { __proto__: null };

@@ -35,6 +35,19 @@
     }
     return text;
   }
+  // The first errors of an `AggregateError`, in a line each: its own message seldom says why.
+  function gatheredIn(error) {
+    let text = "";
+    try {
+      const found = getOwnPropertyDescriptor(error, "errors"), errors = found === undefined || found.enumerable ? undefined : found.value;
+      if (!isArray(errors)) return "";
+      const count = errors.length;
+      for (let i = 0; i < count && i < 3; i++) text += "\n    [errors]: " + slice(thrownText(errors[i]), 0, 500);
+      return count > 3 ? text + "\n    [errors]: " + (count - 3) + " more" : text;
+    } catch {
+      return text; // a getter or a proxy that throws
+    }
+  }
   // A stack without frames of the kernel and of builtins, and with the cell's own name.
   function guestFrames(stack) {
     let text = "", from = 0;
@@ -65,7 +78,7 @@
   function errorText(reason) {
     const object = typeof reason === "object" && reason !== null && isError(reason);
     const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
-    if (object) error.stack = slice(error.stack + causesOf(reason), error.stack === "" ? 1 : 0);
+    if (object) error.stack = slice(error.stack + causesOf(reason) + gatheredIn(reason), error.stack === "" ? 1 : 0);
     return '{"name":' + stringify(error.name) + ',"message":' + stringify(error.message)
       + ',"stack":' + stringify(error.stack) + "}";
   }

@@ -77,6 +77,7 @@ _KERNELS = {
     "fails": _replaced("export", "lambda *a: 1 / 0"),
     "gives no names": _replaced("globals", "lambda *a: [{}, 'names', None]"),
     "gives other names": _replaced("globals", "lambda *a: [['keep', 5, None, 'x'], [5, 'x']]"),
+    "in other characters": "__\uff49nterpstack_show__ = 1",
 }
 
 #: Those after which no cell can be right.

@@ -26,11 +26,26 @@ def test_a_source_is_prepared() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["__interpstack_emit__('x')", "# __interpstack_", "'__interpstack_'"]
+    "source",
+    [
+        "__interpstack_emit__('x')",
+        "# __interpstack_",
+        "'__interpstack_'",
+        "__\uff49nterpstack_show__ = 1",
+        "a = 1; _\uff3finterp\ufb06ack\ufe4dshow__ = 1",
+        "__interpst\U0001d41ack_show__ = 1",
+    ],
 )
 def test_names_of_the_kernel_are_reserved_everywhere(source: str) -> None:
     refused = _prepared(source)
     assert refused == GuestError("NameError", "names that begin with '__interpstack_' are reserved")
+
+
+@pytest.mark.parametrize(
+    "source", ["__\uff49nter = 1", "\uff3f" * 100, "'é'; __inter, pstack_ = 1, 2"]
+)
+def test_other_names_are_free(source: str) -> None:
+    assert isinstance(_prepared(source), str)
 
 
 def test_a_refused_source_names_cell_and_line() -> None:

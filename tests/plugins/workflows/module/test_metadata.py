@@ -94,6 +94,8 @@ def test_other_places_do_not_count(source: str) -> None:
         ("export const meta = {a: [1,,2]}", (1, 25), "a hole in an array is none"),
         ("export const meta = {a: /x/}", (1, 25), "a regular expression is none"),
         ("export const meta = {a: 1n}", (1, 25), "a BigInt is none"),
+        ("export const meta = {a: 1e999}", (1, 25), "a number that is too large is none"),
+        ("export const meta = {a: [-1e999]}", (1, 27), "a number that is too large is none"),
         ("export const meta = {description: 'd'}", (1, 21), "name takes a string"),
         ("export const meta = {name: 1, description: 'd'}", (1, 21), "name takes a string"),
         ("export const meta = {name: 'n'}", (1, 21), "description takes a string"),

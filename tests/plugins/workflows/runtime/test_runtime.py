@@ -105,6 +105,43 @@ def test_calls_overtake_requests_one_at_a_time(runtime: WorkflowRuntime) -> None
         assert execution.poll() == AgentRequest("1", "a")
 
 
+@pytest.mark.parametrize(
+    ("loop", "count"),
+    [("{ log(i); await 1; }", 12_000), ("{ log(i < 5000 ? i : 'x'.repeat(9000)); }", 7_000)],
+)
+def test_every_message_arrives_however_many_there_are(
+    runtime: WorkflowRuntime, loop: str, count: int
+) -> None:
+    body = f"for (let i = 0; i < {count}; i++) {loop} phase('last'); return 1"
+    with started(runtime, main(body)) as execution:
+        logs = 0
+        while isinstance(polled := execution.poll(), LogCall):
+            logs += 1
+        assert logs == count
+        assert polled == PhaseCall("last")
+        ended = execution.poll()
+        assert isinstance(ended, Complete)
+        assert ended.output.result == 1
+
+
+def test_late_messages_have_a_size() -> None:
+    runtime = WorkflowRuntime(InterpreterStack("quickjs").engine)
+    late = "try { log('x'.repeat(2 ** 20)) } catch (e) { return e.message }"
+    body = f"for (let i = 0; i < 5000; i++) log(i); {late}"
+    with started(runtime, main(body)) as execution:
+        while isinstance(polled := execution.poll(), LogCall):
+            pass
+        assert isinstance(polled, Complete)
+        assert "at most 1048576 characters" in polled.output.result
+
+
+@pytest.mark.parametrize("milliseconds", ["-0", "0", "Math.ceil(-0.5)"])
+def test_a_sleep_of_no_time(runtime: WorkflowRuntime, milliseconds: str) -> None:
+    source = f"import {{ sleep }} from 'workflow:extra'; export default () => sleep({milliseconds})"
+    with started(runtime, source) as execution:
+        assert execution.poll() == SleepRequest("1", 0)
+
+
 def test_an_unknown_id_is_an_error_and_harms_nothing(runtime: WorkflowRuntime) -> None:
     with started(runtime, main("const a = await agent('a'); return [a, budget.spent()]")) as run:
         budget = ModuleBudget(10, 4)
@@ -401,6 +438,10 @@ def test_the_phase_is_that_of_the_call(runtime: WorkflowRuntime) -> None:
             "exec(profile, request) takes a profile as '<provider>/<name>'",
         ),
         ("SW.sandbox.exec('a/b', {})", "exec: request.command takes a string that is not empty"),
+        (
+            "SW.sandbox.exec('a/b', {command: 'c', shell: true})",
+            "exec: request has no field 'shell'; it takes {command, args, cwd, env, stdin}",
+        ),
         (
             "SW.sandbox.exec('a/b', {command: 'c', args: [1]})",
             "exec: request.args takes strings; it",

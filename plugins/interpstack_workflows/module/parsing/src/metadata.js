@@ -16,12 +16,13 @@ function valueOf(node) {
     case "Literal":
       if (node.regex !== undefined) fault("a regular expression", node);
       if (node.bigint !== undefined) fault("a BigInt", node);
+      if (node.value === Infinity) fault("a number that is too large", node);
       return node.value;
     case "TemplateLiteral": return fault("a template", node);
     case "UnaryExpression": {
       const { argument, operator } = node;
       if ((operator === "-" || operator === "+") && argument.type === "Literal" && typeof argument.value === "number")
-        return operator === "-" ? -argument.value : argument.value;
+        return operator === "-" ? -valueOf(argument) : valueOf(argument);
       return fault("an expression", node);
     }
     case "ArrayExpression":

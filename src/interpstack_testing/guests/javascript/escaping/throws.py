@@ -52,6 +52,16 @@ _THROWN = {
         "Object.defineProperty(e, k, {get() { throw e; }}); return e; })()",
         "",
     ),
+    "gathered errors": ("new AggregateError([new Error('a'), 1], 'all')", "all"),
+    "very many gathered errors": ("new AggregateError(Array(1e5).fill(new Error('x')), 'm')", "m"),
+    "an error that gathers itself": (
+        "(() => { const e = new AggregateError([], 'm'); e.errors.push(e); return e; })()",
+        "m",
+    ),
+    "gathered errors that are read without end": (
+        "Object.defineProperty(new AggregateError([], 'm'), 'errors', {get() { for (;;); }})",
+        "m",
+    ),
     "message without a text": ("Object.assign(new Error, {message: {a: 1}})", "{a: 1}"),
     "message that cannot become text": (
         "Object.assign(new Error, {message: {toString() { throw 1; }}})",
