@@ -83,6 +83,8 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/v8/integration/test_pieces.py::": 2,
     "tests/repo/test_imports.py::": 3,
     "tests/repo/test_tree.py::": 3,
+    "tests/runtime/integration/": 1,  # `core` has no engine, and nothing that is installed
+    "tests/runtime/": 4,  # whole in `core`, on the same Python
 }
 
 #: Engines on which tests are repeated, and of how many cases of a file one is drawn. Each case
