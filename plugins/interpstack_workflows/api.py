@@ -89,6 +89,8 @@ from interpstack_workflows.steps.names import StepNames, canonical
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Lease, Message, RunRecord, WorkflowStore
+from interpstack_workflows.worktrees.git import WorktreeError
+from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
 __all__ = [
     "Agent",
@@ -115,6 +117,7 @@ __all__ = [
     "ExecSpec",
     "ExecTimeout",
     "Failed",
+    "GitWorktrees",
     "Lease",
     "LeaseLost",
     "LiveProgress",
@@ -179,6 +182,7 @@ __all__ = [
     "WorkflowRunner",
     "WorkflowRuntime",
     "WorkflowStore",
+    "WorktreeError",
     "canonical",
     "entry_from_json",
     "entry_to_json",

@@ -33,6 +33,8 @@ class AgentCall:
         label: A short text that distinguishes this call from others, for readers.
         phase: The phase of the run.
         cwd: The folder to work in; `None` for none of its own.
+        cwd_id: Names the contents of that folder: the same as long as the work in it goes on,
+            another one where it has begun anew.
         key: Identifies the step of the run: the same in all its attempts, different for every other
             step. Agents can use it as an idempotency key, and to find their own state.
         attempt: The number of this attempt, from 1.
@@ -55,6 +57,7 @@ class AgentCall:
     label: str | None = None
     phase: str | None = None
     cwd: Path | None = None
+    cwd_id: str = ""
     key: str = ""
     attempt: int = 1
     correction: bool = False
@@ -121,9 +124,11 @@ class Agent(abc.ABC):
         max_tokens: Tokens that one call uses at most; `None` if that is not known.
         max_cost: Money that one call costs at most; `None` if that is not known.
         description: What the agent does, for models that write workflows; may be empty.
+        takes_cwd: Whether it works in `AgentCall.cwd`, if a call has one; else no call is isolated.
     """
 
     description: str = ""
+    takes_cwd: bool = False
     max_tokens: int | None = None
     max_cost: float | None = None
 

@@ -26,6 +26,7 @@ class FunctionAgent(Agent):
     def __init__(self, function: Callable[[Any], Awaitable[Any]]) -> None:
         self._function = function
         self._takes_call = _takes_call(function)
+        self.takes_cwd = self._takes_call
         self.description = _description(function)
 
     async def run(self, call: AgentCall) -> AgentAnswer:

@@ -73,6 +73,11 @@ _exec_env = click.option(
     multiple=True,
     help="A variable of this environment that these programs get.",
 )
+_worktrees = click.option(
+    "--worktrees",
+    metavar="FOLDER",
+    help="A git repository: agents called with isolation: 'worktree' get worktrees of it.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -84,6 +89,7 @@ def _with_runner(
     engine: str = "quickjs",
     events: Callable[[WorkflowEvent], Any] | None = None,
     sandboxes: Mapping[str, Sandbox] | None = None,
+    worktrees: str | None = None,
 ) -> _T:
     """Use a runner on the store of a URL; both are closed at the end."""
 
@@ -91,7 +97,12 @@ def _with_runner(
         store = open_store(url)
         try:
             async with WorkflowRunner(
-                engine, agents=agents, store=store, events=events, sandboxes=sandboxes
+                engine,
+                agents=agents,
+                store=store,
+                events=events,
+                sandboxes=sandboxes,
+                worktrees=worktrees,
             ) as runner:
                 return await use(runner)
         finally:
@@ -145,6 +156,7 @@ def check(files: list[Path]) -> None:
 @_allow_exec
 @_exec_commands
 @_exec_env
+@_worktrees
 def run(
     *,
     file: Path,
@@ -161,6 +173,7 @@ def run(
     allow_exec: Sequence[str],
     exec_command: Sequence[str],
     exec_env: Sequence[str],
+    worktrees: str | None,
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
@@ -177,7 +190,13 @@ def run(
 
     with progress() as events:
         result = _with_runner(
-            use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+            use,
+            url,
+            agents=agents,
+            engine=engine,
+            events=events,
+            sandboxes=sandboxes,
+            worktrees=worktrees,
         )
     print_result(result)
     sys.exit(status_of(result))
@@ -199,6 +218,7 @@ def run(
 @_allow_exec
 @_exec_commands
 @_exec_env
+@_worktrees
 def resume(
     *,
     run_id: str,
@@ -211,6 +231,7 @@ def resume(
     allow_exec: Sequence[str],
     exec_command: Sequence[str],
     exec_env: Sequence[str],
+    worktrees: str | None,
 ) -> None:
     """Go on with a run where it was left."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
@@ -223,7 +244,13 @@ def resume(
 
     with progress() as events:
         result = _with_runner(
-            use, url, agents=agents, engine=engine, events=events, sandboxes=sandboxes
+            use,
+            url,
+            agents=agents,
+            engine=engine,
+            events=events,
+            sandboxes=sandboxes,
+            worktrees=worktrees,
         )
     print_result(result)
     sys.exit(status_of(result))

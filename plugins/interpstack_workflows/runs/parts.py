@@ -20,6 +20,7 @@ from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
+from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
 __all__ = ["RunParts", "check_settings"]
 
@@ -87,6 +88,7 @@ class RunParts:
         linger_seconds: How long the realm of a run that only waits is kept.
         models: The names that the host gives to models.
         output_bytes: Bytes of each stream of a command that scripts get.
+        worktrees: Makes worktrees for isolated agents; `None` if the host has no repository.
     """
 
     store: WorkflowStore
@@ -101,3 +103,4 @@ class RunParts:
     linger_seconds: float
     models: Models = attrs.field(factory=Models)
     output_bytes: int = OUTPUT_BYTES
+    worktrees: GitWorktrees | None = None

@@ -29,6 +29,7 @@ from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
+from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
 __all__ = ["RunHandle", "WorkflowRunner"]
 
@@ -72,6 +73,8 @@ class WorkflowRunner(RunnerViews):
             `LocalSandbox`, or an async function of an `ExecSpec`.
         output_bytes: Bytes of standard output, and of standard error, that scripts get of a
             command; what is longer is cut off, and marked.
+        worktrees: The root of a git repository, or `GitWorktrees`, for agents that scripts call
+            with `isolation: "worktree"`.
         scheduler: Gives slots to agents; one may serve several runners.
         events: Takes the events of all runs, see `WorkflowEvent`; called on the event loop, so it
             has to return at once. `subscribe` is for readers that take their time.
@@ -92,6 +95,7 @@ class WorkflowRunner(RunnerViews):
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         sandboxes: Mapping[str, Sandbox] | None = None,
         output_bytes: int = OUTPUT_BYTES,
+        worktrees: GitWorktrees | Path | str | None = None,
         scheduler: Scheduler | None = None,
         events: Callable[[WorkflowEvent], Any] | None = None,
         max_depth: int = 8,
@@ -101,6 +105,8 @@ class WorkflowRunner(RunnerViews):
         clock: Callable[[], float] = time.time,
     ) -> None:
         check_settings(locals())
+        if isinstance(worktrees, (Path, str)):
+            worktrees = GitWorktrees(worktrees)
         own = not isinstance(engine, InterpreterStack)
         stack = InterpreterStack(engine) if not isinstance(engine, InterpreterStack) else engine
         self._closing = stack if own else None
@@ -115,6 +121,7 @@ class WorkflowRunner(RunnerViews):
             catalog=self._catalog,
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,
+            worktrees=worktrees,
             scheduler=scheduler or Scheduler(),
             emit=self._hub.emit,
             clock=clock,

@@ -24,7 +24,7 @@ from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed
 __all__ = ["LangChainAgent", "agent_of"]
 
 #: Wishes of a call that a target has to be made for, by the names that scripts use.
-_WISHES: Final = ("model", "provider", "thinking")
+_WISHES: Final = ("model", "provider", "thinking", "cwd")
 _INTERRUPT: Final = "__interrupt__"
 
 
@@ -42,9 +42,9 @@ class LangChainAgent(Agent):
         target: A compiled graph whose state has messages, or one of the functional API; a chat
             model; another runnable, which gets the prompt as text; or a function of the
             `AgentCall` that returns one of these, made for the call.
-        configurable: For `model`, `provider` and `thinking`, the key of `configurable` in which
-            the target finds them. A call that asks for one without a key fails, unless a function
-            makes the target.
+        configurable: For `model`, `provider`, `thinking` and `cwd`, the key of `configurable` in
+            which the target finds them. A call that asks for one without a key fails, unless a
+            function makes the target.
         description: What the agent does, for models that write workflows.
         max_tokens: Tokens that one call uses at most, as far as its models let that be known
             beforehand; `None` if that is not known. Budgets reserve them.
@@ -69,6 +69,7 @@ class LangChainAgent(Agent):
         if unknown := sorted(set(self._configurable) - set(_WISHES)):
             known = ", ".join(_WISHES)
             raise ConfigurationError(f"configurable takes {known}; got {', '.join(unknown)}")
+        self.takes_cwd = self._is_made or "cwd" in self._configurable
         self.description = description
         self.max_tokens = max_tokens
         self.max_cost = max_cost
@@ -98,7 +99,7 @@ class LangChainAgent(Agent):
         progress = Progress(call.emit)
         config = _config(call, wishes, meter)
         if isinstance(target, Pregel):
-            thread = f"workflow:{call.key or uuid.uuid4().hex}"
+            thread = _thread(call)
             config["configurable"]["thread_id"] = thread
             saver = saver_for(target.checkpointer, call, thread)
             graph = target.copy({"checkpointer": saver})
@@ -124,7 +125,8 @@ class LangChainAgent(Agent):
         """
         if self._is_made:
             return {}
-        asked = {"model": call.model, "provider": call.provider, **call.model_options}
+        cwd = None if call.cwd is None else str(call.cwd)
+        asked = {"model": call.model, "provider": call.provider, "cwd": cwd, **call.model_options}
         found = {}
         for name, value in asked.items():
             if value is None:
@@ -188,6 +190,12 @@ def _checked(target: Any) -> Runnable[Any, Any]:
             " node, or HumanInTheLoopMiddleware"
         )
     return target
+
+
+def _thread(call: AgentCall) -> str:
+    """The thread of a step; a new one where the folder of the step has begun anew."""
+    name = f"workflow:{call.key or uuid.uuid4().hex}"
+    return f"{name}@{call.cwd_id}" if call.cwd_id else name
 
 
 def _config(call: AgentCall, wishes: Mapping[str, Any], meter: Meter) -> RunnableConfig:

@@ -13,6 +13,7 @@ from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.values import ENDED
+from interpstack_workflows.runs.verbs.isolation import remove_left
 from interpstack_workflows.stores.store import Lease, RunRecord
 
 __all__ = ["KeptRun", "RunKeeper", "Stay"]
@@ -234,6 +235,7 @@ class RunKeeper:
     async def _live(self, kept: KeptRun, record: RunRecord, lease: Lease) -> RunRecord:
         if record.status in ENDED and not kept.stay.reopen:
             return record
+        await remove_left(self._parts, kept.run_id)
         entries = await self._parts.store.entries(kept.run_id)
         live = LiveRun(self._parts, record, lease, entries, retry_failed=kept.stay.retry_failed)
         kept.came_alive(live)

@@ -23,6 +23,7 @@ from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions
 from interpstack_workflows.runs.verbs.children import child_place
+from interpstack_workflows.runs.verbs.isolation import check_isolation, isolated_value
 from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
@@ -58,6 +59,7 @@ _WHAT_CHARS: Final = 200
 #: Tokens that a stand-in seems to use, so that loops over a budget end.
 _TOKENS: Final = 1000
 _TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+_PRODUCT: Final = {"patch": "", "base": "0" * 40, "files": []}
 _OUTPUT: Final = {"exitCode": 0, "stdout": "", "stderr": "", "truncated": []}
 
 
@@ -247,7 +249,9 @@ class _Rehearsing:
             options = AgentOptions.read(given, self._parts.models, defaults)
             if schema is not None:
                 await AnswerSchema.read(schema)
-            name, _ = agent_named(self._parts.agents, options.agent_type)
+            name, agent = agent_named(self._parts.agents, options.agent_type)
+            if options.isolated:
+                check_isolation(self._parts, name, agent)
         except UnknownAgent as error:
             self._wrong(place, str(error), str(name or ""))
         except (StepFailed, SchemaFault) as error:
@@ -261,7 +265,10 @@ class _Rehearsing:
         )
         self._budget = ModuleBudget(self._budget.total, self._budget.spent + _TOKENS)
         text = "stand-in for an answer"
-        return ValueWithBudget(text if schema is None else stand_in(schema, text), self._budget)
+        value = text if schema is None else stand_in(schema, text)
+        if given.get("isolation") is not None:
+            value = isolated_value(value, _PRODUCT)
+        return ValueWithBudget(value, self._budget)
 
     async def _child(self, place: ScopePlace, request: WorkflowRequest) -> Resolution:
         step = f"step{len(self.steps)}"

@@ -28,6 +28,11 @@ from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
 from interpstack_workflows.runs.telling import RunTeller
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
+from interpstack_workflows.runs.verbs.isolation import (
+    IsolatedWork,
+    check_isolation,
+    isolated_value,
+)
 from interpstack_workflows.steps.names import canonical
 
 __all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
@@ -74,10 +79,12 @@ class AgentStage:
     Attributes:
         attempt: The number of the attempt, from 1.
         faults: Faults of the answer that the agent is to correct; `None` if it has not answered.
+        worktree: The work of an isolated agent that paused; `None` otherwise.
     """
 
     attempt: int = 1
     faults: Sequence[str] | None = None
+    worktree: Mapping[str, Any] | None = None
 
 
 class AgentWaits(Exception):
@@ -96,7 +103,7 @@ class AgentWaits(Exception):
 
 @attrs.frozen(kw_only=True)
 class _Task:
-    """One step: its agent, its call, the schema of its answer, its retries and its spending."""
+    """One step: its agent, call, schema, retries, spending and, if it is isolated, its work."""
 
     opened: OpenRequest
     agent: Agent
@@ -105,6 +112,7 @@ class _Task:
     schema: AnswerSchema | None
     retry: Retry
     spending: Spending
+    work: IsolatedWork | None
 
 
 class AgentCalls:
@@ -144,12 +152,15 @@ class AgentCalls:
             AgentWaits: A person has to decide first.
             BudgetExceeded: The next call does not fit into a budget.
         """
-        task = await self._task(opened, spending)
+        stage = stage or AgentStage()
+        task = await self._task(opened, spending, stage)
         if decisions is not None:
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=decisions))
-        return await self._attempts(task, stage or AgentStage())
+        if task.work is None:
+            return await self._attempts(task, stage)
+        return await self._isolated(task, task.work, stage)
 
-    async def _task(self, opened: OpenRequest, spending: Spending) -> _Task:
+    async def _task(self, opened: OpenRequest, spending: Spending, stage: AgentStage) -> _Task:
         given = opened.request.options or {}
         defaults = opened.scope.place.phase_defaults(given)
         options = AgentOptions.read(given, self._parts.models, defaults)
@@ -172,6 +183,10 @@ class AgentCalls:
             emit=partial(self._host.teller.agent_event, opened, name, options.model.provider),
             store=self._parts.store,
         )
+        work = None
+        if options.isolated:
+            trees = check_isolation(self._parts, name, agent)
+            work = IsolatedWork(trees, call.key, stage.worktree)
         return _Task(
             opened=opened,
             agent=agent,
@@ -180,7 +195,21 @@ class AgentCalls:
             schema=schema,
             retry=options.retry,
             spending=spending,
+            work=work,
         )
+
+    async def _isolated(self, task: _Task, work: IsolatedWork, stage: AgentStage) -> Any:
+        """The value of an isolated step, with its work; a pause keeps the work in its record."""
+        try:
+            value = await self._attempts(task, stage)
+            return isolated_value(value, await work.product())
+        except AgentWaits as waits:
+            kept = attrs.evolve(waits.stage, worktree=await work.save())
+            raise AgentWaits(waits.approvals, kept) from waits
+        except StepFailed as error:
+            raise await work.failed(error) from error
+        finally:
+            await work.close()
 
     async def _attempts(self, task: _Task, stage: AgentStage) -> Any:
         while True:
@@ -231,6 +260,8 @@ class AgentCalls:
             model=call.model,
             tokens=tokens,
         ):
+            if task.work is not None:
+                call = await task.work.enter(call)
             wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
             told, calls, began = Usage(), 0, time.monotonic()

@@ -67,6 +67,7 @@ class AgentOptions:
         max_tokens: Tokens that each attempt may use at most.
         priority: Higher goes first.
         retry: The attempts.
+        isolated: Whether the agent gets a worktree of its own.
     """
 
     agent_type: str | None
@@ -77,6 +78,7 @@ class AgentOptions:
     max_tokens: int | None
     priority: int
     retry: Retry
+    isolated: bool = False
 
     @classmethod
     def read(
@@ -90,11 +92,8 @@ class AgentOptions:
             defaults: The model and the provider of the phase.
 
         Raises:
-            StepFailed: There is an unknown option, one that this runner does not have, or one of
-                another type.
+            StepFailed: There is an unknown option, or one of another type.
         """
-        if given.get("isolation") is not None:
-            raise _wrong("agent option isolation is not supported by this runner; leave it out")
         for name in given:
             if name not in _NAMES:
                 raise _wrong(f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}")
@@ -109,6 +108,7 @@ class AgentOptions:
             max_tokens=_max_tokens(given),
             priority=_priority(given),
             retry=Retry.of(given.get("retry")),
+            isolated=_isolated(given),
         )
 
 
@@ -137,6 +137,13 @@ def _max_tokens(options: Mapping[str, Any]) -> int | None:
     if not _is_whole(value) or not 1 <= value <= _MAX_TOKENS:
         raise _wrong(f"agent option maxTokens takes a positive whole number; got {value!r:.100}")
     return int(value)
+
+
+def _isolated(options: Mapping[str, Any]) -> bool:
+    value = options.get("isolation")
+    if value not in (None, "worktree"):
+        raise _wrong(f"agent option isolation takes 'worktree'; got {value!r:.100}")
+    return value is not None
 
 
 def _priority(options: Mapping[str, Any]) -> int:

@@ -222,7 +222,7 @@ class Verbs:
         self._wait_for_approval(opened, value)
 
     def _wait_for_approval(self, opened: OpenRequest, began: Mapping[str, Any]) -> None:
-        stage = AgentStage(began.get("attempt", 1), began.get("faults"))
+        stage = AgentStage(began.get("attempt", 1), began.get("faults"), began.get("worktree"))
 
         def ended(number: int, message: Message | None) -> None:
             again = attrs.evolve(

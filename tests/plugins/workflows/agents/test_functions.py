@@ -73,3 +73,14 @@ def test_plugins_make_agents_through_a_hook() -> None:
         made = stack.hook.interpstack_workflow_agent(target=shout, name="shout")
         assert isinstance(made, Agent)
         assert stack.hook.interpstack_workflow_agent(target=5, name="five") is None
+
+
+async def test_functions_of_the_call_work_in_its_folder() -> None:
+    async def plain(prompt: str) -> str:
+        return prompt
+
+    async def whole(call: AgentCall) -> str:
+        return call.prompt
+
+    assert not FunctionAgent(plain).takes_cwd
+    assert FunctionAgent(whole).takes_cwd

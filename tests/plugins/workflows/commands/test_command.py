@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from git_repositories import git
 
 from interpstack_cli import main
 
@@ -192,6 +194,26 @@ def test_commands_run_where_they_are_allowed(folder: Path) -> None:
     assert json.loads(again.stdout)["result"] == done["result"]
 
 
+def test_agents_are_isolated_in_the_repository_that_is_named(folder: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "First")
+    name = f"writer_{folder.name.replace('-', '_')}"
+    (folder / f"{name}.py").write_text(
+        "async def writer(call):\n    (call.cwd / 'new').write_text('n')\n    return 'done'\n",
+        "utf-8",
+    )
+    (folder / "isolated.js").write_text(
+        "export const meta = {name: 'i', description: 'd'};\n"
+        "export default () => agent('write', {isolation: 'worktree'})",
+        "utf-8",
+    )
+    done = command("run", "isolated.js", "--agents", f"{name}:writer", "--worktrees", ".")
+    found = result_of(done)["result"]
+    assert (found["value"], found["files"]) == ("done", ["new"])
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -283,6 +305,7 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--budget", "-1"], "-1 is not in the range x>=0"),
         (["show", "run_x"], "The store has no run 'run_x'; its runs are: none"),
         (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
+        (["run", "shout.workflow.js", "--worktrees", "."], "is no git repository; name one"),
         (["list", "--status", "done"], "'done' is not one of"),
     ],
 )

@@ -314,7 +314,9 @@ def test_objects_that_cannot_be_agents_are_refused_with_a_reason() -> None:
     for wrong in ("text", LangChainAgent):
         with pytest.raises(ConfigurationError, match="takes a compiled graph"):
             LangChainAgent(wrong)
-    with pytest.raises(ConfigurationError, match="takes model, provider, thinking; got effort"):
+    with pytest.raises(
+        ConfigurationError, match="takes model, provider, thinking, cwd; got effort"
+    ):
         LangChainAgent(Acting(), configurable={"effort": "e"})
 
 

@@ -1,0 +1,143 @@
+"""Isolated steps: an agent in a worktree of its own, whose work is a part of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+import attrs
+
+from interpstack_workflows.agents.agent import Agent, AgentCall
+from interpstack_workflows.runs.failures import StepFailed
+from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.worktrees.git import WorktreeError
+from interpstack_workflows.worktrees.worktrees import GitWorktrees, Worktree
+
+__all__ = ["IsolatedWork", "check_isolation", "isolated_value", "remove_left"]
+
+_log = logging.getLogger("interpstack.workflows")
+
+
+def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
+    """The worktrees for a call that asks for one.
+
+    Raises:
+        StepFailed: The host has named no repository, or the agent cannot work in a folder.
+    """
+    if parts.worktrees is None:
+        raise StepFailed(
+            "agent option isolation: the host has named no repository; it does by"
+            " WorkflowRunner(worktrees=FOLDER), or --worktrees FOLDER",
+            "TypeError",
+        )
+    if not agent.takes_cwd:
+        raise StepFailed(
+            f"agent option isolation: agent {name!r} does not say that it works in the folder of a"
+            " call, AgentCall.cwd; leave isolation out, or have the host name one that does",
+            "TypeError",
+        )
+    return parts.worktrees
+
+
+def isolated_value(value: Any, product: Mapping[str, Any]) -> dict[str, Any]:
+    """The value that a script gets of an isolated step."""
+    return {"value": value, **product}
+
+
+class IsolatedWork:
+    """The worktree of one step, from its first call to its end or pause.
+
+    Args:
+        trees: Makes worktrees.
+        key: Identifies the step.
+        saved: What `save` returned when the step paused; `None` at first.
+    """
+
+    def __init__(
+        self, trees: GitWorktrees, key: str, saved: Mapping[str, Any] | None = None
+    ) -> None:
+        self._trees = trees
+        self._key = key
+        self._saved = saved
+        self._id = str(saved["id"]) if saved else secrets.token_hex(8)
+        self._tree: Worktree | None = None
+
+    async def enter(self, call: AgentCall) -> AgentCall:
+        """The call with the worktree as its folder; made for the first call.
+
+        Raises:
+            WorktreeError: It cannot be made.
+        """
+        if self._tree is None:
+            self._tree = await self._trees.open(self._key, self._saved)
+        return attrs.evolve(call, cwd=self._tree.path, cwd_id=self._id)
+
+    async def product(self) -> dict[str, Any]:
+        """The work, as plain JSON; empty if no worktree was made.
+
+        Raises:
+            WorktreeError: Git fails.
+        """
+        return {} if self._tree is None else (await self._tree.product()).to_json()
+
+    async def save(self) -> dict[str, Any]:
+        """The work as the record of a pause keeps it.
+
+        Raises:
+            WorktreeError: Git fails, or the work is too large for a record.
+        """
+        product = await self.product()
+        if product.get("branch"):
+            raise WorktreeError(
+                "the agent waits for a decision, and its work is too large to be kept meanwhile;"
+                f" it is on the branch {product['branch']}"
+            )
+        return {**product, "id": self._id}
+
+    async def failed(self, error: StepFailed) -> StepFailed:
+        """The failure of the step, with the work that was done before."""
+        try:
+            product = await self.product()
+        except WorktreeError:
+            _log.exception("The work of the failed step %s cannot be read", self._key)
+            return error
+        kept = product if product.get("files") else {}
+        return StepFailed(str(error), error.name, {**error.data, **kept})
+
+    async def close(self) -> None:
+        """Remove the worktree, even if the step is being cancelled."""
+        tree, self._tree = self._tree, None
+        if tree is not None:
+            await _to_its_end(self._remove(tree))
+
+    async def _remove(self, tree: Worktree) -> None:
+        try:
+            await tree.remove()
+        except WorktreeError:  # the next stay of the run tries it again
+            _log.exception("The worktree %s cannot be removed", tree.path)
+
+
+async def remove_left(parts: RunParts, run_id: str) -> None:
+    """Remove the worktrees that an earlier stay of a run has left, if its process died."""
+    if parts.worktrees is None:
+        return
+    try:
+        count = await parts.worktrees.sweep(run_id)
+    except WorktreeError:
+        _log.exception("Worktrees that run %s may have left cannot be removed", run_id)
+        return
+    if count:
+        _log.warning("Removed %d worktrees that run %s had left", count, run_id)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that a cancellation does not stop."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

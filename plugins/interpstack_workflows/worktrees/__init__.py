@@ -1,0 +1,1 @@
+"""Worktrees of git, in which agents work apart."""
