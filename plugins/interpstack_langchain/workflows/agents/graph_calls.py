@@ -18,7 +18,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
-from interpstack_langchain.workflows.agents.answers import prompt_of
+from interpstack_langchain.workflows.agents.answers import NoAnswer, prompt_of, value_of
 from interpstack_langchain.workflows.agents.approvals import UnfitDecisions, answers, approvals
 from interpstack_langchain.workflows.agents.progress import Progress
 from interpstack_workflows.api import AgentCall, AgentFailed, AgentPaused
@@ -75,9 +75,9 @@ class GraphCall:
             return await self._stream(await self._answer(found, waiting))
         if found.next:
             return await self._stream(None)
-        if (found.metadata or {}).get(_STAGE) != self._stage:
-            return await self._stream(self._input())
-        return self._output(found)
+        answered = (found.metadata or {}).get(_STAGE) == self._stage
+        output = self._output(found)
+        return output if answered and self._is_answer(output) else await self._stream(self._input())
 
     @property
     def _saver(self) -> BaseCheckpointSaver[Any] | None:
@@ -97,6 +97,14 @@ class GraphCall:
         end = self.graph.output_channels
         return values.get(end) if isinstance(end, str) and isinstance(values, Mapping) else values
 
+    def _is_answer(self, output: Any) -> bool:
+        """Whether an output has a value; a failed step that is tried again asks once more."""
+        try:
+            value_of(output, self.call)
+        except NoAnswer:
+            return False
+        return True
+
     # -- running ---------------------------------------------------------------------------------
 
     async def _without_state(self) -> Any:
@@ -113,18 +121,18 @@ class GraphCall:
     async def _stream(self, given: Any) -> Any:
         try:
             output = await self._streamed(given)
-        except ValidationError as error:  # of a decision that the graph itself checks
-            if not isinstance(given, Command):
+        except ValidationError as error:
+            if not _is_unfit(error):
                 raise
             found = await self.graph.aget_state(self.config)
-            if not (waiting := _waiting(found)):
-                raise
-            shown = approvals(waiting, await self._taken(found))
+            shown = approvals(_waiting(found), await self._taken(found))
             told = "; ".join(str(one["msg"]) for one in error.errors())[:500]
             raise AgentPaused([{**one, "fault": told} for one in shown]) from error
         found = await self.graph.aget_state(self.config)
         if waiting := _waiting(found):
             raise AgentPaused(approvals(waiting, await self._taken(found)))
+        if found.next:
+            raise AgentFailed("the graph has stopped before its end, and asks for no decision")
         return output
 
     async def _streamed(self, given: Any) -> Any:
@@ -187,4 +195,13 @@ class GraphCall:
 
 def _waiting(found: StateSnapshot) -> list[Any]:
     """The interrupts of tasks that have not ended."""
-    return [one for task in found.tasks if task.result is None for one in task.interrupts]
+    return [one for task in found.tasks if not task.result for one in task.interrupts]
+
+
+def _is_unfit(error: ValidationError) -> bool:
+    """Whether an error is that of a decision which the graph itself has checked."""
+    try:
+        from langgraph.errors import is_invalid_resume
+    except ImportError:  # a release that checks none
+        return False
+    return is_invalid_resume(error)

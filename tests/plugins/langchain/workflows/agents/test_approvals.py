@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,12 +99,14 @@ def test_a_decision_that_does_not_fit_is_told_beside_its_approval(given: Any, wh
 def test_approvals_of_calls_one_by_one() -> None:
     value = {"type": "tool_approval", "tool_call_id": "c", "name": "pay", "args": {"n": 1}}
     schema = {"oneOf": [{"properties": {"type": {"const": "approve", "type": "string"}}}]}
-    interrupt: Any = Interrupt({**value, "description": "d"}, id="c")
     for known, expected in (
         (schema, ["approve"]),
         (None, ["approve", "edit", "reject", "respond"]),
     ):
-        interrupt.response_schema = known
+        # Releases of LangGraph without schemas have no such attribute.
+        interrupt = SimpleNamespace(
+            value={**value, "description": "d"}, id="c", response_schema=known
+        )
         (shown,) = approvals([interrupt], 0)
         assert (shown["tool"], shown["args"], shown["decisions"]) == ("pay", {"n": 1}, expected)
         assert answers([interrupt], 0, {"c.0": "approve"}) == {"c": {"type": "approve"}}

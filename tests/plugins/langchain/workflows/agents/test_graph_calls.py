@@ -114,6 +114,32 @@ async def test_an_agent_that_has_ended_only_tells_its_answer(tmp_path: Path) -> 
         assert other.usage.tokens == 15
 
 
+async def test_an_agent_that_ended_without_an_answer_is_asked_again(kept: WorkflowStore) -> None:
+    said: list[Any] = [[], [("ai", "an answer")]]
+    agent = LangChainAgent(_one_node(lambda state: {"messages": said.pop(0)}))
+    with pytest.raises(AgentFailed, match="ended without a message of its model"):
+        await agent.run(_call(kept))
+    assert (await agent.run(_call(kept))).value == "an answer"
+
+
+async def test_a_wrong_argument_after_a_decision_is_no_wrong_decision(kept: WorkflowStore) -> None:
+    from pydantic import BaseModel
+
+    class Strict(BaseModel):
+        number: int
+
+    def node(state: Any) -> Any:
+        interrupt("sure?")
+        Strict.model_validate({"number": "many"})
+
+    agent = LangChainAgent(_one_node(node))
+    with pytest.raises(AgentPaused) as raised:
+        await agent.run(_call(kept))
+    (asked,) = raised.value.approvals
+    with pytest.raises(AgentFailed, match="valid integer"):
+        await agent.run(_call(kept, decisions={asked["id"]: "yes"}))
+
+
 async def test_a_correction_goes_on_with_the_conversation(kept: WorkflowStore) -> None:
     model = Acting()
     agent = LangChainAgent(create_agent(model, []))
