@@ -18,7 +18,7 @@ from interpstack_langchain.workflows.agents.answers import prompt_of, value_of
 from interpstack_langchain.workflows.agents.graph_calls import GraphCall, takes_messages
 from interpstack_langchain.workflows.agents.metering import Meter
 from interpstack_langchain.workflows.agents.progress import Progress
-from interpstack_langchain.workflows.agents.savers import forget, saver_for
+from interpstack_langchain.workflows.agents.savers import AgentSaver, forget, saver_for
 from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, AgentPaused
 
 __all__ = ["LangChainAgent", "agent_of"]
@@ -103,7 +103,11 @@ class LangChainAgent(Agent):
             config["configurable"]["thread_id"] = thread
             saver = saver_for(target.checkpointer, call, thread)
             graph = target.copy({"checkpointer": saver})
-            output = await GraphCall(graph, call, config, progress).run()
+            try:
+                output = await GraphCall(graph, call, config, progress).run()
+            finally:
+                if isinstance(saver, AgentSaver):
+                    await saver.end()
             if call.schema is None:  # no correction can follow
                 forget(call, thread)
             return output, thread

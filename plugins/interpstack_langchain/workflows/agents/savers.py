@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
@@ -16,12 +18,13 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.memory import InMemorySaver
 
-from interpstack import call_blocking
+from interpstack import call_blocking, to_end
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_workflows.api import AgentCall, MemoryWorkflowStore, WorkflowStore
 
 __all__ = ["AgentSaver", "forget", "saver_for"]
 
+_T = TypeVar("_T")
 #: Begins the namespaces of agents in the thread of their run.
 _SPACE: Final = "workflow_agent:"
 #: For runs in memory, agents' states in memory: they last as long as the runs do.
@@ -59,6 +62,39 @@ def forget(call: AgentCall, thread: str) -> None:
         saver.delete_thread(thread)
 
 
+class _Uses:
+    """Counts the threads that use a checkpointer in one call of an agent."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+        self._ended = False
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """One use.
+
+        Raises:
+            RuntimeError: The call has ended.
+        """
+        with self._changed:
+            if self._ended:
+                raise RuntimeError("the call of the agent has ended")
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no use begin any more, and wait for those that have."""
+        with self._changed:
+            self._ended = True
+            self._changed.wait_for(lambda: not self._count)
+
+
 class AgentSaver(BaseCheckpointSaver[Any]):
     """A checkpointer for async graphs over any other, sync or async.
 
@@ -66,16 +102,30 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         saver: The other one.
         thread: The thread there that keeps everything; `None` for the graph's own threads.
         space: Begins the namespaces there.
+        uses: Counts the threads that use it.
     """
 
     def __init__(
-        self, saver: BaseCheckpointSaver[Any], thread: str | None = None, space: str = ""
+        self,
+        saver: BaseCheckpointSaver[Any],
+        thread: str | None = None,
+        space: str = "",
+        uses: _Uses | None = None,
     ) -> None:
         super().__init__(serde=saver.serde)
         self._saver = saver
         self._thread = thread
         self._space = space
         self._is_async = _is_async(saver)
+        self._uses = uses or _Uses()
+
+    async def end(self) -> None:
+        """Wait until no thread uses the other checkpointer, and let none begin.
+
+        A cancelled graph leaves threads at work, and whoever has stopped its agents may close the
+        database: that of SQLite must be idle then.
+        """
+        await to_end(call_blocking(self._uses.end))
 
     def __getattr__(self, name: str) -> Any:
         """The connection and the lock, by which evals of the agent find their database."""
@@ -84,17 +134,20 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         return getattr(self._saver, name)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self._outer(self._saver.get_tuple(self._inner(config)), config)
+        with self._uses.one():
+            return self._outer(self._saver.get_tuple(self._inner(config)), config)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         inner = self._inner(config)
         if self._is_async:
             return self._outer(await self._saver.aget_tuple(inner), config)
-        return self._outer(await call_blocking(lambda: self._saver.get_tuple(inner)), config)
+        return self._outer(await self._aside(lambda: self._saver.get_tuple(inner)), config)
 
     def list(self, config: RunnableConfig | None, **given: Any) -> Iterator[CheckpointTuple]:
         wanted = self._wanted(config)
-        for found in self._saver.list(self._inner(wanted), **self._limits(given)):
+        with self._uses.one():
+            listed = [*self._saver.list(self._inner(wanted), **self._limits(given))]
+        for found in listed:
             yield self._known(found, wanted)
 
     async def alist(
@@ -106,7 +159,7 @@ class AgentSaver(BaseCheckpointSaver[Any]):
                 yield self._known(found, wanted)
             return
         saver = self._saver
-        for found in await call_blocking(lambda: [*saver.list(self._inner(wanted), **limits)]):
+        for found in await self._aside(lambda: [*saver.list(self._inner(wanted), **limits)]):
             yield self._known(found, wanted)
 
     def put(
@@ -117,7 +170,8 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         inner = self._inner(config)
-        return self._back(self._saver.put(inner, checkpoint, metadata, new_versions), config)
+        with self._uses.one():
+            return self._back(self._saver.put(inner, checkpoint, metadata, new_versions), config)
 
     async def aput(
         self,
@@ -130,7 +184,7 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         if self._is_async:
             put = await saver.aput(inner, checkpoint, metadata, new_versions)
         else:
-            put = await call_blocking(lambda: saver.put(inner, checkpoint, metadata, new_versions))
+            put = await self._aside(lambda: saver.put(inner, checkpoint, metadata, new_versions))
         return self._back(put, config)
 
     def put_writes(
@@ -140,7 +194,8 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        self._saver.put_writes(self._inner(config), writes, task_id, task_path)
+        with self._uses.one():
+            self._saver.put_writes(self._inner(config), writes, task_id, task_path)
 
     async def aput_writes(
         self,
@@ -153,13 +208,23 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         if self._is_async:
             await saver.aput_writes(inner, writes, task_id, task_path)
         else:
-            await call_blocking(lambda: saver.put_writes(inner, writes, task_id, task_path))
+            await self._aside(lambda: saver.put_writes(inner, writes, task_id, task_path))
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         return self._saver.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> AgentSaver:
-        return AgentSaver(self._saver.with_allowlist(extra_allowlist), self._thread, self._space)
+        other = self._saver.with_allowlist(extra_allowlist)
+        return AgentSaver(other, self._thread, self._space, self._uses)
+
+    async def _aside(self, work: Callable[[], _T]) -> _T:
+        """Do work in a thread."""
+
+        def counted() -> _T:
+            with self._uses.one():
+                return work()
+
+        return await call_blocking(counted)
 
     # -- the other checkpointer's names --------------------------------------------------------
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
+from interpstack import to_end
 from interpstack_workflows.agents.agent import Agent, AgentCall
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
@@ -111,7 +111,7 @@ class IsolatedWork:
         """Remove the worktree, even if the step is being cancelled."""
         tree, self._tree = self._tree, None
         if tree is not None:
-            await _to_its_end(self._remove(tree))
+            await to_end(self._remove(tree))
 
     async def _remove(self, tree: Worktree) -> None:
         try:
@@ -131,13 +131,3 @@ async def remove_left(parts: RunParts, run_id: str) -> None:
         return
     if count:
         _log.warning("Removed %d worktrees that run %s had left", count, run_id)
-
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await work that a cancellation does not stop."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise

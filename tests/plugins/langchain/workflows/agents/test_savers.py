@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,37 @@ async def test_the_graphs_own_checkpointer_comes_first(tmp_path: Path) -> None:
         assert sync.get_tuple(_config()) is not None, "the thread is the graph's own"
         with pytest.raises(AttributeError):
             _ = saver._nothing
+
+
+async def test_a_cancelled_call_leaves_no_thread_in_the_database(tmp_path: Path) -> None:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(SqliteSaver):
+        def get_tuple(self, config: Any) -> Any:
+            begun.set()
+            go.wait(30)
+            ended.set()
+
+    with Slow.from_conn_string(str(tmp_path / "own.db")) as slow:
+        saver = saver_for(slow, AgentCall(prompt="p"), "t")
+        assert isinstance(saver, AgentSaver)
+        task = asyncio.create_task(saver.aget_tuple(_config()))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        ending = asyncio.create_task(saver.end())
+        await asyncio.sleep(0.01)
+        assert not ending.done()
+        go.set()
+        await ending
+        assert ended.is_set()
+        with pytest.raises(RuntimeError, match="the call of the agent has ended"):
+            await saver.aget_tuple(_config())
+        with pytest.raises(RuntimeError, match="the call of the agent has ended"):
+            saver.get_tuple(_config())
 
 
 async def test_runs_in_memory_have_agents_in_memory() -> None:
