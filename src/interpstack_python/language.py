@@ -21,7 +21,7 @@ __all__ = ["PYTHON"]
 _FOREIGN: Final = re.compile(r"[-\s.]+")
 #: Built-ins of the language, without those that only an interactive Python has.
 _BUILTINS: Final = frozenset(dir(builtins)) - {
-    *("copyright", "credits", "exit", "help", "license", "quit")
+    *("copyright", "credits", "display", "exit", "get_ipython", "help", "license", "quit")
 }
 
 

@@ -59,6 +59,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_workflows",
     ),
     "interpstack_mcp": ("interpstack_display",),
+    "interpstack_notebook": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
 }
 #: Plugins that open stacks or handle sessions; the others import only the core and libraries.
@@ -67,6 +68,7 @@ _HOSTS = {
     "interpstack_durable",
     "interpstack_langchain",
     "interpstack_mcp",
+    "interpstack_notebook",
     "interpstack_otel",
     "interpstack_persistence",
     "interpstack_pytest",

@@ -1,0 +1,69 @@
+"""The sessions of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from interpstack import Cell, ConfigurationError, UnknownEngine, UnsupportedValue
+from interpstack_notebook.sessions import Sessions
+
+
+@pytest.fixture
+def sessions() -> Iterator[Sessions]:
+    made = Sessions()
+    yield made
+    made.reset()
+
+
+def run(sessions: Sessions, source: str, engine: str = "quickjs") -> str:
+    parts: list[str] = []
+    outcome = sessions.of(engine).run(Cell(source=source), parts.append)
+    assert outcome.error is None
+    return "".join(parts) + outcome.text
+
+
+def test_each_engine_has_one_session(sessions: Sessions) -> None:
+    run(sessions, "let a = 1; console.log('told')")
+    assert run(sessions, "a") == "1"
+    assert run(sessions, "a = 2", "monty") in ("", "None")
+    assert run(sessions, "a") == "1"
+    sessions.reset("quickjs")
+    assert run(sessions, "typeof a") in ('"undefined"', "undefined")
+    assert run(sessions, "a", "monty") == "2"
+
+
+def test_values_go_both_ways(sessions: Sessions) -> None:
+    guest = sessions.of("quickjs")
+    guest.load({"rows": [{"n": 1}, {"n": 2}], "big": 2**70})
+    assert run(sessions, "const doubled = rows.map(r => r.n * 2); doubled") == "[2, 4]"
+    assert guest.last() == [2, 4]
+    value, outcome = guest.take("doubled")
+    assert (value, outcome.ok) == ([2, 4], True)
+    _, outcome = guest.take("missing")
+    assert outcome.error is not None
+    assert outcome.error.name == "ReferenceError"
+    with pytest.raises(UnsupportedValue):
+        guest.load({"x": object()})
+
+
+def test_functions_stay_until_the_reset(sessions: Sessions) -> None:
+    sessions.of("quickjs").offer({"one": lambda: 1})
+    sessions.of("quickjs").offer({"two": lambda: 2})
+    assert run(sessions, "(await tools.one({})) + (await tools.two({}))") == "3"
+    sessions.reset()
+    assert run(sessions, "typeof tools") in ('"undefined"', "undefined")
+
+
+def test_an_engine_that_cannot_be_stopped_gets_a_process(sessions: Sessions) -> None:
+    assert sessions.of("v8").stack.engine.name == "process:v8"
+    with pytest.raises(UnknownEngine):
+        sessions.of("nope")
+
+
+def test_languages_are_known_by_their_short_names(sessions: Sessions) -> None:
+    guest = sessions.of("quickjs")
+    assert (guest.language_named("js"), guest.language_named("ts")) == ("javascript", "typescript")
+    with pytest.raises(ConfigurationError, match="'monty' runs Python, which no cell %%js is in"):
+        sessions.of("monty").language_named("js")
