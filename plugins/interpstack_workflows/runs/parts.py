@@ -52,6 +52,10 @@ _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "linger_seconds": ("a number, 0 or more", _number),
     "live_runs": ("a whole number, 1 or more", partial(_whole, least=1)),
     "clock": ("a function", callable),
+    "worktrees": (
+        "the root of a git repository, or GitWorktrees",
+        lambda v: v is None or isinstance(v, (Path, str, GitWorktrees)),
+    ),
 }
 
 

@@ -166,6 +166,9 @@ async def test_isolation_is_the_hosts_to_allow(repository: Path, tmp_path: Path)
     assert "does not say that it works" in found.faults[0].message
     with pytest.raises(ConfigurationError, match="is no git repository"):
         WorkflowRunner(worktrees=tmp_path)
+    wrong: Any = 3
+    with pytest.raises(ConfigurationError, match="worktrees takes the root of a git repository"):
+        WorkflowRunner(worktrees=wrong)
 
 
 async def test_rehearsals_have_stand_ins_for_work(repository: Path) -> None:
