@@ -1,16 +1,13 @@
-"""Finds plugins and keeps the hook calls of one stack.
-
-There is no global manager: each stack has its own, with the plugins it names, in its order.
-"""
+"""Finds plugins, and calls the hooks of one stack; there is no global manager."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
-from traceback import walk_tb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +56,7 @@ class PluginInfo:
 def installed() -> Mapping[str, EntryPoint]:
     """Entry points of all installed plugins, by name, sorted; none is imported.
 
-    Looking through all distributions takes a while, so it is done again only when the import
-    path has changed.
+    Distributions are searched again only when the import path has changed: that takes a while.
     """
     return _installed()[0]
 
@@ -116,8 +112,11 @@ class PluginManager:
         self._entries: dict[str, EntryPoint] = {}
         self._specs: list[Any] = []
         if os.environ.get("INTERPSTACK_TRACE") == "1":
-            self._manager.trace.root.setwriter(sys.stderr.write)
-            self._manager.enable_tracing()
+            begun: dict[int, float] = {}
+            self._manager.add_hookcall_monitoring(
+                lambda name, impls, arguments: begun.update({id(arguments): time.perf_counter()}),
+                partial(_print_call, begun),
+            )
         # pluggy calls the plugin registered last first.
         for plugin in reversed(list(plugins)):
             self._register(plugin)
@@ -223,19 +222,14 @@ class PluginManager:
         return found
 
     def _language_plugins(self) -> str:
-        caller = self.hook.interpstack_register_language
-        return ", ".join(reversed([repr(impl.plugin_name) for impl in caller.get_hookimpls()]))
+        return ", ".join(repr(name) for name, _ in self.each("interpstack_register_language"))
 
-    def _registered(self) -> Iterable[Any]:
-        caller = self.hook.interpstack_register_engine
-        try:
-            return list(caller())
-        except ImportError as error:
-            code = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
-            for impl in caller.get_hookimpls():
-                if getattr(impl.function, "__code__", None) in code:
-                    raise PluginLoadError(impl.plugin_name, error) from error
-            raise
+    def _registered(self) -> Iterator[Any]:
+        for name, register in self.each("interpstack_register_engine"):
+            try:
+                yield from register()
+            except ImportError as error:
+                raise PluginLoadError(name, error) from error
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""
@@ -281,12 +275,10 @@ def find_engine(name: str, manager: PluginManager) -> type[Engine]:
             missing.append(plugin)  # until its engines can be imported
             found = single.engines()
             missing.pop()
-        except (ImportError, ConfigurationError) as error:
-            if plugin != name:
-                continue  # a broken plugin must not hide that the name is wrong
-            if isinstance(error, ConfigurationError):
+        except ConfigurationError:
+            if plugin == name:
                 raise
-            raise PluginLoadError(plugin, error) from error
+            continue  # a broken plugin must not hide that the name is wrong
         if name in found:
             manager.add(plugin)
             return found[name]
@@ -324,3 +316,10 @@ def _name_of(plugin: Any) -> str:
     target = plugin if isinstance(plugin, type) or hasattr(plugin, "__name__") else type(plugin)
     module = getattr(target, "__module__", None)
     return f"{module}.{target.__qualname__}" if module else str(target.__name__)
+
+
+def _print_call(begun: dict[int, float], end: Any, name: str, impls: Any, given: Any) -> None:
+    """Print a hook call: its name, its time and its plugins, in the order of the calls."""
+    ms = (time.perf_counter() - begun.pop(id(given))) * 1000
+    plugins = ", ".join(reversed([impl.plugin_name for impl in impls])) or "no plugin"
+    sys.stderr.write(f"{name} {ms:.3f} ms: {plugins}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from typing import Any, ClassVar
 
@@ -210,8 +211,12 @@ def test_hook_calls_are_traced_on_request(
         monkeypatch.setenv("INTERPSTACK_TRACE", value)
     with InterpreterStack(FakeEngine(), plugins=[Recorder("one", [])]) as stack:
         stack.prompt()
-    traced = "interpstack_prompt_section [hook]" in capsys.readouterr().err
-    assert traced == (value == "1")
+    printed = capsys.readouterr().err
+    traced = re.search(r"^interpstack_prompt_section \d+\.\d{3} ms: one$", printed, re.MULTILINE)
+    assert (traced is not None) == (value == "1")
+    with InterpreterStack(FakeEngine()) as empty:
+        empty.prompt()
+    assert ("ms: no plugin\n" in capsys.readouterr().err) == (value == "1")
 
 
 # -- the specifications ----------------------------------------------------------------------
