@@ -72,7 +72,7 @@ def server_names(names: Iterable[str], language: GuestLanguage) -> dict[str, str
 
 def made_catalog(
     listings: Mapping[str, Listing],
-    offers: Callable[[str, str], bool],
+    offered: Mapping[str, frozenset[str] | None],
     language: GuestLanguage,
     limits: McpLimits,
     caller: Caller,
@@ -81,7 +81,8 @@ def made_catalog(
 
     Args:
         listings: The tools of each server.
-        offers: Whether the configuration lets code call a tool of a server.
+        offered: Names of the tools that the configuration lets code call, by server; `None` for
+            all.
         language: The guest's language, which spells the names.
         limits: Limits of what a server sends.
         caller: Makes the functions that call tools.
@@ -92,7 +93,12 @@ def made_catalog(
     for server, listing in listings.items():
         if listing.fault:
             faults.append(f"MCP server {server!r} is not available: {listing.fault}")
-        allowed = [tool for tool in listing.tools if offers(server, tool.name)]
+        names = offered.get(server)
+        allowed = [tool for tool in listing.tools if names is None or tool.name in names]
+        missing = sorted((names or set()) - {tool.name for tool in listing.tools})
+        if missing and not listing.fault:
+            listed = ", ".join(map(_short, missing))
+            faults.append(f"MCP server {server!r} has no tool {listed}, which 'tools' lists")
         named, refused = _named(server, allowed, language, limits)
         faults += refused
         for name, tool in named.items():

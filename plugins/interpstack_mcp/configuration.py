@@ -46,10 +46,6 @@ class Server:
     name: str
     tools: frozenset[str] | None = None
 
-    def offers(self, tool: str) -> bool:
-        """Whether code may call a tool."""
-        return self.tools is None or tool in self.tools
-
 
 @attrs.frozen(kw_only=True)
 class StdioServer(Server):

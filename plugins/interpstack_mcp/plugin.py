@@ -153,8 +153,9 @@ def _check_required(calls: McpCalls, catalog: Catalog, servers: McpServers) -> N
         ConfigurationError: There is no tool of a name.
     """
     known = {tool.name for tool in catalog.tools.values()}
+    names = [server.name for server in servers.servers]
     for name in sorted(calls.required - known):
-        _, server, _ = name.split(".", 2)
+        server = next((one for one in names if name.startswith(f"mcp.{one}.")), "")
         listed = sorted(one for one in known if one.startswith(f"mcp.{server}."))
         if listed:  # else the server is not available, and none of its tools can be called
             raise ConfigurationError(

@@ -1,10 +1,11 @@
 """The benchmark: this project beside `langchain-quickjs`, measured in the same run.
 
 `python tests/benchmarks/run.py [--json FILE] [--check] [--only CASE … | --engines | --sources |
---workflows] [--quick]`
+--servers | --workflows] [--quick]`
 
 A second table follows, with a column for each engine; `--engines` prints it alone. A third one
-shows what preparing sources of many shapes costs; `--sources` prints that alone. A fourth one has
+shows what preparing sources of many shapes costs; `--sources` prints that alone. One has calls of
+MCP servers beside those of the SDK's client; `--servers` prints that alone. The last one has
 workflows beside those of DBOS and LangGraph; `--workflows` prints that alone.
 """
 
@@ -26,6 +27,7 @@ from engines import engine_results, engine_table, missing
 from rich.console import Console
 from rich.table import Table
 from scaling import scaling_results, scaling_table
+from servers import server_results, server_table
 from sides import Figures, fill, measure
 from workflows.table import workflow_results, workflow_table
 
@@ -37,6 +39,7 @@ _Rows = list[dict[str, Any]]
 _TABLES: dict[str, tuple[Callable[[str, bool], _Rows], Callable[[_Rows], list[Any]]]] = {
     "engines": (engine_results, lambda rows: [engine_table(rows), *missing()]),
     "sources": (lambda _, quick: scaling_results(quick), lambda rows: [scaling_table(rows)]),
+    "servers": (server_results, lambda rows: [server_table(rows)]),
     "workflows": (workflow_results, lambda rows: [workflow_table(rows)]),
 }
 

@@ -28,6 +28,7 @@ from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+from interpstack_mcp.connections.together import Together
 from interpstack_mcp.limits import McpLimits
 
 __all__ = ["Connection", "Listing", "Lost", "Unavailable"]
@@ -91,6 +92,7 @@ class Connection:
     limits: McpLimits
     listing: Listing | None = attrs.field(default=None, init=False)
     failure: str = attrs.field(default="", init=False)
+    _together: Together = attrs.field(factory=Together, init=False)
     _down: Listing | None = attrs.field(default=None, init=False)
     _client: mcp.Client | None = attrs.field(default=None, init=False)
     _keeper: asyncio.Task[None] | None = attrs.field(default=None, init=False)
@@ -170,15 +172,15 @@ class Connection:
         client = self._client
         if client is None:
             raise Unavailable(self.failure or "its connection was closed")
-        meta: Any = {"interpstack/callKey": key}
-        params = types.CallToolRequestParams(name=tool, arguments=arguments, _meta=meta)
+        params = types.CallToolRequestParams(name=tool, arguments=arguments, _meta=_meta(key))
         try:
-            result = await client.session.send_request(
-                types.CallToolRequest(params=params),
-                _RESULT,
-                request_read_timeout_seconds=self.limits.call_seconds,
-                progress_callback=on_progress,
-            )
+            with self._together.call():
+                result = await client.session.send_request(
+                    types.CallToolRequest(params=params),
+                    _RESULT,
+                    request_read_timeout_seconds=self.limits.call_seconds,
+                    progress_callback=on_progress,
+                )
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self._end()
@@ -188,6 +190,7 @@ class Connection:
             if error.code == types.HEADER_MISMATCH:
                 self._change()
             raise
+        await self._together.join()
         if isinstance(result, types.InputRequiredResult):
             raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
         return result
@@ -325,6 +328,11 @@ class Connection:
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, 2 * pause)
             self._change()  # a change in between was not heard of
+
+
+def _meta(key: str) -> Any:
+    """The metadata of a call."""
+    return {"interpstack/callKey": key}
 
 
 def _reason(error: BaseException, limits: McpLimits) -> str:

@@ -116,10 +116,9 @@ class McpServers:
         listings = dict(zip(connections, answers, strict=True))
         key = (language.name, asyncio.get_running_loop(), *answers)
         if key not in self._made:
-            kinds = {server.name: server for server in self.servers}
             made = made_catalog(
                 listings,
-                lambda server, tool: kinds[server].offers(tool),
+                {server.name: server.tools for server in self.servers},
                 language,
                 self.limits,
                 self._caller,

@@ -27,6 +27,9 @@ from interpstack_mcp.configuration import StdioServer
 __all__ = ["Stderr", "stdio_transport"]
 
 _log = logging.getLogger("interpstack.mcp")
+#: Messages that wait on their way, in each direction, so that answers which came together are
+#: handed over together.
+_AHEAD: Final = 16
 #: Seconds in which a server ends by itself once its input is closed, and then after each signal.
 _END_SECONDS: Final = 2.0
 #: Bytes of one line of a server's standard error; the rest of a longer one is dropped.
@@ -97,8 +100,8 @@ async def stdio_transport(
         start_new_session=True,  # so that its own processes end with it
     )
     # The SDK hands messages over through streams of anyio.
-    inward, incoming = anyio.create_memory_object_stream[Any](0)
-    outgoing, outward = anyio.create_memory_object_stream[Any](0)
+    inward, incoming = anyio.create_memory_object_stream[Any](_AHEAD)
+    outgoing, outward = anyio.create_memory_object_stream[Any](_AHEAD)
     tasks = [
         asyncio.ensure_future(_read(process, inward, ended)),
         asyncio.ensure_future(_write(process, outward)),

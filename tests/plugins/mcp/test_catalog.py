@@ -15,13 +15,15 @@ from interpstack_mcp.limits import McpLimits
 from interpstack_python.language import PYTHON
 
 
-def catalog(*names: str, language: Any = JAVASCRIPT, limits: Any = None, **fields: Any) -> Catalog:
+def catalog(
+    *names: str, language: Any = JAVASCRIPT, limits: Any = None, offered: Any = None, **fields: Any
+) -> Catalog:
     tools = tuple(
         types.Tool(name=name, input_schema={"type": "object"}, **fields) for name in names
     )
     return made_catalog(
         {"s": Listing(tools, "Words.")},
-        lambda server, tool: tool != "hidden",
+        {"s": None if offered is None else frozenset(offered)},
         language,
         limits or McpLimits(),
         lambda server, tool: print,
@@ -56,7 +58,7 @@ def test_tools_of_one_name_are_left_out_and_named() -> None:
 
 
 def test_tools_are_bounded_and_others_stay() -> None:
-    made = catalog("x" * 129, "add", "..", "hidden")
+    made = catalog("x" * 129, "add", "..")
     assert list(made.tools) == ["s.add"]
     assert ["128 are accepted" in fault for fault in made.faults] == [True, False]
     made = catalog("add", description="x" * 100, limits=McpLimits(tool_bytes=100))
@@ -64,10 +66,16 @@ def test_tools_are_bounded_and_others_stay() -> None:
     assert "at most 100 are accepted (McpLimits.tool_bytes)" in made.faults[0]
 
 
+def test_the_configuration_selects_tools_that_exist() -> None:
+    made = catalog("add", "hidden", offered=["add", "ad"])
+    assert list(made.tools) == ["s.add"]
+    assert made.faults == ("MCP server 's' has no tool 'ad', which 'tools' lists",)
+
+
 def test_a_server_that_is_gone_keeps_its_known_tools() -> None:
     tool = types.Tool(name="add", input_schema={"type": "object"})
     listings = {"a b": Listing((tool,), fault="it is gone")}
-    made = made_catalog(listings, lambda *one: True, JAVASCRIPT, McpLimits(), lambda *one: print)
+    made = made_catalog(listings, {}, JAVASCRIPT, McpLimits(), lambda *one: print)
     assert (list(made.tools), made.faults) == (
         ["aB.add"],
         ("MCP server 'a b' is not available: it is gone",),

@@ -36,7 +36,7 @@ def test_reads_a_file_of_the_usual_form(tmp_path: Path, monkeypatch: pytest.Monk
     assert time == StdioServer(name="time", command="uvx", args=("mcp-server-time", "UTC"))
     assert isinstance(web, HttpServer)
     assert web.headers == {"Authorization": "Bearer secret"}
-    assert (web.offers("search"), web.offers("delete")) == (True, False)
+    assert (time.tools, web.tools) == (None, {"search"})
     assert "secret" not in repr(web)
 
 

@@ -21,7 +21,7 @@ def catalog(count: int, language: GuestLanguage) -> Catalog:
         for n in range(count)
     )
     listings = {"many": Listing(tools)}
-    return made_catalog(listings, lambda *one: True, language, McpLimits(), lambda *one: print)
+    return made_catalog(listings, {}, language, McpLimits(), lambda *one: print)
 
 
 @pytest.mark.parametrize("language", [JAVASCRIPT, PYTHON, GuestLanguage(name="code")])
