@@ -48,6 +48,7 @@ class InterpreterArguments(TypedDict, total=False):
     concurrency: int
     console_chars: int | None
     bridges: Sequence[Bridge]
+    mcp: Any
     options: Mapping[str, Any] | None
 
 
