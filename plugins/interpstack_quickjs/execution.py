@@ -169,9 +169,9 @@ class QuickJSExecution(KernelExecution):
             self._started = True
             self._live.runs(self._cell.name)
             self._begin(now_ms)
+            self._live.guest.run_jobs()
         else:
             self._resume(now_ms)
-        self._live.guest.run_jobs()
 
     def _prepared(self) -> str:
         try:
@@ -191,12 +191,8 @@ class QuickJSExecution(KernelExecution):
         guest.free(handle)
 
     def _resume(self, now_ms: float) -> None:
-        guest = self._live.guest
-        argument = guest.new_string(self._resume_command(now_ms))
-        status, handle = guest.invoke(self._live.base.dispatch, argument)
-        guest.free(handle)
-        guest.free(argument)
-        if status == STATUS_JS_ERROR:
+        live = self._live
+        if not live.guest.tell(live.base.dispatch, self._resume_command(now_ms)):
             raise OutOfRoom("the guest has no room for the answers of its calls")
 
     def _settled(self, text: str, spent: float) -> Progress:

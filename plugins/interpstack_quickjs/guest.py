@@ -31,6 +31,8 @@ STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
+#: Said by the bundle `tell` of a function that failed.
+_FAILED: Final = -(2**31)
 #: Size of the block for passing data; longer data is allocated each time.
 WORKSPACE_BYTES: Final = 65536
 #: Bytes at its start for handles.
@@ -235,10 +237,47 @@ class Guest(Machine):
         Raises:
             OutOfTime: The time is up; more of them are waiting.
         """
-        while done := self.call("execute_pending_jobs"):
+        self._go_on(self.call("execute_pending_jobs"))
+
+    def _go_on(self, done: int) -> None:
+        """Run the jobs that are left after some were done."""
+        while done:
             self.pause()
             if done < _JOBS_PER_CALL:
                 return
+            done = self.call("execute_pending_jobs")
+
+    def tell(self, function: int, text: str) -> bool:
+        """Call a guest function with a text, then run all pending promise jobs.
+
+        Returns:
+            False if the function failed; no jobs were run then.
+
+        Raises:
+            OutOfTime: The time is up; more jobs are waiting.
+        """
+        space, data = self._space(), text.encode()
+        with self._placed(data) as address:
+            done = self.call("tell", function, space.undefined, address, len(data), space.address)
+        if done == _FAILED:
+            return False
+        self._go_on(done)
+        return True
+
+    def ask(self, function: int, text: str) -> tuple[int, str | None]:
+        """Call a guest function with a text.
+
+        Returns:
+            Status, and the text that it returns; `None` for any other value.
+        """
+        space, data = self._space(), text.encode()
+        slots = space.address
+        with self._placed(data) as address:
+            status = self.call("ask", function, space.undefined, address, len(data), slots)
+        start, length = struct.unpack("<ii", self.read(slots + 8, 8))
+        answer = self.read(start, length) if length > 0 else b""
+        self.call("asked", slots)
+        return status, None if length < 0 else answer.decode("utf-8", "replace")
 
     # -- values ----------------------------------------------------------------------------
 

@@ -103,13 +103,8 @@ class LiveGuest:
         self._catch_up()
         self._copy = None
         guest = self.guest
-        argument = guest.new_string(json.dumps(command, separators=(",", ":")))
-        try:
-            status, handle = guest.invoke(self.base.dispatch, argument)
-            text = guest.string(handle) if status == STATUS_OK else None
-            guest.free(handle)
-        finally:
-            guest.free(argument)
+        command_text = json.dumps(command, separators=(",", ":"))
+        status, text = guest.ask(self.base.dispatch, command_text)
         if status != STATUS_OK:
             raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""

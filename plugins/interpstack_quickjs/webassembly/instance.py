@@ -17,6 +17,7 @@ from typing import Final
 import wasmtime
 
 from interpstack_core import EngineFailure
+from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.templates import TEMPLATES, Template
@@ -55,6 +56,7 @@ class Instance:
         self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
         self.stack_pointer: wasmtime.Global = export_of(self.store, instance, "__stack_pointer")
         self._functions: dict[str, Callable[..., int]] = {}
+        self._bundles: wasmtime.Instance | None = None
         self._narrow = runtime.host.narrow
         self._is_new = True
         #: What the memory is a view of, and where it is in this process.
@@ -72,13 +74,19 @@ class Instance:
         self.store.set_limits(memory_size=-1 if memory_bytes is None else memory_bytes)
 
     def function(self, name: str) -> Callable[..., int]:
-        """An exported function."""
+        """An exported function, or a bundle of several."""
         found = self._functions.get(name)
         if found is None:
-            found = self._functions[name] = raw_call(
-                self.store, export_of(self.store, self._instance, name)
-            )
+            owner = self._bundled() if name in BUNDLES else self._instance
+            found = self._functions[name] = raw_call(self.store, export_of(self.store, owner, name))
         return found
+
+    def _bundled(self) -> wasmtime.Instance:
+        if self._bundles is None:
+            self._bundles = bundles_of(
+                self.store, lambda name: export_of(self.store, self._instance, name)
+            )
+        return self._bundles
 
     def host_address(self) -> int:
         """The address of the memory in this process, valid until the guest runs again."""

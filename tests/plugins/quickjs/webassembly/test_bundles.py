@@ -1,0 +1,99 @@
+"""Calls of the guest that one call of the host makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, WORKSPACE_BYTES, Guest
+from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
+from interpstack_quickjs.webassembly.instance import Instance
+from interpstack_quickjs.webassembly.machine import OutOfTime
+from interpstack_quickjs.webassembly.raw_calls import export_of
+from interpstack_quickjs.webassembly.runtime import guest_runtime
+
+
+@pytest.fixture
+def guest() -> Iterator[Guest]:
+    made = Guest(16 * 2**20)
+    with made.runtime.ticker:
+        yield made
+    made.close()
+
+
+def _function(guest: Guest, source: str) -> int:
+    status, handle = guest.evaluate(f"({source})")
+    assert status == STATUS_OK
+    return handle
+
+
+def _text(guest: Guest, source: str) -> str | None:
+    status, handle = guest.evaluate(f"String({source})")
+    assert status == STATUS_OK
+    return guest.string(handle)
+
+
+def test_all_bundles_are_exported() -> None:
+    instance = Instance(guest_runtime())
+    made = bundles_of(
+        instance.store, lambda name: export_of(instance.store, instance._instance, name)
+    )
+    assert {*made.exports(instance.store)} == BUNDLES
+    instance.close()
+
+
+@pytest.mark.parametrize("text", ["", "plain", "ünï 🎈", "x" * (2 * WORKSPACE_BYTES)])
+def test_an_answer_is_the_text_that_a_function_returns(guest: Guest, text: str) -> None:
+    echo = _function(guest, "(text) => text + text.length")
+    length = len(text.encode("utf-16-le")) // 2
+    for _ in range(3):
+        assert guest.ask(echo, text) == (STATUS_OK, f"{text}{length}")
+    assert guest.ask(_function(guest, "() => ''"), text) == (STATUS_OK, "")
+
+
+@pytest.mark.parametrize("value", ["undefined", "null", "7", "({})", "Symbol()"])
+def test_other_values_are_no_answer(guest: Guest, value: str) -> None:
+    assert guest.ask(_function(guest, f"() => {value}"), "x") == (STATUS_OK, None)
+
+
+def test_an_answer_may_be_an_error(guest: Guest) -> None:
+    status, text = guest.ask(_function(guest, "(text) => { throw new Error(text) }"), "no")
+    assert (status, text) == (STATUS_JS_ERROR, None)
+    assert _text(guest, "1 + 1") == "2"
+
+
+def test_what_is_told_runs_all_jobs(guest: Guest) -> None:
+    add = "async (text) => { for (let i = 0; i < 50; i++) { await null; told += text } }"
+    guest.evaluate("globalThis.told = ''")
+    assert guest.tell(_function(guest, add), "ab")
+    assert _text(guest, "told") == "ab" * 50
+
+
+def test_a_function_that_fails_runs_no_jobs(guest: Guest) -> None:
+    guest.evaluate("globalThis.told = 0")
+    fails = "() => { Promise.resolve().then(() => { told = 1 }); throw 1 }"
+    assert not guest.tell(_function(guest, fails), "x")
+    assert _text(guest, "told") == "0"
+
+
+def test_jobs_without_an_end_are_stopped(guest: Guest) -> None:
+    function = _function(guest, "() => { const go = () => Promise.resolve().then(go); go() }")
+    guest.set_time(0.05)
+    with pytest.raises(OutOfTime):
+        guest.tell(function, "x")
+    assert guest.interrupted
+
+
+def test_handles_are_given_back(guest: Guest) -> None:
+    """Neither results nor arguments stay behind, whatever the call comes to."""
+    functions = [_function(guest, one) for one in ("t => t + t", "() => 5", "() => { throw {} }")]
+    sizes = []
+    for _ in range(3):
+        for _ in range(2000):
+            for function in functions:
+                guest.ask(function, "x" * 500)
+                guest.tell(function, "x" * 500)
+        guest.call("run_gc")
+        sizes.append(guest.memory_bytes)
+    assert sizes[0] == sizes[-1]
