@@ -12,7 +12,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 from langchain_core.runnables import RunnableConfig
@@ -35,6 +35,8 @@ from interpstack_workflows.api import (
 )
 
 __all__ = ["CheckpointWorkflowStore"]
+
+_T = TypeVar("_T")
 
 _RUN, _ENTRIES, _TURNS = "", "workflow_entries", "workflow_turns"
 _MARK: Final = "interpstack_workflow"
@@ -109,7 +111,7 @@ class CheckpointWorkflowStore(WorkflowStore):
             listed = [one async for one in self._saver.alist(None, filter=wanted, limit=most)]
         else:
             saver = self._saver
-            listed = await call_blocking(lambda: [*saver.list(None, filter=wanted, limit=most)])
+            listed = await self._blocking(lambda: [*saver.list(None, filter=wanted, limit=most)])
         found = [_run_of(one) for one in listed]
         return sorted(found, key=lambda run: (run.created, run.id), reverse=True)[:limit]
 
@@ -120,7 +122,7 @@ class CheckpointWorkflowStore(WorkflowStore):
         if self._is_async:
             await saver.adelete_thread(thread)
         else:
-            await call_blocking(lambda: saver.delete_thread(thread))
+            await self._blocking(lambda: saver.delete_thread(thread))
 
     async def _put_run(self, run: RunRecord) -> None:
         text = _to_json({name: getattr(run, name) for name in _FIELDS})
@@ -199,12 +201,16 @@ class CheckpointWorkflowStore(WorkflowStore):
 
     # -- the checkpointer ------------------------------------------------------------------
 
+    async def _blocking(self, function: Callable[[], _T]) -> _T:
+        """Run a method of a checkpointer that blocks."""
+        return await call_blocking(function)
+
     async def _get(self, run_id: str, namespace: str) -> CheckpointTuple | None:
         config = _config(run_id, namespace, "" if namespace == _RUN else namespace)
         saver = self._saver
         if self._is_async:
             return await saver.aget_tuple(config)
-        return await call_blocking(lambda: saver.get_tuple(config))
+        return await self._blocking(lambda: saver.get_tuple(config))
 
     async def _known(self, run_id: str, namespace: str) -> CheckpointTuple:
         found = await self._get(run_id, namespace)
@@ -229,7 +235,7 @@ class CheckpointWorkflowStore(WorkflowStore):
         if self._is_async:
             await saver.aput(config, checkpoint, metadata, versions)  # type: ignore[arg-type]
         else:
-            await call_blocking(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
+            await self._blocking(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
 
     async def _write(
         self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
@@ -238,7 +244,7 @@ class CheckpointWorkflowStore(WorkflowStore):
         if self._is_async:
             await saver.aput_writes(config, writes, task)
         else:
-            await call_blocking(lambda: saver.put_writes(config, writes, task))
+            await self._blocking(lambda: saver.put_writes(config, writes, task))
 
 
 def _thread(run_id: str) -> str:

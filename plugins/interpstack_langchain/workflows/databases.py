@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
-from interpstack import ConfigurationError, call_blocking
+from interpstack import ConfigurationError
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import WorkflowError
 
 __all__ = ["open_postgres", "open_sqlite"]
+
+_T = TypeVar("_T")
 
 #: Seconds to wait for another process that writes.
 _BUSY_SECONDS: Final = 30.0
 
 
 class _OpenedStore(CheckpointWorkflowStore):
-    """A store with a connection of its own."""
+    """A store with a connection of its own, and a thread of its own for the connection.
+
+    The checkpointer lets one thread at a time use its connection: others would merely wait.
+    """
 
     def __init__(self, saver: Any, close: Callable[[], None]) -> None:
         super().__init__(saver)
         self._close = close
+        self._thread: Executor | None = ThreadPoolExecutor(1, "interpstack-workflows")
 
     async def aclose(self) -> None:
-        await call_blocking(self._close)
+        thread, self._thread = self._thread, None
+        if thread is not None:  # closing twice is allowed
+            await asyncio.get_running_loop().run_in_executor(thread, self._close)
+            thread.shutdown(wait=False)
+
+    async def _blocking(self, function: Callable[[], _T]) -> _T:
+        if self._thread is None:
+            raise WorkflowError("the store was closed; open it again")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
 
 def open_sqlite(url: str) -> CheckpointWorkflowStore:

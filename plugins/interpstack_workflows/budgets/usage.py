@@ -13,6 +13,7 @@ from interpstack import ConfigurationError
 __all__ = ["Usage"]
 
 _NAMES: Final = ("input_tokens", "output_tokens", "cost", "seconds", "agents")
+_NUMBERS: Final = frozenset({int, float})
 #: Amounts that are counts.
 _WHOLE: Final = frozenset({"input_tokens", "output_tokens", "agents"})
 
@@ -43,13 +44,24 @@ class Usage:
     agents: int = 0
 
     def __attrs_post_init__(self) -> None:
-        for name in _NAMES:  # for each step of a run: no dict of them is made
+        if self._is_usual():  # some are made for each step of a run
+            return
+        for name in _NAMES:
             value, whole = getattr(self, name), name in _WHOLE
             if not _amount(value) or (whole and type(value) is not int):
                 kind = "a whole number" if whole else "a number"
                 raise ConfigurationError(
                     f"Usage: {name} takes {kind}, 0 or more; got {value!r:.40}"
                 )
+
+    def _is_usual(self) -> bool:
+        """Whether all amounts are right, as they are but for faults of agents."""
+        read, written, calls = self.input_tokens, self.output_tokens, self.agents
+        whole = type(read) is type(written) is type(calls) is int
+        if not whole or type(self.cost) not in _NUMBERS or type(self.seconds) not in _NUMBERS:
+            return False
+        least = min(read, written, calls, self.cost, self.seconds)
+        return least >= 0 and max(self.cost, self.seconds) < math.inf
 
     @property
     def tokens(self) -> int:

@@ -297,13 +297,14 @@ class Scheduler:
             if window.rate.is_for(job):
                 window.begin(job, now)
         self._count += 1
-        self._working.update(job.caps)
+        for name in job.caps:
+            self._working[name] += 1
         job.ready.set_result(None)
 
     def _end(self, job: _Job) -> None:
         self._count -= 1
-        self._working.subtract(job.caps)
         for name in job.caps:
+            self._working[name] -= 1
             if not self._working[name]:
                 del self._working[name]
 

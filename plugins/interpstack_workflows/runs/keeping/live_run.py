@@ -200,7 +200,7 @@ class LiveRun:
     async def before_effects(self) -> None:
         await self._writer.safe()
         if self._parts.clock() >= self._lease.until:  # the machine slept, or the store is down
-            self._lost()
+            self.lost()
             raise lease_lost(self._record.id)
 
     def start(self, opened: OpenRequest) -> Cancellable | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from workflow_runs import Prompts, runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
 from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
@@ -193,6 +195,27 @@ async def test_records_are_safe_before_the_next_effect() -> None:
     async with runner(agent, store) as one:
         await one.run(script("for (let i = 0; i < 4; i++) await agent('a' + i)"))
     assert seen == [0, 1, 2, 3]
+
+
+async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
+    called, late = [], 0.0
+
+    async def agent(prompt: str) -> str:
+        nonlocal late
+        called.append(prompt)
+        late += 60.0 if prompt == "a" else 0.0  # the machine slept
+        return prompt
+
+    def clock() -> float:
+        return time.time() + late
+
+    async with runner(agent, MemoryWorkflowStore(clock), clock=clock) as one:
+        handle = await one.start(script("return [await agent('a'), await agent('b')]"))
+        with pytest.raises(LeaseLost, match="lease has lapsed"):
+            await handle.result()
+        assert called == ["a"]
+        assert (await (await one.resume(handle.run_id)).result()).result == ["a", "b"]
+    assert called == ["a", "b"]
 
 
 async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
