@@ -237,10 +237,14 @@ class CheckpointWorkflowStore(WorkflowStore):
         else:
             await self._blocking(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
 
+    def _place(self, run_id: str, namespace: str) -> RunnableConfig:
+        """The checkpoint of a namespace, to which writes are added."""
+        return _config(run_id, namespace, namespace)
+
     async def _write(
         self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
     ) -> None:
-        config, saver = _config(run_id, namespace, namespace), self._saver
+        config, saver = self._place(run_id, namespace), self._saver
         if self._is_async:
             await saver.aput_writes(config, writes, task)
         else:

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import unquote
 
 from interpstack import ConfigurationError
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import WorkflowError
+from interpstack_langchain.workflows.opened_stores import OpenedStore, SqliteStore
 
 __all__ = ["open_postgres", "open_sqlite"]
 
-_T = TypeVar("_T")
-
 #: Seconds to wait for another process that writes.
 _BUSY_SECONDS: Final = 30.0
-
-
-class _OpenedStore(CheckpointWorkflowStore):
-    """A store with a connection of its own, and a thread of its own for the connection.
-
-    The checkpointer lets one thread at a time use its connection: others would merely wait.
-    """
-
-    def __init__(self, saver: Any, close: Callable[[], None]) -> None:
-        super().__init__(saver)
-        self._close = close
-        self._thread: Executor | None = ThreadPoolExecutor(1, "interpstack-workflows")
-
-    async def aclose(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None:  # closing twice is allowed
-            await asyncio.get_running_loop().run_in_executor(thread, self._close)
-            thread.shutdown(wait=False)
-
-    async def _blocking(self, function: Callable[[], _T]) -> _T:
-        if self._thread is None:
-            raise WorkflowError("the store was closed; open it again")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
 
 def open_sqlite(url: str) -> CheckpointWorkflowStore:
@@ -57,19 +31,31 @@ def open_sqlite(url: str) -> CheckpointWorkflowStore:
     """
     path = Path(unquote(url.removeprefix("sqlite:///")) if url.startswith("sqlite:") else url)
     saver = _saver("langgraph.checkpoint.sqlite", "SqliteSaver", "langgraph-checkpoint-sqlite")
-    try:
-        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
-    except sqlite3.Error as error:
-        raise _unopened(url, error) from error
-    try:
-        made = saver(connection)
-        made.setup()
-        # A write survives the process; only a failing machine may lose the last ones.
-        connection.execute("PRAGMA synchronous=NORMAL")
-    except sqlite3.Error as error:
-        connection.close()
-        raise _unopened(url, error) from error
-    return _OpenedStore(made, connection.close)
+    with ExitStack() as opening:
+        try:
+            waiting, made = _opened_file(path, saver, opening)
+            at_once, quick = _opened_file(path, saver, opening)
+            (mode,) = waiting.execute("PRAGMA journal_mode").fetchone()
+            if mode != "wal":  # one connection only sees what another one has written
+                return OpenedStore(made, opening.pop_all().close)
+            at_once.execute("PRAGMA busy_timeout=0")
+            at_once.execute("PRAGMA wal_autocheckpoint=0")
+        except sqlite3.Error as error:
+            raise _unopened(url, error) from error
+        return SqliteStore(made, quick, opening.pop_all().close)
+
+
+def _opened_file(
+    path: Path, saver: Callable[..., Any], opening: ExitStack
+) -> tuple[sqlite3.Connection, Any]:
+    """A connection, which `opening` closes, and a checkpointer for it."""
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+    opening.callback(connection.close)
+    made = saver(connection)
+    made.setup()
+    # A write survives the process; only a failing machine may lose the last ones.
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return connection, made
 
 
 def open_postgres(url: str) -> CheckpointWorkflowStore:
@@ -98,7 +84,7 @@ def open_postgres(url: str) -> CheckpointWorkflowStore:
     except psycopg.Error as error:
         connection.close()
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
-    return _OpenedStore(made, connection.close)
+    return OpenedStore(made, connection.close)
 
 
 def _saver(module: str, name: str, package: str) -> Callable[..., Any]:

@@ -108,6 +108,10 @@ class EventHub:
         self._sink = sink
         self._subscriptions: tuple[Subscription, ...] = ()
 
+    def hears(self) -> bool:
+        """Whether anybody wants events; else nobody needs to make them."""
+        return self._sink is not None or bool(self._subscriptions)
+
     def emit(self, event: WorkflowEvent) -> None:
         """Hand on an event."""
         if self._sink is not None:

@@ -86,6 +86,7 @@ class RunParts:
         catalog: The workflows that scripts may call.
         sandboxes: What runs the commands of scripts, by profile.
         scheduler: Gives slots to agents, over all runs.
+        hears: Whether anybody wants the events of runs at the moment.
         emit: Takes the events of runs.
         clock: Seconds since 1970.
         max_depth: How many workflows may call each other in a row, the root counted.
@@ -101,6 +102,7 @@ class RunParts:
     catalog: Catalog
     sandboxes: Mapping[str, Sandbox]
     scheduler: Scheduler
+    hears: Callable[[], bool]
     emit: Callable[[WorkflowEvent], None]
     clock: Callable[[], float]
     max_depth: int

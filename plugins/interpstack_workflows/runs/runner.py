@@ -123,6 +123,7 @@ class WorkflowRunner(RunnerViews):
             output_bytes=output_bytes,
             worktrees=worktrees,
             scheduler=scheduler or Scheduler(),
+            hears=self._hub.hears,
             emit=self._hub.emit,
             clock=clock,
             max_depth=max_depth,

@@ -76,3 +76,13 @@ def test_a_function_that_raises_is_told_nothing_more(caplog: pytest.LogCaptureFi
 async def test_other_capacities_are_refused(capacity: Any) -> None:
     with pytest.raises(ConfigurationError, match="capacity takes a whole number from 1; got"):
         EventHub().subscribe(capacity=capacity)
+
+
+async def test_a_hub_hears_while_anybody_wants_events() -> None:
+    hub = EventHub()
+    assert not hub.hears()
+    subscription = hub.subscribe()
+    assert hub.hears()
+    subscription.close()
+    assert not hub.hears()
+    assert EventHub(print).hears()

@@ -1,0 +1,86 @@
+"""Stores that own their connections: the thread of each, and short writes without a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import WorkflowError
+
+__all__ = ["OpenedStore", "SqliteStore"]
+
+_T = TypeVar("_T")
+
+#: Characters of a write that may be stored at once.
+_SHORT_CHARS: Final = 16_384
+#: Every so many writes, one is the thread's: its commit also moves the log to the database.
+_WRITES_PER_THREAD: Final = 256
+
+
+class OpenedStore(CheckpointWorkflowStore):
+    """A store with a connection of its own, and a thread of its own for the connection.
+
+    A checkpointer lets one thread at a time use its connection: others would merely wait.
+
+    Args:
+        saver: The checkpointer, set up.
+        close: Closes its connection.
+    """
+
+    def __init__(self, saver: Any, close: Callable[[], None]) -> None:
+        super().__init__(saver)
+        self._close = close
+        self._thread: Executor | None = ThreadPoolExecutor(1, "interpstack-workflows")
+
+    async def aclose(self) -> None:
+        """Close the connection; closing twice is allowed."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await asyncio.get_running_loop().run_in_executor(thread, self._close)
+            thread.shutdown(wait=False)
+
+    async def _blocking(self, function: Callable[[], _T]) -> _T:
+        if self._thread is None:
+            raise WorkflowError("the store was closed; open it again")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+
+class SqliteStore(OpenedStore):
+    """A store in SQLite that writes a short record at once, where nobody else writes.
+
+    Such a write adds some pages to the log of the database, which takes less time than to hand it
+    to a thread. It does not wait: neither for another writer, since its connection gives up at
+    once, nor for the disk, since it leaves the log where it is. Then, and for longer records, the
+    thread writes.
+
+    Args:
+        saver: The checkpointer, set up, whose connection may wait.
+        at_once: Another one of the same database, whose connection neither waits nor moves the log.
+        close: Closes both connections.
+    """
+
+    def __init__(self, saver: Any, at_once: Any, close: Callable[[], None]) -> None:
+        super().__init__(saver, close)
+        self._at_once = at_once
+        self._written = 0
+
+    async def _write(
+        self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
+    ) -> None:
+        self._written += 1
+        if self._thread is not None and self._written % _WRITES_PER_THREAD and _is_short(writes):
+            try:
+                self._at_once.put_writes(self._place(run_id, namespace), writes, task)
+            except sqlite3.OperationalError:
+                pass  # another connection writes; what else it may be, the thread will raise
+            else:
+                return
+        await super()._write(run_id, namespace, writes, task)
+
+
+def _is_short(writes: list[tuple[str, Any]]) -> bool:
+    return sum(len(text) for _, text in writes) <= _SHORT_CHARS

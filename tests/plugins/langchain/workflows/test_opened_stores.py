@@ -1,0 +1,134 @@
+"""Stores with connections of their own: when they write at once, and when their thread does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from interpstack_langchain.workflows.databases import open_sqlite
+from interpstack_langchain.workflows.opened_stores import SqliteStore
+from interpstack_workflows.api import (
+    Entry,
+    Lease,
+    RunRecord,
+    StepRecord,
+    WorkflowError,
+    WorkflowStore,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.sqlite"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[WorkflowStore]:
+    opened = open_sqlite(str(path))
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def writers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads that wrote, in order."""
+    seen: list[str] = []
+    put_writes = SqliteSaver.put_writes
+
+    def noted(saver: Any, *rest: Any) -> None:
+        put_writes(saver, *rest)
+        is_own = threading.current_thread().name.startswith("interpstack-workflows")
+        seen.append("thread" if is_own else "loop")
+
+    monkeypatch.setattr(SqliteSaver, "put_writes", noted)
+    return seen
+
+
+async def _begun(store: WorkflowStore) -> Lease:
+    await store.create(RunRecord(id="run"))
+    lease = await store.claim("run", "me", 60)
+    assert lease is not None
+    return lease
+
+
+def _entry(value: Any) -> Entry:
+    return Entry(scope="root", now=1.0, settled=(StepRecord(name="step", value=value),))
+
+
+async def test_short_records_are_written_at_once_and_long_ones_by_the_thread(
+    store: WorkflowStore, path: Path, writers: list[str]
+) -> None:
+    assert isinstance(store, SqliteStore)
+    lease = await _begun(store)
+    writers.clear()
+    entries = [_entry("short"), _entry("long " * 10_000), _entry("short again")]
+    for number, entry in enumerate(entries):
+        await store.append("run", number, [entry], lease)
+    assert writers == ["loop", "thread", "loop"]
+    other = open_sqlite(str(path))  # another process would see the same
+    assert await other.entries("run") == entries
+    await other.aclose()
+
+
+async def test_nothing_waits_on_the_loop_while_another_connection_writes(
+    store: WorkflowStore, path: Path, writers: list[str]
+) -> None:
+    lease = await _begun(store)
+    writers.clear()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    append = asyncio.create_task(store.append("run", 0, [_entry(1)], lease))
+    await asyncio.sleep(0.1)  # the loop goes on
+    assert not append.done()
+    assert writers == []
+    other.execute("COMMIT")
+    other.close()
+    await append
+    assert writers == ["thread"]
+    assert await store.entries("run") == [_entry(1)]
+
+
+async def test_the_log_of_a_long_run_is_moved_to_the_database(
+    store: WorkflowStore, path: Path, writers: list[str]
+) -> None:
+    lease = await _begun(store)
+    for number in range(1500):
+        await store.append("run", number, [_entry("x" * 1000)], lease)
+    assert writers.count("thread") >= 5
+    sizes = [os.path.getsize(f"{path}{end}") for end in ("", "-wal")]  # noqa: ASYNC240, PTH202
+    assert sizes[0] > 2**20
+    assert sizes[1] < 12 * 2**20
+    assert len(await store.entries("run")) == 1500
+
+
+async def test_a_database_without_a_log_has_its_thread_alone(writers: list[str]) -> None:
+    store = open_sqlite(":memory:")
+    lease = await _begun(store)
+    await store.append("run", 0, [_entry(1)], lease)
+    assert await store.entries("run") == [_entry(1)]
+    assert set(writers) == {"thread"}
+    await store.aclose()
+
+
+async def test_a_closed_store_says_so(store: WorkflowStore) -> None:
+    lease = await _begun(store)
+    await store.aclose()
+    await store.aclose()
+    for used in (store.append("run", 0, [_entry(1)], lease), store.read("run")):
+        with pytest.raises(WorkflowError, match="was closed"):
+            await used
+
+
+async def test_all_reads_and_writes_of_a_store_need_one_thread(store: WorkflowStore) -> None:
+    await _begun(store)
+    before = threading.active_count()
+    await asyncio.gather(*(store.read("run") for _ in range(50)))
+    assert threading.active_count() == before
