@@ -16,12 +16,8 @@ from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.positions import faulty, offset_of
 from interpstack_protocol import place_at
 from interpstack_quickjs.faults import find_fault, find_module_fault
-from interpstack_quickjs.guest import (
-    STATUS_JS_ERROR,
-    STATUS_OK,
-    Heap,
-    OutOfRoom,
-)
+from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK
+from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.printed import Ear, read_printed
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Final
 
 from interpstack_core import EngineFailure
-from interpstack_quickjs.guest import STATUS_JS_ERROR, Guest, OutOfRoom
+from interpstack_quickjs.guest import STATUS_JS_ERROR, Guest
+from interpstack_quickjs.guest_memory import OutOfRoom
 
 __all__ = ["find_fault", "find_module_fault"]
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from interpstack_core import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.exchange import bind_arguments
-from interpstack_quickjs.guest import STATUS_OK, Guest, Heap, OutOfRoom
+from interpstack_quickjs.guest import STATUS_OK, Guest
+from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 from interpstack_quickjs.states import ENGINE, RealmState, state_of

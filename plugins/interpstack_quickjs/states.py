@@ -8,7 +8,7 @@ import attrs
 
 from interpstack_core import BridgeSet, Image, ImageError, Limits
 from interpstack_javascript.modules import ModuleTable
-from interpstack_quickjs.guest import Heap
+from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 

@@ -18,13 +18,8 @@ import attrs
 
 from interpstack_core import EngineFailure, GuestSource
 from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
-from interpstack_quickjs.guest import (
-    STATUS_OK,
-    WORKSPACE_BYTES,
-    Guest,
-    Heap,
-    Workspace,
-)
+from interpstack_quickjs.guest import STATUS_OK, Guest
+from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, Workspace
 from interpstack_quickjs.heap.allocator import find_allocator, free_spans
 from interpstack_quickjs.heap.printed import find_printed
 from interpstack_quickjs.webassembly.runtime import guest_runtime

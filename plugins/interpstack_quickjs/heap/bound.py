@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from interpstack_core import BridgeSet, Limits
 from interpstack_javascript.exchange import bind_arguments
-from interpstack_quickjs.guest import Heap
+from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base
 
 __all__ = ["BoundHeaps", "bound_heaps", "digest_of", "offer_digest"]

@@ -17,7 +17,8 @@ from typing import Final
 import attrs
 
 from interpstack_core import EngineFailure
-from interpstack_quickjs.guest import Guest, Heap
+from interpstack_quickjs.guest import Guest
+from interpstack_quickjs.guest_memory import Heap
 
 __all__ = ["Ear", "find_printed", "read_printed"]
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack_quickjs.guest import WORKSPACE_BYTES, Guest, Heap
+from interpstack_quickjs.guest import Guest
+from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.images import Memory, difference
 from interpstack_quickjs.webassembly.machine import address_of

@@ -14,7 +14,7 @@ from interpstack import ConfigurationError
 from interpstack_core.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
-from interpstack_workflows.events.events import WorkflowEvent
+from interpstack_workflows.events.hub import EventHub
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
@@ -86,8 +86,7 @@ class RunParts:
         catalog: The workflows that scripts may call.
         sandboxes: What runs the commands of scripts, by profile.
         scheduler: Gives slots to agents, over all runs.
-        hears: Whether anybody wants the events of runs at the moment.
-        emit: Takes the events of runs.
+        hub: Hands the events of runs to those who want them.
         clock: Seconds since 1970.
         max_depth: How many workflows may call each other in a row, the root counted.
         linger_seconds: How long the realm of a run that only waits is kept.
@@ -102,8 +101,7 @@ class RunParts:
     catalog: Catalog
     sandboxes: Mapping[str, Sandbox]
     scheduler: Scheduler
-    hears: Callable[[], bool]
-    emit: Callable[[WorkflowEvent], None]
+    hub: EventHub
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float

@@ -94,7 +94,7 @@ class RunTeller:
 
     def agent_started(self, opened: OpenRequest, call: AgentCall) -> None:
         """An agent is called."""
-        if not self._parts.hears():
+        if not self._parts.hub.hears():
             return
         self._tell(
             AgentStartedEvent,
@@ -143,7 +143,7 @@ class RunTeller:
         options = {**opened.scope.place.phase_defaults(given), **given}
         agent = asked_name(self._parts.agents, options.get("agentType"))
         self._census.count(step, agent)
-        if not self._parts.hears():
+        if not self._parts.hub.hears():
             return
         fields: dict[str, Any] = {
             name: value if isinstance(value := options.get(name), str) else None
@@ -195,10 +195,10 @@ class RunTeller:
         /,
         **own: Any,
     ) -> None:
-        if not self._parts.hears():
+        if not self._parts.hub.hears():
             return
         elapsed = max(0, int((self._parts.clock() - self._created) * 1e9))
-        self._parts.emit(
+        self._parts.hub.emit(
             event(run_id=self._run_id, scope=scope, step=step, elapsed_nanos=elapsed, **own)
         )
 

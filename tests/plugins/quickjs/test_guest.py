@@ -16,11 +16,7 @@ import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
-from interpstack_quickjs.guest import (
-    STATUS_JS_ERROR,
-    STATUS_OK,
-    Guest,
-)
+from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
 from interpstack_quickjs.webassembly.machine import OutOfTime
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 

@@ -15,7 +15,7 @@ from interpstack import (
     EngineFailure,
 )
 from interpstack_quickjs import live_guest as module
-from interpstack_quickjs.guest import OutOfRoom
+from interpstack_quickjs.guest_memory import OutOfRoom
 from interpstack_quickjs.live_guest import LiveGuest
 
 

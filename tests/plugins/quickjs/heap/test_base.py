@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from interpstack import EngineFailure, GuestSource
-from interpstack_quickjs.guest import WORKSPACE_BYTES
+from interpstack_quickjs.guest_memory import WORKSPACE_BYTES
 from interpstack_quickjs.heap import base as module
 from interpstack_quickjs.heap.base import Base, BaseHeaps, _dump, _parse, base_heaps
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from interpstack import BridgeSet, Cell, Image, ImageError, Limits
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.guest import Heap, Workspace
+from interpstack_quickjs.guest_memory import Heap, Workspace
 from interpstack_quickjs.heap.images import SEAL_BYTES, pack, sealed, unpack
 
 _PAGE = 65536

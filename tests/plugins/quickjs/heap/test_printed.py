@@ -12,9 +12,7 @@ from typing import Any, cast
 import pytest
 
 from interpstack import EngineFailure
-from interpstack_quickjs.guest import (
-    Guest,
-)
+from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.heap import printed
 from interpstack_quickjs.heap.printed import Ear, find_printed, read_printed
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from interpstack import BridgeSet, Cell, Limits
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.guest import Heap, Workspace
+from interpstack_quickjs.guest_memory import Heap, Workspace
 from interpstack_quickjs.heap import scan
 from interpstack_quickjs.heap.allocator import free_spans
 from interpstack_quickjs.heap.base import Base

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, WORKSPACE_BYTES, Guest
+from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
+from interpstack_quickjs.guest_memory import WORKSPACE_BYTES
 from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import OutOfTime

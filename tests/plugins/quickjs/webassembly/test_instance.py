@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import BridgeSet, Cell, EngineFailure, Execution, Image, Limits, Realm
 from interpstack_javascript.guest_files import guest_path
-from interpstack_quickjs import guest as guests
+from interpstack_quickjs import guest_memory as guests
 from interpstack_quickjs import live_guest as module
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.heap.base import base_heaps

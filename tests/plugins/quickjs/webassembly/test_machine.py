@@ -8,11 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from interpstack import EngineFailure
-from interpstack_quickjs.guest import (
-    STATUS_JS_ERROR,
-    STATUS_OK,
-    Guest,
-)
+from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
 from interpstack_quickjs.webassembly.machine import Machine, OutOfTime, Trapped
 
 

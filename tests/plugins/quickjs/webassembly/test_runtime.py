@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from interpstack import EngineFailure
-from interpstack_quickjs.guest import (
-    STATUS_OK,
-    Guest,
-)
+from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.webassembly.runtime import current, guest_runtime
 
 #: Everything that must be there for an instance to start.

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interpstack import BridgeRegistry, Cell, EngineFailure, Limits
-from interpstack_quickjs import guest as guests
+from interpstack_quickjs import guest_memory as guests
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.heap.base import base_heaps

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interpstack_quickjs.guest import (
-    Guest,
-)
+from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.webassembly.machine import Trapped
 
 
