@@ -114,7 +114,9 @@ async def run(job: dict[str, Any], begun: int) -> None:
             result = await _to_end(runner, store, case)
     told = {"result": result.result, "status": result.status, "usage": dict(result.usage)}
     told |= {"error": result.error, "census": dict(result.census)}
-    (Path(job["folder"]) / f"result-{os.getpid()}").write_text(json.dumps(told), "utf-8")
+    written = Path(job["folder"]) / f"part-{os.getpid()}"
+    written.write_text(json.dumps(told), "utf-8")
+    written.rename(written.with_name(f"result-{os.getpid()}"))  # whole, or not at all
 
 
 async def _to_end(
