@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,8 @@ __all__ = ["open_postgres", "open_sqlite"]
 
 #: Seconds to wait for another process that writes.
 _BUSY_SECONDS: Final = 30.0
+#: The lock of those who make the tables of a PostgreSQL database: a number that no other has.
+_SETTING_UP: Final = 7_320_583_017_224
 
 
 def open_sqlite(url: str) -> CheckpointWorkflowStore:
@@ -80,11 +83,34 @@ def open_postgres(url: str) -> CheckpointWorkflowStore:
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
     try:
         made = saver(connection)
-        made.setup()
-    except psycopg.Error as error:
+        with _setting_up(connection):
+            made.setup()
+    except (psycopg.Error, TimeoutError) as error:
         connection.close()
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
     return OpenedStore(made, connection.close)
+
+
+@contextmanager
+def _setting_up(connection: Any) -> Iterator[None]:
+    """One process at a time makes the tables: two at once would run into each other.
+
+    Asked for again and again, since a statement that waits for the lock would hold up the other
+    process: it makes an index beside all statements that go on.
+
+    Raises:
+        TimeoutError: Another process has not finished in time.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    ask = f"SELECT pg_try_advisory_lock({_SETTING_UP}) AS mine"
+    while not connection.execute(ask).fetchone()["mine"]:
+        if time.monotonic() > until:
+            raise TimeoutError("another process is making its tables")
+        time.sleep(0.02)
+    try:
+        yield
+    finally:
+        connection.execute(f"SELECT pg_advisory_unlock({_SETTING_UP})")
 
 
 def _saver(module: str, name: str, package: str) -> Callable[..., Any]:

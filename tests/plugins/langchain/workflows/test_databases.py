@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,20 @@ async def test_postgres(store: Any) -> None:
     assert await opened.read("run_pg") == RunRecord(id="run_pg")
     await opened.delete("run_pg")
     await opened.aclose()
+
+
+def test_processes_that_open_a_new_database_at_once_make_its_tables_once(postgres: Any) -> None:
+    place = postgres.new_database()
+    ready = threading.Barrier(4)
+
+    def opened(_: int) -> Any:
+        ready.wait()
+        return open_postgres(place)
+
+    with ThreadPoolExecutor(4) as threads:
+        stores = list(threads.map(opened, range(4)))
+    for store in stores:
+        asyncio.run(store.aclose())
 
 
 @pytest.mark.parametrize("opener", [open_sqlite, open_postgres])
