@@ -400,7 +400,14 @@ class LiveSessions:
         return state
 
     async def end_turn(self, owner: str, *, close: bool = False) -> None:
-        """Release the resources of this turn; `close` also ends the session of the conversation."""
+        """Release the resources of this turn; `close` also ends the session of the conversation.
+
+        While an eval of another run of the agent uses the session, nothing is released: that run
+        ends its own turn.
+        """
+        lock = self._locks.get(owner)
+        if lock is not None and lock.busy:
+            return
         known = self._known.get(owner)
         if known is not None:
             known.rest()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack import ConfigurationError, HostOffer, InterpreterStack, SessionClosed
 from interpstack_agents import LiveSessions, SavedState, joined, persistence_mode
 
 OFFER = HostOffer()
@@ -83,3 +83,14 @@ async def test_a_session_runs_cells_only_while_it_is_held(sessions: LiveSessions
         await live.eval("1")
     with pytest.raises(ConfigurationError, match=r"only inside `async with LiveSessions\.enter"):
         await live.eval("1")
+
+
+async def test_the_end_of_a_turn_leaves_alone_what_another_run_uses(sessions: LiveSessions) -> None:
+    async with sessions.enter("o", SavedState(), OFFER) as live:
+        await live.eval("let n = 1")
+        await sessions.end_turn("o", close=True)
+        assert (await live.eval("n + 1"))[0].text == "2"
+        assert live.records
+    await sessions.end_turn("o", close=True)
+    with pytest.raises(SessionClosed):
+        await live.session.eval("n")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from programs import Program
+from forked_programs import Program
 
 from interpstack_cli import main
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import Program
+from forked_programs import Program
 
 Start = Callable[..., Program]
 PROGRAM = Path(__file__).parents[3] / "support" / "pausing_agent.py"

@@ -241,9 +241,11 @@ async def test_what_cannot_start_is_told_in_a_line(wanted: dict[str, Any], says:
 )
 async def test_hostile_sources_end_in_a_short_summary(body: str, says: str) -> None:
     async with WorkflowMiddleware(
-        agents={"default": Readers()}, budget={"agents": 50}, wall_seconds=20
+        agents={"default": Readers()}, budget={"agents": 50}, wall_seconds=60, max_wait_seconds=120
     ) as middleware:
-        (text,) = await Talk(middleware).answers(start(workflow(body)))
+        (text,) = await Talk(middleware).answers(
+            call("workflow_start", source=workflow(body), wait_seconds=120)
+        )
         assert len(text) < 9000
         assert "\x1b" not in text
         assert ": failed; " in text
