@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
-from interpstack import UNDEFINED, Bridge, CellContext, GuestLanguage, HostTool
-from interpstack_agents import ToolBridge, as_single_field, found_tools, plain_input
+from interpstack import Bridge, GuestLanguage, HostTool
+from interpstack_agents import ToolBridge, found_tools, tool_handler
 from interpstack_mcp.catalog import Catalog
 
 __all__ = ["tool_bridges"]
@@ -23,7 +23,7 @@ def tool_bridges(catalog: Catalog, language: GuestLanguage) -> Iterator[Bridge]:
     for name, tool in catalog.tools.items():
         yield ToolBridge(
             name=f"mcp.{name}",
-            handler=_handler(language, f"mcp.{name}", tool),
+            handler=tool_handler(f"mcp.{name}", tool, language),
             declaration=_declaration(language, name, tool),
             owner=_OWNER,
             raw=True,
@@ -39,21 +39,6 @@ def tool_bridges(catalog: Catalog, language: GuestLanguage) -> Iterator[Bridge]:
 
 def _declaration(language: GuestLanguage, name: str, tool: HostTool) -> str:
     return language.signature(name.rpartition(".")[2], tool) if language.declares else ""
-
-
-def _handler(
-    language: GuestLanguage, name: str, tool: HostTool
-) -> Callable[[Any, CellContext], Awaitable[Any]]:
-    def call(value: Any, context: CellContext) -> Awaitable[Any]:
-        if value is UNDEFINED or value is None:
-            value = {}
-        value = as_single_field(value, tool)
-        if not isinstance(value, dict):
-            example = language.call(name, {"field": "…"})
-            raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
-        return tool.call(value if context.plain_input else plain_input(value), context)
-
-    return call
 
 
 def _search(catalog: Catalog) -> Any:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interpstack_agents import ToolBridge, as_single_field, found_tools, plain_input
+from interpstack_agents import ToolBridge, found_tools, tool_handler
 from interpstack_core import (
-    UNDEFINED,
     Bridge,
     BridgeError,
-    CellContext,
     ConfigurationError,
     GuestLanguage,
     HostTool,
@@ -69,7 +67,7 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
         )
     return ToolBridge(
         name=f"tools.{name}",
-        handler=_handler(language, name, tool),
+        handler=tool_handler(f"tools.{name}", tool, language),
         declaration=language.signature(name, tool) if language.declares else "",
         owner=_OWNER,
         raw=True,
@@ -78,22 +76,6 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
         tool=tool.name,
         passes=tool.passes,
     )
-
-
-def _handler(
-    language: GuestLanguage, name: str, tool: HostTool
-) -> Callable[[Any, CellContext], Awaitable[Any]]:
-    def call(value: Any, context: CellContext) -> Awaitable[Any]:
-        if value is UNDEFINED or value is None:
-            value = {}
-        value = as_single_field(value, tool)
-        if not isinstance(value, dict):
-            example = language.call(f"tools.{name}", {"field": "…"})
-            raise TypeError(f"tools.{name} takes {language.words.arguments}, as in {example}")
-        given = value if context.plain_input else plain_input(value)
-        return tool.call(given, context)
-
-    return call
 
 
 def _search(named: dict[str, HostTool]) -> Any:

@@ -15,7 +15,12 @@ from interpstack_agents.persistence import (
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
-from interpstack_agents.tool_bridges import ToolBridge, as_single_field, plain_input
+from interpstack_agents.tool_bridges import (
+    ToolBridge,
+    as_single_field,
+    plain_input,
+    tool_handler,
+)
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
@@ -40,4 +45,5 @@ __all__ = [
     "persistence_mode",
     "persistence_modes",
     "plain_input",
+    "tool_handler",
 ]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import attrs
 
-from interpstack_core import UNDEFINED, Bridge, ErrorValue, HostTool, MapValue, SetValue
+from interpstack_core import (
+    UNDEFINED,
+    Bridge,
+    CellContext,
+    ErrorValue,
+    GuestLanguage,
+    HostTool,
+    MapValue,
+    SetValue,
+)
 
-__all__ = ["ToolBridge", "as_single_field", "plain_input"]
+__all__ = ["ToolBridge", "as_single_field", "plain_input", "tool_handler"]
 
 
 @attrs.frozen(kw_only=True)
@@ -23,6 +32,34 @@ class ToolBridge(Bridge):
     def is_async(self) -> bool:
         """The handler is no coroutine function, and has to run on the loop like one."""
         return True
+
+
+def tool_handler(
+    name: str, tool: HostTool, language: GuestLanguage
+) -> Callable[[Any, CellContext], Awaitable[Any]]:
+    """The handler of a `ToolBridge`: prepares the input of a tool, and calls the tool.
+
+    Args:
+        name: Name of the bridge, as code writes it, such as `tools.readPrice`.
+        tool: The tool.
+        language: Language of the guest, for the example in the error.
+
+    Returns:
+        A function that returns the awaitable of the tool's call. It takes no input as no fields,
+        and raises `TypeError` for an input that is neither an object nor the text of a single
+        field.
+    """
+
+    def call(value: Any, context: CellContext) -> Awaitable[Any]:
+        if value is UNDEFINED or value is None:
+            value = {}
+        value = as_single_field(value, tool)
+        if not isinstance(value, dict):
+            example = language.call(name, {"field": "…"})
+            raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
+        return tool.call(value if context.plain_input else plain_input(value), context)
+
+    return call
 
 
 def as_single_field(value: Any, tool: HostTool) -> Any:

@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from interpstack import UNDEFINED, BigInt, CellContext, ErrorValue, HostTool, MapValue, SetValue
-from interpstack_agents import ToolBridge, as_single_field, plain_input
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    CellContext,
+    ErrorValue,
+    GuestLanguage,
+    HostTool,
+    MapValue,
+    SetValue,
+)
+from interpstack_agents import ToolBridge, as_single_field, plain_input, tool_handler
+from interpstack_javascript import JAVASCRIPT
+from interpstack_python import PYTHON
 
 
 async def _answer(given: Any, context: CellContext | None = None) -> Any:
@@ -20,6 +31,48 @@ def test_the_handler_runs_on_the_loop_though_it_is_no_coroutine_function() -> No
         return _answer(value, context)
 
     assert ToolBridge(name="tools.a", handler=call, raw=True).is_async
+
+
+def _tool(*fields: str) -> HostTool:
+    schema = {"properties": {field: {} for field in fields}}
+    return HostTool(name="t", call=_answer, input_schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "expected"),
+    [
+        (UNDEFINED, False, {}),
+        (None, True, {}),
+        ("text", True, {"a": "text"}),
+        ({"a": MapValue([("k", 1)]), "b": UNDEFINED}, False, {"a": {"k": 1}}),
+    ],
+)
+async def test_the_handler_prepares_the_input(value: Any, plain: bool, expected: Any) -> None:
+    context = CellContext("key", None).for_request(1, "call", plain)
+    assert await tool_handler("tools.t", _tool("a"), JAVASCRIPT)(value, context) == expected
+
+
+async def test_the_handler_passes_a_plain_input_on_as_it_is() -> None:
+    value = {"a": [1]}
+    context = CellContext("key", None).for_request(1, "call", True)
+    assert await tool_handler("tools.t", _tool("a"), JAVASCRIPT)(value, context) is value
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        (JAVASCRIPT, "tools.t takes one object, as in tools.t({field: …})"),
+        (PYTHON, "tools.t takes arguments by name, as in tools.t(field=…)"),
+    ],
+)
+@pytest.mark.parametrize("value", [3, [1], "text"])
+def test_the_handler_shows_a_call_in_the_language_of_the_guest(
+    language: GuestLanguage, message: str, value: Any
+) -> None:
+    handler = tool_handler("tools.t", _tool("a", "b"), language)
+    with pytest.raises(TypeError) as raised:
+        handler(value, CellContext("key", None))
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
