@@ -1,4 +1,4 @@
-"""Public names of the plugin: servers for code, their limits, and code as a server."""
+"""Public names of the plugin: servers for code, logins at them, and code as a server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from interpstack_mcp.connections.servers import McpProgress, McpServers
 from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.oauth.login import LoginFailed, log_in, log_out
 from interpstack_mcp.plugin import McpCalls, McpPlugin
 from interpstack_mcp.serving.clients import ServerLimits
 from interpstack_mcp.serving.gate import GATE
@@ -18,6 +19,7 @@ __all__ = [
     "GATE",
     "CodeServer",
     "HttpOptions",
+    "LoginFailed",
     "McpCalls",
     "McpLimits",
     "McpPlugin",
@@ -25,6 +27,8 @@ __all__ = [
     "McpServers",
     "ServerLimits",
     "http_app",
+    "log_in",
+    "log_out",
     "mcp",
     "serve_http",
     "serve_stdio",

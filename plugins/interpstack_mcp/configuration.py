@@ -14,6 +14,7 @@ import attrs
 
 from interpstack_core import ConfigurationError
 from interpstack_core.checks import expect, shown
+from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
 
@@ -23,7 +24,7 @@ _FILE_BYTES: Final = 2**20
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 #: Fields of a server that is a process, and of one that is reached over HTTP.
 _STDIO: Final = ("command", "args", "env", "cwd", "tools")
-_HTTP: Final = ("url", "headers", "tools")
+_HTTP: Final = ("url", "headers", "oauth", "tools")
 #: Values of the field `type`, and the fields of such servers.
 _TYPES: Final = {
     "stdio": _STDIO,
@@ -72,11 +73,13 @@ class HttpServer(Server):
         url: The address of its endpoint.
         headers: Headers of every request.
         auth: An `httpx2.Auth`, such as the SDK's `OAuthClientProvider`; `None` for none.
+        oauth: How requests are authorized by OAuth, if there is no `auth`; `None` if they are not.
     """
 
     url: str
     headers: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     auth: Any = attrs.field(default=None, eq=False, repr=False)
+    oauth: OAuth | None = None
 
 
 def read_servers(
@@ -182,7 +185,8 @@ def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
             f"{where}: url takes an address, as in 'https://example.org/mcp'; got {shown(url)}"
         )
     headers = _pairs(where, "headers", given.get("headers", {}))
-    return HttpServer(name=name, url=url, headers=headers)
+    oauth = read_oauth(where, given["oauth"]) if "oauth" in given else None
+    return HttpServer(name=name, url=url, headers=headers, oauth=oauth)
 
 
 def _text(where: str, field: str, value: Any) -> str:

@@ -15,9 +15,18 @@ from typing import Any
 
 import attrs
 
-__all__ = ["TOOLS_SERVER", "Notes", "free_port", "http_server", "servers", "wait_for_port"]
+__all__ = [
+    "TOOLS_SERVER",
+    "Notes",
+    "free_port",
+    "guarded_server",
+    "http_server",
+    "servers",
+    "wait_for_port",
+]
 
-TOOLS_SERVER = Path(__file__).parent / "mcp_servers" / "tools_server.py"
+_FOLDER = Path(__file__).parent / "mcp_servers"
+TOOLS_SERVER = _FOLDER / "tools_server.py"
 
 
 @attrs.frozen
@@ -70,8 +79,22 @@ def wait_for_port(port: int, process: subprocess.Popen[Any]) -> None:
 @contextmanager
 def http_server(port: int, notes: Notes) -> Iterator[subprocess.Popen[Any]]:
     """The server `tools` over HTTP, which is killed at the end."""
+    with _listening([str(TOOLS_SERVER), "http", str(port)], port, notes) as process:
+        yield process
+
+
+@contextmanager
+def guarded_server(port: int, notes: Notes, grant: str) -> Iterator[subprocess.Popen[Any]]:
+    """A server over HTTP whose clients need OAuth, which is killed at the end."""
+    arguments = [str(_FOLDER / "guarded_server.py"), str(port), grant]
+    with _listening(arguments, port, notes) as process:
+        yield process
+
+
+@contextmanager
+def _listening(arguments: list[str], port: int, notes: Notes) -> Iterator[subprocess.Popen[Any]]:
     process = subprocess.Popen(
-        [sys.executable, str(TOOLS_SERVER), "http", str(port)],
+        [sys.executable, *arguments],
         env={**os.environ, "MCP_NOTES": str(notes.path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`interpstack mcp serve`: an MCP server whose one tool runs code."""
+"""`interpstack mcp`: serve code to MCP clients, and log in at MCP servers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import click
 
-from interpstack import ConfigurationError, install_command
+from interpstack import ConfigurationError
 from interpstack_cli.printing import write
 from interpstack_cli.running.options import open_stack, stack_options
+from interpstack_cli.serving.logins import login, logout, needed
 
 __all__ = ["command"]
 
@@ -24,7 +25,11 @@ _GATE: Final = "interpstack_mcp.api:GATE"
 
 @click.group("mcp")
 def command() -> None:
-    """Serve code as a tool to MCP clients."""
+    """Serve code as a tool to MCP clients, and log in at the servers that code may call."""
+
+
+command.add_command(login)
+command.add_command(logout)
 
 
 def _address(
@@ -84,10 +89,7 @@ def serve(
     try:
         from interpstack_mcp.api import CodeServer, HttpOptions, serve_http, serve_stdio
     except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"mcp serve needs the package {error.name}, which is not installed; install it with: "
-            f"{install_command('mcp')}"
-        ) from error
+        raise needed("serve", error) from error
     if http is None and (hosts or origins):
         raise ConfigurationError("--allow-host and --allow-origin are for --http")
     stack, offer = _opened(**options)

@@ -30,6 +30,7 @@ from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.oauth.providers import LoginNeeded
 
 __all__ = ["Connection", "Listing", "Lost", "Unavailable"]
 
@@ -343,7 +344,7 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
         return f"it did not answer within {limits.connect_seconds:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename}; install it, or write its whole path"
-    if isinstance(error, Unavailable):
+    if isinstance(error, (Unavailable, LoginNeeded)):
         return str(error)
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -11,6 +11,7 @@ import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from interpstack_mcp.configuration import HttpServer
+from interpstack_mcp.oauth.providers import authorized
 
 __all__ = ["http_transport"]
 
@@ -51,6 +52,13 @@ def _checked(most: int, ended: Callable[[], None]) -> Callable[[httpx2.Response]
     return check
 
 
+def _auth(server: HttpServer) -> httpx2.Auth | None:
+    auth: httpx2.Auth | None = server.auth
+    if auth is None and server.oauth is not None:
+        return authorized(server.name, server.url, server.oauth)
+    return auth
+
+
 @asynccontextmanager
 async def http_transport(
     server: HttpServer, message_bytes: int, call_seconds: float, ended: Callable[[], None]
@@ -65,7 +73,7 @@ async def http_transport(
     """
     client = httpx2.AsyncClient(
         headers=dict(server.headers),
-        auth=server.auth,
+        auth=_auth(server),
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=call_seconds),
         event_hooks={"response": [_checked(message_bytes, ended)]},
     )

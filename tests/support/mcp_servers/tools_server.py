@@ -28,6 +28,12 @@ def add(first: int, second: int) -> int:
     return first + second
 
 
+@server.tool()
+def metadata(context: Context) -> dict[str, Any]:
+    """Return the metadata of the call."""
+    return dict(context.request_context.meta or {})
+
+
 @server.tool(name="read-record")
 def read_record(key: str) -> dict[str, Any]:
     """Read a record."""

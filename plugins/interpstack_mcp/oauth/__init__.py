@@ -1,0 +1,1 @@
+"""Authorization of servers by OAuth 2.1, as their configuration describes it."""
