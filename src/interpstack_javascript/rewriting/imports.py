@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
@@ -12,12 +11,22 @@ from interpstack_javascript.rewriting.lexis import BREAK, NAME, SPACE, STRING, b
 
 __all__ = ["StaticImport", "static_import"]
 
-_TOKEN: Final = re.compile(rf"{SPACE.pattern}({STRING.pattern}|{NAME.pattern}|[{{}},*])")
+_SPACE: Final = SPACE.pattern
+_NAME: Final = rf"((?>{NAME.pattern})){_SPACE}"
+_STRING: Final = rf"((?>{STRING.pattern})){_SPACE}"
+_AS: Final = rf"as(?![\w$\\]){_SPACE}{_NAME}"
+_FROM: Final = rf"from(?![\w$\\]){_SPACE}((?>{STRING.pattern}))"
+#: A statement without names, one with a name for the default, or one with more up to a bracket.
+_STATEMENT: Final = re.compile(
+    rf"import{_SPACE}(?:((?>{STRING.pattern}))|{_NAME}{_FROM}"
+    rf"|(?:{_NAME},{_SPACE})?+(?:\*{_SPACE}{_AS}{_FROM}|{{{_SPACE}))"
+)
+#: An exported name, the local one, and what follows them; a string needs a local name.
+_MEMBER: Final = re.compile(rf"(?:{_NAME}(?:{_AS})?+|{_STRING}{_AS})(?:,{_SPACE}|(?=}}))")
+_END_OF_MEMBERS: Final = re.compile(rf"}}{_SPACE}{_FROM}")
 _ATTRIBUTES: Final = re.compile(
     r"(?:with|assert)\s*\{[^{}'\"`/]*(?:(?:'[^'\n]*'|\"[^\"\n]*\")[^{}'\"`/]*)*\}"
 )
-#: Text and end of a token.
-_Part: TypeAlias = tuple[str, int]
 
 
 @attrs.frozen
@@ -51,58 +60,26 @@ class StaticImport:
 
 def static_import(source: str, start: int) -> StaticImport | None:
     """The import statement that begins at `start`; `None` if it is none, or has an error."""
-    try:
-        return _read(source, start)
-    except (StopIteration, ValueError):
+    found = _STATEMENT.match(source, start)
+    if found is None:
         return None
+    bare, name, of_name, first, whole, of_whole = found.groups()
+    name, module, at = name or first, bare or of_name or of_whole, found.end()
+    members = [("default", name)] if name else []
+    if module is None:
+        while member := _MEMBER.match(source, at):
+            exported, local, text, local_of_text = member.groups()
+            members.append((exported or text, local or local_of_text or exported))
+            at = member.end()
+        found = _END_OF_MEMBERS.match(source, at)
+        if found is None:
+            return None
+        module, at = found[1], found.end()
+    end = _end(source, at)
+    return None if end is None else StaticImport(start, end, module, whole or "", tuple(members))
 
 
-def _read(source: str, start: int) -> StaticImport:
-    parts = _tokens(source, start + len("import"))
-    whole, members = "", list[tuple[str, str]]()
-    part, end = next(parts)
-    if not _is_string(part):
-        if _is_name(part):
-            members.append(("default", part))
-            part, end = next(parts)
-            if part == ",":
-                part, end = next(parts)
-                _expect(part in ("*", "{"))
-            else:
-                _expect(part == "from")
-        if part == "*":
-            _expect(next(parts)[0] == "as")
-            whole = next(parts)[0]
-            _expect(_is_name(whole))
-            part, end = next(parts)
-        elif part == "{":
-            members += _members(parts)
-            part, end = next(parts)
-        _expect(part == "from")
-        part, end = next(parts)
-    _expect(_is_string(part))
-    return StaticImport(start, _end(source, end), part, whole, tuple(members))
-
-
-def _members(parts: Iterator[_Part]) -> list[tuple[str, str]]:
-    """The text between curly brackets, up to the closing one."""
-    members = []
-    part = next(parts)[0]
-    while part != "}":
-        name = local = part
-        _expect(_is_name(name) or _is_string(name))
-        part = next(parts)[0]
-        if part == "as":
-            local = next(parts)[0]
-            part = next(parts)[0]
-        _expect(_is_name(local) and part in (",", "}"))
-        members.append((name, local))
-        if part == ",":
-            part = next(parts)[0]
-    return members
-
-
-def _end(source: str, at: int) -> int:
+def _end(source: str, at: int) -> int | None:
     """The end of the statement whose module name ends at `at`."""
     following = behind_space(source, at)
     attributes = _ATTRIBUTES.match(source, following)
@@ -111,28 +88,9 @@ def _end(source: str, at: int) -> int:
         following = behind_space(source, at)
     if source.startswith(";", following):
         return following + 1
-    _expect(following == len(source) or BREAK.search(source, at, following) is not None)
-    return at
-
-
-def _tokens(source: str, at: int) -> Iterator[_Part]:
-    while part := _TOKEN.match(source, at):
-        at = part.end()
-        yield part[1], at
-
-
-def _is_string(part: str) -> bool:
-    return part[0] in "'\""
-
-
-def _is_name(part: str) -> bool:
-    return part[0] not in "'\"{},*"
-
-
-def _expect(holds: bool) -> None:
-    if not holds:
-        raise ValueError("it is not an import statement")
+    ends = following == len(source) or BREAK.search(source, at, following) is not None
+    return at if ends else None
 
 
 def _literal(name: str) -> str:
-    return name if _is_string(name) else f'"{name}"'
+    return name if name[0] in "'\"" else f'"{name}"'

@@ -8,10 +8,12 @@ because `re` skips other text fastest then.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 __all__ = [
     "ARROW",
+    "BINDING",
     "BLOCK",
     "BREAK",
     "COLON",
@@ -126,6 +128,10 @@ REGEX: Final = re.compile(rf"/(?![*/]){_PLAIN}(?:\[{_LISTED}\]{_PLAIN})*+/[\w$]*
 SPACE: Final = re.compile(rf"[{WHITE}]*+(?:(?:{_COMMENT})[{WHITE}]*+)*+")
 _LABEL: Final = re.compile(rf"[\w$]++[{WHITE}]*+:\Z")
 NAME: Final = re.compile(r"(?!\d)(?:[\w$\u200c\u200d]|\\u[{\da-fA-F}]+)+")
+#: What a `let` declares; it is a name itself before an operator.
+BINDING: Final = re.compile(
+    rf"{SPACE.pattern}(?:[\[{{]|(?!(?:in|instanceof)(?![\w$\u200c\u200d\\])){NAME.pattern})"
+)
 #: Characters before a token in which a name or a dot is looked for.
 _NEAR: Final = 80
 _INTEGER: Final = re.compile(r"(?<![\w$])\d[\d_]*+\.\Z")
@@ -140,13 +146,19 @@ def classify(text: str) -> str:
     Args:
         text: Source without strings, brackets and comments, with no white space at its end.
     """
+    return _classify(text[-_LONGEST:])
+
+
+@lru_cache(1024)
+def _classify(text: str) -> str:
+    """The same for the end of the text; sources repeat few of them."""
     if text.isalnum():
         return _KINDS.get(text, OPERAND)
     last = text[-1]
     if last in _ENDS:
         return _ENDS[last]
     if last.isalnum() or last in "_$" or last > "\x7f":
-        word = _LAST_WORD.search(text[-_LONGEST:])
+        word = _LAST_WORD.search(text)
         if word is None or word[1] in (".", ".."):
             return OPERAND
         return _KINDS.get(word[2], OPERAND)
@@ -163,11 +175,14 @@ def is_part(source: str, start: int, since: int) -> bool:
         start: The start of the word.
         since: The start of a stretch that holds nothing but code.
     """
-    before = source[start - 1 : start] if start else ""
-    if before.isalnum() or before in ("_", "$", "#"):
+    near = source[max(since, start - _NEAR) : start]
+    code = near.rstrip(WHITE)
+    if not code:
+        return False
+    last = code[-1]
+    if len(code) == len(near) and (last.isalnum() or last in "_$#"):
         return True
-    text = _near(source, start, since)
-    return text.endswith(".") and not text.endswith("...") and _INTEGER.search(text) is None
+    return last == "." and not code.endswith("...") and _INTEGER.search(code) is None
 
 
 def first_code(source: str) -> int:
@@ -193,7 +208,7 @@ def before_label(source: str, start: int, since: int, last: str) -> tuple[str, b
         since: The start of a stretch that holds nothing but code.
         last: The kind of the token before that.
     """
-    text = _near(source, start, since)
+    text = source[max(since, start - _NEAR) : start].rstrip(WHITE)
     label = _LABEL.search(text)
     if label is None:
         return COLON, False
@@ -202,7 +217,3 @@ def before_label(source: str, start: int, since: int, last: str) -> tuple[str, b
     before = text[: label.start()].rstrip(WHITE)
     broke = BREAK.search(text, len(before), label.start()) is not None
     return classify(before) if before else last, broke
-
-
-def _near(source: str, start: int, since: int) -> str:
-    return source[max(since, start - _NEAR) : start].rstrip(WHITE)

@@ -26,10 +26,10 @@ def rewrite(source: str, pause: Callable[[], None], *, types: bool = False) -> E
     """
     if types and _IMPORT.search(source) is None:
         return Edited(source)
-    found = scan(source, pause)
+    found = scan(source, pause, checked=not types)
     if found is None:
         return Edited(source)
-    edits = _import_edits(source, found, checked=not types)
+    edits = _import_edits(source, found)
     if not types:
         edits += _call_edits(found) + _declaration_edits(found)
     return edited(source, edits)
@@ -46,10 +46,9 @@ def _declaration_edits(found: Found) -> list[Edit]:
     return edits
 
 
-def _import_edits(source: str, found: Found, *, checked: bool) -> list[Edit]:
-    edits: list[Edit] = []
-    for each in found.imports:
-        # Keep the line breaks inside, so that later lines keep their numbers.
-        breaks = "\n" * source.count("\n", each.start, each.end)
-        edits.append((each.start, each.end, each.as_call(checked=checked) + breaks))
-    return edits
+def _import_edits(source: str, found: Found) -> list[Edit]:
+    # Keep the line breaks inside, so that later lines keep their numbers.
+    return [
+        (start, end, call + "\n" * source.count("\n", start, end))
+        for start, end, call in found.imports
+    ]

@@ -27,8 +27,9 @@ from interpstack_javascript.rewriting.brackets import (
     Bracket,
     DeclaredClass,
 )
-from interpstack_javascript.rewriting.imports import StaticImport, static_import
+from interpstack_javascript.rewriting.imports import static_import
 from interpstack_javascript.rewriting.lexis import (
+    BINDING,
     BLOCK,
     BREAK,
     COLON,
@@ -78,25 +79,26 @@ class Found:
     Attributes:
         keywords: Start and end of each `let` and `const` that declares at the top level.
         classes: Start, end and name of each class declared there.
-        imports: Import statements.
+        imports: Start and end of each import statement, and the calls that replace it.
         calls: The positions at which `import` is called like a function, or `import.meta` is read.
     """
 
     keywords: list[tuple[int, int]] = attrs.Factory(list)
     classes: list[tuple[int, int, str]] = attrs.Factory(list)
-    imports: list[StaticImport] = attrs.Factory(list)
+    imports: list[tuple[int, int, str]] = attrs.Factory(list)
     calls: list[int] = attrs.Factory(list)
 
 
-def scan(source: str, pause: Callable[[], None]) -> Found | None:
+def scan(source: str, pause: Callable[[], None], *, checked: bool = True) -> Found | None:
     """Find the parts to rewrite; `None` if the source is left to the engine unchanged.
 
     Args:
         source: JavaScript, or TypeScript of which only imports are looked at.
         pause: Called at intervals; an exception from it ends the scan.
+        checked: Whether an import fails for names that its module lacks.
     """
     try:
-        return _Scan(source).run(pause)
+        return _Scan(source, checked).run(pause)
     except _Unclear:
         return None
 
@@ -115,8 +117,9 @@ class _Scan:
         _loops: Whether there may be `do` loops, of which a `while` is the end.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, checked: bool) -> None:
         self._source = source
+        self._checked = checked
         self._found = Found()
         self._brackets: list[Bracket] = []
         self._classes: list[DeclaredClass] = []  # at the top level, their bodies yet to come
@@ -257,21 +260,20 @@ class _Scan:
         if self._brackets or is_part(self._source, start, self._end):
             return
         begins = self._begins_statement(start)
-        following = behind_space(self._source, end)
-        name = NAME.match(self._source, following)
-        first = self._source[following : following + 1]
-        keyword = self._source[start:end]
-        if keyword == "class":
-            if name or first == "{":
-                named = name is not None and name[0] != "extends"
-                self._classes.append((start, name[0] if begins and named and name else ""))
-            self._after(end, OPERAND)
+        if self._source.startswith("class", start):
+            self._class(start, end, begins=begins)
             return
-        operator = name is not None and name[0] in ("in", "instanceof")
-        binds = (name is not None and not operator) or first in ("[", "{")
-        if begins and (binds or keyword == "const"):
+        if begins and (self._source[start] == "c" or BINDING.match(self._source, end)):
             self._found.keywords.append((start, end))
         self._after(end, OPERATOR)
+
+    def _class(self, start: int, end: int, *, begins: bool) -> None:
+        following = behind_space(self._source, end)
+        name = NAME.match(self._source, following)
+        if name or self._source.startswith("{", following):
+            named = begins and name is not None and name[0] != "extends"
+            self._classes.append((start, name[0] if named and name else ""))
+        self._after(end, OPERAND)
 
     def _import(self, start: int, end: int) -> int | None:
         if is_part(self._source, start, self._end):
@@ -290,7 +292,8 @@ class _Scan:
         if statement is None:
             self._after(end, OPERATOR)
             return None
-        self._found.imports.append(statement)
+        call = statement.as_call(checked=self._checked)
+        self._found.imports.append((start, statement.end, call))
         self._after(statement.end, SEMICOLON)
         return statement.end
 
@@ -325,7 +328,8 @@ class _Scan:
         """Whether a line break is between the token before and this one."""
         gap = self._source[self._end : start]
         text = gap.rstrip(WHITE)
-        return (not text and self._broke) or BREAK.search(gap, len(text)) is not None
+        white = gap[len(text) :]
+        return "\n" in white or (not text and self._broke) or BREAK.search(white) is not None
 
     def _begins_statement(self, start: int) -> bool:
         """Whether a statement of the top level may begin; asked at the top level alone."""

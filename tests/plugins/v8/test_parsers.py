@@ -49,6 +49,29 @@ async def test_long_chains_of_operators_are_not_nested() -> None:
         assert (outcome.error, outcome.text) == (None, "20001")
 
 
+def test_expressions_whose_value_is_replaced_stay_as_they_are() -> None:
+    wrapped = _wrapped("a\nb; if (c) d; await e\nvar f = 1")
+    assert wrapped is not None
+    assert "{ let $cellValue; a\nb; if (c) $cellValue = (d); $cellValue = (await e);\n" in wrapped
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("'use strict'\n'x'; await 0; (function () { return this })()", "undefined"),
+        ("0; 'use strict'; await 0; typeof (function () { return this })()", "object"),
+        ("('use strict'); await 0; typeof (function () { return this })()", "object"),
+        ("1; await 2; for (const x of [3, 4]) x; var y = 5", "4"),
+        ("await 1; 2\n{ 3 }", "3"),
+        ("await 1; 2\n;[3].map(x => x + 1)[0]; function f() {}", "4"),
+    ],
+)
+async def test_the_value_is_that_of_the_last_expression_that_ran(source: str, text: str) -> None:
+    with InterpreterStack("v8") as stack:
+        outcome = await stack.session("s").eval(source)
+        assert (outcome.error, outcome.text) == (None, text)
+
+
 async def test_preparation_counts_as_the_cells_own_time() -> None:
     with InterpreterStack("v8", limits=Limits(cpu_seconds=0.05)) as stack:
         session = stack.session("s")

@@ -2,6 +2,16 @@
 import { Parser, tokTypes } from "acorn";
 
 class CellParser extends Parser {
+  // One statement at a time: keeping the tree of a whole source costs more than parsing it.
+  parseTopLevel(root) {
+    const exported = Object.create(null);
+    for (let first = true; this.type !== tokTypes.eof;) {
+      const statement = this.parseStatement(null, true, exported);
+      first &&= this.isDirectiveCandidate(statement);
+      this.take(statement, first && statement.expression.raw.slice(1, -1) === "use strict");
+    }
+    return root;
+  }
   declareName() {}
   catchStackOverflow(parse) { return parse(); } // which is told as what it is
   strictDirective() { return false; }
@@ -23,11 +33,16 @@ class CellParser extends Parser {
   }
 }
 
-export const parse = (source) => CellParser.parse(source, {
-  ecmaVersion: "latest",
-  sourceType: "script",
-  allowAwaitOutsideFunction: true,
-  allowReturnOutsideFunction: true,
-  allowSuperOutsideMethod: true,
-  checkPrivateFields: false,
-});
+// Calls `take` with each statement of the top level, and whether it makes the source strict.
+export function parse(source, take) {
+  const parser = new CellParser({
+    ecmaVersion: "latest",
+    sourceType: "script",
+    allowAwaitOutsideFunction: true,
+    allowReturnOutsideFunction: true,
+    allowSuperOutsideMethod: true,
+    checkPrivateFields: false,
+  }, source);
+  parser.take = take;
+  parser.parse();
+}

@@ -14,42 +14,53 @@ const INNER = new Set(["ArrowFunctionExpression", "ClassBody", "FunctionDeclarat
 // that declares one of the names in `locked`, globals that would ignore it, becomes one that says so.
 // Its shifts lead from places in the script to those in the source; see `kernel/places.js`.
 export function wrapAwaiting(source, locked) {
-  let root;
+  const found = { awaits: false, returns: false, strict: false, names: new Set(), functions: [], all: [], last: null };
   try {
-    root = parse(source);
+    parse(source, (statement, strict) => take(statement, strict, found, source));
   } catch (error) {
     if (!/\bawait\b/.test(source)) return unshifted("");
     if (error instanceof RangeError) return unshifted(`throw new RangeError("Maximum call stack size exceeded")`);
     return unshifted(`(async () => {${source}\n})()`); // V8 is to report it
   }
-  const found = lookAt(root, source);
   const taken = locked.find((name) => found.names.has(name) || found.functions.includes(name));
   if (taken) return unshifted(`throw new TypeError("${taken} is reserved by the interpreter; use another name")`);
   if (!found.awaits) return unshifted("");
   if (found.returns) return unshifted(`throw new SyntaxError("Illegal return statement")`);
   const declared = new Set([...found.names, ...found.functions]);
   const names = declared.size ? `var ${[...declared].join(", ")}; ` : "";
-  const strict = root.body.some((node) => node.directive === "use strict") ? `"use strict"; ` : "";
+  const strict = found.strict ? `"use strict"; ` : "";
   const functions = found.functions.map((name) => `this.${name} = ${name}; `).join("");
-  const edits = [[0, 0, `${names}(async () => { ${strict}let ${VALUE}; ${functions}`], ...inOrder(found.edits)];
+  const edits = [[0, 0, `${names}(async () => { ${strict}let ${VALUE}; ${functions}`], ...allEdits(found)];
   const script = `${edited(source, edits)}\nreturn {__proto__: null, value: ${VALUE}}; })()`;
   return { script, shifts: shiftsOf(source, edits) };
 }
 
 const unshifted = (script) => ({ script, shifts: "" });
-const inOrder = (edits) => edits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 
-function lookAt(root, source) {
-  const found = { awaits: false, returns: false, names: new Set(), functions: [], edits: [] };
-  const waiting = [root];
+function take(statement, strict, found, source) {
+  found.strict ||= strict;
+  if (statement.type === "FunctionDeclaration") found.functions.push(nameOf(statement.id, source));
+  found.edits = [];
+  lookAt(statement, found, source);
+  found.edits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  // The value of an expression at the top level does not matter if another one follows there.
+  if (statement.type === "ExpressionStatement") found.last = { edits: found.edits, at: found.all.length };
+  else for (const edit of found.edits) found.all.push(edit);
+}
+
+function lookAt(statement, found, source) {
+  const waiting = [statement];
   while (waiting.length) {
     const node = waiting.pop();
     if (!node) continue; // a hole in an array
     visit(node, found, source);
     if (!INNER.has(node.type)) pushChildren(node, waiting);
   }
-  for (const node of root.body) if (node.type === "FunctionDeclaration") found.functions.push(nameOf(node.id, source));
-  return found;
+}
+
+function allEdits({ all, last }) {
+  if (last) all.splice(last.at, 0, ...last.edits);
+  return all;
 }
 
 function pushChildren(node, waiting) {
