@@ -103,6 +103,14 @@ class PostgresServer:
             connection.execute(f"CREATE DATABASE {name}")
         return self._dsn(name)
 
+    def drop_database(self, dsn: str) -> None:
+        """Remove a database, also while connections of killed processes are still open."""
+        import psycopg
+
+        name = psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]
+        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
     def answers(self) -> bool:
         import psycopg
 

@@ -39,7 +39,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/durable/test_programs.py::": 5,
     "tests/durable/test_retries.py::": 4,
     "tests/durable/test_two_processes.py::": 4,
-    "tests/durable/workflows/": 8,
+    "tests/durable/workflows/": 5,
     "tests/integration/test_checkpointers.py::": 5,
     "tests/integration/test_first_use.py::": 3,
     "tests/integration/test_lost_hosts.py::": 2,

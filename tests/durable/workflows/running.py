@@ -1,23 +1,27 @@
 """Runs drawn workflows in processes that are killed from outside, at any moment.
 
-Jobs are lines of JSON on the standard input; each is answered with the status of its process, and
-the seconds since it began to work on its run. A process is forked off this one, so that what it
-needs is imported once for all of them. With `kill`, it gets SIGKILL after that many seconds.
+Jobs are lines of JSON on the standard input; each is answered with the status of its process, the
+seconds that it worked on its run, and what went wrong. A process is forked off this one, so that
+what it needs is imported once for all of them. With `kill`, it gets SIGKILL that many seconds after
+it has the run, or, with `waiting`, after it began to wait for the run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
+import select
 import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stores import open_saver
 from workflow_cases import WorkflowCase, draw_case
@@ -27,6 +31,7 @@ from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
 from interpstack_workflows.api import (
     AgentAnswer,
     AgentFailed,
+    Lease,
     LeaseLost,
     RunHandle,
     Usage,
@@ -35,6 +40,14 @@ from interpstack_workflows.api import (
     WorkflowRunner,
     WorkflowStore,
 )
+
+#: What runs import late. Nothing of it begins a thread, which a fork would not have.
+for _late in (
+    "interpstack_quickjs.engine",
+    "langgraph.checkpoint.postgres.aio",
+    "langgraph.checkpoint.sqlite.aio",
+):
+    importlib.import_module(_late)
 
 RUN = "run_drawn"
 #: How long a runner that was killed keeps its run.
@@ -90,6 +103,19 @@ async def opened(name: str, place: str) -> AsyncIterator[WorkflowStore]:
         await store.aclose()
 
 
+def tell_claim(store: WorkflowStore, begun: int) -> None:
+    """Write to a file as soon as a runner has the lease of its run."""
+    claim = store.claim
+
+    async def told(*args: Any) -> Lease | None:
+        lease = await claim(*args)
+        if lease is not None:
+            os.write(begun, b".")
+        return lease
+
+    store.claim = told  # type: ignore[method-assign]
+
+
 async def recorded_prompts(store: WorkflowStore) -> set[str]:
     """Prompts of the agents whose ends are recorded."""
     if await store.read(RUN) is None:
@@ -103,6 +129,10 @@ async def run(job: dict[str, Any], begun: int) -> None:
     case = draw_case(job["seed"], asks=True)
     async with opened(job["store"], job["place"]) as store:
         agent = Agent(Path(job["folder"]), await recorded_prompts(store))
+        if job["waiting"]:
+            os.write(begun, b".")
+        else:
+            tell_claim(store, begun)
         async with WorkflowRunner(
             agents={"default": agent},
             store=store,
@@ -110,7 +140,6 @@ async def run(job: dict[str, Any], begun: int) -> None:
             lease_seconds=LEASE_SECONDS,
             linger_seconds=job["linger"],
         ) as runner:
-            os.write(begun, b".")
             result = await _to_end(runner, store, case)
     told = {"result": result.result, "status": result.status, "usage": dict(result.usage)}
     told |= {"error": result.error, "census": dict(result.census)}
@@ -145,33 +174,41 @@ async def _begun(runner: WorkflowRunner, store: WorkflowStore, case: WorkflowCas
     return await runner.resume(RUN)
 
 
-def _forked(job: dict[str, Any]) -> tuple[int, float]:
-    """How the process of a job ended, negative for a signal, and its seconds."""
-    reading, writing = os.pipe()
+def _forked(job: dict[str, Any]) -> tuple[int, float, str]:
+    """How the process of a job ended, negative for a signal, its seconds, and its error."""
+    begun, beginning = os.pipe()
     pid = os.fork()
     if not pid:
-        os.close(reading)
-        try:
-            asyncio.run(run(job, writing))
-        except BaseException:  # noqa: BLE001 - told to the parent, which fails
-            traceback.print_exc()
-            sys.stderr.flush()
-            os._exit(1)
-        os._exit(0)
-    os.close(writing)
-    os.read(reading, 1)
-    os.close(reading)
-    began, kill = time.monotonic(), job["kill"]
-    while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if not ended and kill is not None and time.monotonic() - began >= kill:
+        os.close(begun)
+        _run(job, beginning)
+    os.close(beginning)  # the process has the only one: it is closed when the process has ended
+    ended = not os.read(begun, 1)
+    began, left = time.monotonic(), job["kill"]
+    while not ended:
+        if left is not None and left <= 0:
             os.kill(pid, signal.SIGKILL)
-            ended, status = os.waitpid(pid, 0)
-        if ended:
-            return os.waitstatus_to_exitcode(status), time.monotonic() - began
-        time.sleep(0.001)
+            break
+        ready, _, _ = select.select([begun], [], [], left)
+        ended = bool(ready) and not os.read(begun, 64)  # it may claim its run several times
+        left = None if left is None else job["kill"] - (time.monotonic() - began)
+    _, status = os.waitpid(pid, 0)
+    seconds = time.monotonic() - began
+    os.close(begun)
+    told = Path(job["folder"]) / f"error-{pid}"
+    return os.waitstatus_to_exitcode(status), seconds, told.read_text() if told.exists() else ""
+
+
+def _run(job: dict[str, Any], beginning: int) -> NoReturn:
+    """Work on a job in the process that was made for it."""
+    try:
+        asyncio.run(run(job, beginning))
+    except BaseException:  # noqa: BLE001 - the process that reads the answers fails
+        (Path(job["folder"]) / f"error-{os.getpid()}").write_text(traceback.format_exc())
+        os._exit(1)
+    os._exit(0)
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("error")
     for line in sys.stdin:
         print(json.dumps(_forked(json.loads(line))), flush=True)

@@ -8,67 +8,58 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from random import Random
 from typing import Any
 
 import attrs
 import pytest
-import stores
+from forked_programs import Program
 
 STORES = ("sqlite", "sqlite-async", "postgres", "postgres-async")
 LONG = os.environ.get("INTERPSTACK_DURABLE") == "1"
 #: Workflows of each store; those of a part are one test.
 SEEDS = int(os.environ.get("INTERPSTACK_WORKFLOWS", "200" if LONG else "12"))
-PARTS = 10 if LONG else 4
-#: Kills of one run before a process may go on to the end.
-KILLS = 6
+PARTS = 10 if LONG else 2
+#: Workflows that run at once: most of their time, they wait for the lease of a killed process.
+AT_ONCE = 8 if LONG else 6
+#: Kills of one run before a process may go on to the end, and how many of them come too early.
+KILLS, EARLY = 6, 0.15
 
 
 class Process:
     """The process that runs jobs, each in a process of its own."""
 
     def __init__(self) -> None:
-        support = str(Path(stores.__file__).parent)
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", str(Path(__file__).with_name("running.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": support},
-        )
+        self._program = Program(Path(__file__).with_name("running.py"))
 
     def run(self, job: dict[str, Any]) -> tuple[bool, float]:
         """Whether a job ended by itself, and its seconds."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(job) + "\n")
-        self._process.stdin.flush()
-        status, seconds = json.loads(self._process.stdout.readline())
-        assert status in (0, -9), f"status {status}: see what it printed"
+        self._program.stdin.write(json.dumps(job) + "\n")
+        self._program.stdin.flush()
+        status, seconds, error = json.loads(self._program.stdout.readline())
+        assert status in (0, -9), f"status {status}: {error}"
         return status == 0, seconds
 
     def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
+        self._program.stdin.close()
+        assert self._program.wait(30) == 0
+        self._program.close()
 
 
-@contextmanager
-def processes(count: int) -> Iterator[list[Process]]:
-    opened = [Process() for _ in range(count)]
-    try:
-        yield opened
-    finally:
-        for one in opened:
-            one.close()
+@pytest.fixture(scope="module")
+def processes() -> Iterator[SimpleQueue[Process]]:
+    """Processes for runs that go on at once; who takes one puts it back."""
+    opened = [Process() for _ in range(AT_ONCE)]
+    free: SimpleQueue[Process] = SimpleQueue()
+    for one in opened:
+        free.put(one)
+    yield free
+    for one in opened:
+        one.close()
 
 
 @attrs.frozen
@@ -80,9 +71,17 @@ class Run:
     place: str
     folder: Path
 
-    def job(self, random: Random, kill: float | None = None) -> dict[str, Any]:
-        linger = random.choice([0.0, 0.01, 1.0])
-        return {**attrs.asdict(self), "folder": str(self.folder), "linger": linger, "kill": kill}
+    def job(self, kill: float | None = None, *, waiting: bool = False) -> dict[str, Any]:
+        """A process that goes on with the run.
+
+        Args:
+            kill: Seconds after which it is killed.
+            waiting: Whether they count from its wait for the lease, instead of from its claim.
+        """
+        linger = Random(self.seed).choice([0.0, 0.01, 1.0])
+        folder = str(self.folder)
+        given = {"linger": linger, "kill": kill, "waiting": waiting}
+        return {**attrs.asdict(self), "folder": folder, **given}
 
     def ends(self) -> list[dict[str, Any]]:
         return [json.loads(path.read_text("utf-8")) for path in self.folder.glob("result-*")]
@@ -108,7 +107,18 @@ class Runs:
     postgres: Any
     made: int = 0
 
-    def __call__(self, seed: int) -> Run:
+    def pair(self, seed: int) -> tuple[Run, Run]:
+        """The run that nobody interrupts, and the one whose processes are killed."""
+        return self._run(seed), self._run(seed)
+
+    def remove(self, run: Run) -> None:
+        """Remove the database of a run: those of all runs would fill a disk."""
+        if self.postgres is None:
+            Path(run.place).unlink()
+        else:
+            self.postgres.drop_database(run.place)
+
+    def _run(self, seed: int) -> Run:
         self.made += 1
         folder = self.folder / f"run{self.made}"
         folder.mkdir()
@@ -134,42 +144,77 @@ def check(whole: Run, killed: Run) -> None:
     assert set(killed.effects()) == set(once.items()), "another agent was called, or by another key"
 
 
+def each(seeds: range, runs: Runs, at_once: int, test: Callable[[Run, Run], int]) -> Iterator[int]:
+    """What a test answers for the runs of each seed, several of which go on at once.
+
+    Raises:
+        ExceptionGroup: Some failed; each error names its seed.
+    """
+    errors: list[Exception] = []
+    with ThreadPoolExecutor(at_once) as threads:
+        pairs = [runs.pair(seed) for seed in seeds]
+        futures = [threads.submit(test, *pair) for pair in pairs]
+        for pair, future in zip(pairs, futures, strict=True):
+            try:
+                yield future.result()
+            except Exception as error:  # noqa: BLE001 - raised with those of the other seeds
+                error.add_note(f"seed {pair[0].seed} on {runs.store}, in {pair[1].folder}")
+                errors.append(error)
+            else:
+                for run in pair:
+                    runs.remove(run)
+    if errors:
+        raise ExceptionGroup(f"{len(errors)} of {len(seeds)} workflows failed", errors)
+
+
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("runs", STORES, indirect=True)
-def test_killed_at_random_moments(runs: Runs, part: int) -> None:
-    seeds = range(part, SEEDS, PARTS)
-    deaths = 0  # some runs are too short, but not all
-    with processes(1) as (process,):
-        for seed in seeds:
-            random = Random(seed)
-            whole, killed = runs(seed), runs(seed)
-            done, seconds = process.run(whole.job(random))
+def test_killed_at_random_moments(
+    runs: Runs, part: int, processes: SimpleQueue[Process], record_property: Any
+) -> None:
+    def kill(whole: Run, killed: Run) -> int:
+        process, random = processes.get(), Random(whole.seed)
+        try:
+            done, seconds = process.run(whole.job())
             assert done
             for number in range(KILLS + 1):
                 # Longer each time, so that it gets further.
                 patience = seconds * random.uniform(0.05, 0.8 + number / 3)
-                done, _ = process.run(killed.job(random, patience if number < KILLS else None))
+                early = random.random() < EARLY
+                done, _ = process.run(
+                    killed.job(patience if number < KILLS else None, waiting=early)
+                )
                 if done:
                     break
-                deaths += 1
-            try:
-                check(whole, killed)
-            except AssertionError as error:
-                raise AssertionError(f"seed {seed}: {error}") from error
-    assert deaths
+        finally:
+            processes.put(process)
+        check(whole, killed)
+        return number
+
+    deaths = list(each(range(part, SEEDS, PARTS), runs, AT_ONCE, kill))
+    record_property("deaths", deaths)
+    assert sum(deaths) >= len(deaths) // 2, "hardly any process was killed in time"
 
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("runs", ["sqlite", "postgres"], indirect=True)
-def test_of_two_runners_one_is_killed(runs: Runs) -> None:
-    with processes(2) as both, ThreadPoolExecutor(2) as threads:
-        for seed in range(1000, 1000 + max(2, SEEDS // 10)):
-            random = Random(seed)
-            whole, shared = runs(seed), runs(seed)
-            _, seconds = both[0].run(whole.job(random))
-            dies = threads.submit(both[0].run, shared.job(random, seconds * random.random()))
-            lives = threads.submit(both[1].run, shared.job(random))
-            assert lives.result()[0]
-            dies.result()
-            check(whole, shared)
+def test_of_two_runners_one_is_killed(runs: Runs, processes: SimpleQueue[Process]) -> None:
+    def kill_one(whole: Run, shared: Run) -> int:
+        both, random = [processes.get(), processes.get()], Random(whole.seed)
+        try:
+            _, seconds = both[0].run(whole.job())
+            patience, early = seconds * random.random(), random.random() < 0.5
+            with ThreadPoolExecutor(1) as other:
+                dies = other.submit(both[0].run, shared.job(patience, waiting=early))
+                lives, _ = both[1].run(shared.job())
+                done, _ = dies.result()
+        finally:
+            for process in both:
+                processes.put(process)
+        assert lives
+        check(whole, shared)
+        return not done
+
+    seeds = range(1000, 1000 + max(2, SEEDS // 10))
+    assert sum(each(seeds, runs, AT_ONCE // 2, kill_one)), "no process was killed in time"
