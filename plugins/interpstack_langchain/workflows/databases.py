@@ -19,6 +19,8 @@ __all__ = ["open_postgres", "open_sqlite"]
 
 #: Seconds to wait for another process that writes.
 _BUSY_SECONDS: Final = 30.0
+#: Seconds between two tries to make the tables.
+_PAUSE_SECONDS: Final = 0.02
 #: The lock of those who make the tables of a PostgreSQL database: a number that no other has.
 _SETTING_UP: Final = 7_320_583_017_224
 
@@ -55,10 +57,29 @@ def _opened_file(
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     opening.callback(connection.close)
     made = saver(connection)
-    made.setup()
+    _set_up(made)
     # A write survives the process; only a failing machine may lose the last ones.
     connection.execute("PRAGMA synchronous=NORMAL")
     return connection, made
+
+
+def _set_up(saver: Any) -> None:
+    """Make the tables, while other processes may do so.
+
+    SQLite gives up at once, whatever its timeout, where two connections change the journal of a new
+    database together.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            saver.setup()
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # extended codes have more
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def open_postgres(url: str) -> CheckpointWorkflowStore:
@@ -106,7 +127,7 @@ def _setting_up(connection: Any) -> Iterator[None]:
     while not connection.execute(ask).fetchone()["mine"]:
         if time.monotonic() > until:
             raise TimeoutError("another process is making its tables")
-        time.sleep(0.02)
+        time.sleep(_PAUSE_SECONDS)
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,27 @@ async def test_sqlite_keeps_runs_over_processes(tmp_path: Path) -> None:
     again = open_sqlite(f"sqlite:///{path}")
     assert await again.read("run_1") == RunRecord(id="run_1")
     await again.aclose()
+
+
+def test_a_new_file_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with closing(sqlite3.connect(path, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = threading.Timer(0.2, other.rollback)
+        done.start()
+        store = open_sqlite(str(path))  # SQLite itself gives up at once here
+        done.join()
+    asyncio.run(store.aclose())
+
+
+def test_a_file_that_somebody_locks_for_good_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "_BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(ConfigurationError, match="cannot be opened: database is locked"):
+            open_sqlite(str(tmp_path / "runs.db"))
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
