@@ -218,12 +218,15 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        made = self._interpreter
-        return made.channels.named(new_turn(made.view(state)))
+        return self._new_turn(state)
 
     async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        return self.before_agent(state, runtime)
+        return self._new_turn(state)  # not `before_agent`: a subclass may have both hooks
+
+    def _new_turn(self, state: InterpreterState) -> dict[str, Any]:
+        made = self._interpreter
+        return made.channels.named(new_turn(made.view(state)))
 
     def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
         """End a turn."""

@@ -36,8 +36,8 @@ def _number(kind: type, *, least: int, optional: bool = False, none: str = "for 
             raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]}"))
 
     def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
-        what = "a number above 0" if kind is float else "a whole number"
-        what += "" if kind is float else f" of at least {least}"
+        what = "a positive integer" if least == 1 else f"a whole number of at least {least}"
+        what = "a number above 0" if kind is float else what
         also = f"{', ' if most else ' '}or None {none}" if optional else ""
         return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"
 

@@ -91,5 +91,7 @@ def with_section(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
     elif isinstance(before.content, str):
         message = SystemMessage(content=f"{before.content}\n\n{text}")
     else:
-        message = SystemMessage(content=[*before.content, {"type": "text", "text": text}])
+        # providers join the texts of blocks as they are
+        block = {"type": "text", "text": f"\n\n{text}"}
+        message = SystemMessage(content=[*before.content, block])
     return request.override(system_message=message)

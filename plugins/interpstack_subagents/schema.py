@@ -17,7 +17,7 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROPERTIES", "check_schema"]
 MAX_BYTES: Final = 4096
 MAX_DEPTH: Final = 5
 MAX_PROPERTIES: Final = 32
-_TITLE: Final = "response"
+_TITLE: Final = "subagent_response"
 #: Providers take the title for a function's name.
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 

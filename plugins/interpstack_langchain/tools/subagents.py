@@ -24,12 +24,12 @@ _LABEL_CHARS: Final = 120
 #: Of the description, where it stands for a missing label.
 _SHORT_CHARS: Final = 60
 _ERROR_CHARS: Final = 500
-#: What tells deepagents' `task` from any other tool of that name.
+#: Fields of a `task` tool that dispatches subagents; another tool of that name has others.
 _FIELDS: Final = frozenset({"description", "subagent_type"})
 
 
 def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[Any]] | None:
-    """A function that runs subagents through deepagents' `task` tool.
+    """A function that runs subagents through the agent's `task` tool.
 
     The answer is the subagent's last message, or, with a response schema, the parsed object. Start
     and end are reported on the graph's custom stream; the id of a dispatch is the same when its
@@ -40,9 +40,10 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
     """
     if not set(visible_fields(task)) >= _FIELDS:
         return None
+    subagents = subagents_of(task)
     twin = native_tool(task)
     waits = without_blocking_form(twin)
-    awaited = {kind for kind, agent in subagents_of(task).items() if only_async(agent)}
+    awaited = {kind for kind, agent in subagents.items() if only_async(agent)}
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running: EvalCall = context.host
@@ -51,7 +52,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         if isinstance(made, str):
             return made
         event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}
-        call = _run(*made, wanted.response_schema, context)
+        call = _run(*made, wanted.response_schema, context, refuses_in_text=bool(subagents))
         return await running.progress.around(event, _described(wanted), call)
 
     return dispatch
@@ -66,7 +67,13 @@ def _described(wanted: Dispatch) -> dict[str, str]:
     }
 
 
-async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: CellContext) -> Any:
+async def _run(
+    tool: BaseTool,
+    given: dict[str, Any],
+    schema: Any,
+    context: CellContext,
+    refuses_in_text: bool,
+) -> Any:
     configurable = {}
     if schema is not None:
         # long loaded: the `task` tool that reads the key is of this module
@@ -74,8 +81,8 @@ async def _run(tool: BaseTool, given: dict[str, Any], schema: Any, context: Cell
 
         configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(schema)
     answer, returned = await run_tool(tool, given, context, configurable)
-    if isinstance(returned, str):
-        # The tool reports unknown types and refusals as plain text; an answer is a command.
+    if refuses_in_text and isinstance(returned, str):
+        # deepagents' tool reports unknown types as plain text; its answers are commands.
         raise GuestException(returned, tool="task")
     if schema is None:
         return answer

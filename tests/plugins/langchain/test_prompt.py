@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from langchain.agents.middleware.types import ModelRequest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import SystemMessage
 
 from interpstack import GuestLanguage, PromptWords
 from interpstack_langchain.options import Options
-from interpstack_langchain.prompt import code_description, interpreter_section, tool_description
+from interpstack_langchain.prompt import (
+    code_description,
+    interpreter_section,
+    tool_description,
+    with_section,
+)
 
 WORDS = PromptWords(
     cells="SAY IT.",
@@ -54,3 +62,19 @@ def test_a_language_without_advice_on_cells_leaves_no_empty_line() -> None:
 def test_the_tool_and_its_argument_name_the_language() -> None:
     assert tool_description("call", LANGUAGE).startswith("Run Klingon in a sandbox")
     assert code_description("Klingon").startswith("Klingon to run.")
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (None, "### Code"),
+        (SystemMessage("Be brief."), "Be brief.\n\n### Code"),
+        (SystemMessage([{"type": "text", "text": "Be brief."}]), "Be brief.\n\n### Code"),
+    ],
+)
+def test_the_section_begins_a_paragraph(before: SystemMessage | None, expected: str) -> None:
+    model = GenericFakeChatModel(messages=iter([]))
+    request = ModelRequest(model=model, messages=[], system_message=before)
+    message = with_section(request, "### Code").system_message
+    assert message is not None
+    assert message.text == expected

@@ -167,7 +167,7 @@ async def test_a_response_schema_gives_a_parsed_value(crews: Any, use_async: boo
     )
     answer = await crews(crews.kid(reply)).run(code, use_async)
     assert answer == '<result>["object", 6, "a"]</result>'
-    assert seen[-1] == "response"  # the title that was filled in is the function's name
+    assert seen[-1] == "subagent_response"  # the title that was filled in is the function's name
 
 
 async def test_a_compiled_subagent_takes_no_schema(crews: Any) -> None:

@@ -16,9 +16,9 @@ def _nested(levels: int) -> dict[str, Any]:
 
 
 def test_a_schema_has_a_type_and_a_title() -> None:
-    assert check_schema({}) == {"type": "object", "title": "response"}
+    assert check_schema({}) == {"type": "object", "title": "subagent_response"}
     assert check_schema({"title": "My report!"})["title"] == "My_report"
-    assert check_schema({"title": "é"})["title"] == "response"
+    assert check_schema({"title": "é"})["title"] == "subagent_response"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 import pytest
+from fake_models import FakeModel
+from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, SystemMessage
@@ -131,7 +133,7 @@ def test_no_mode_is_the_default() -> None:
 )
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
 def test_counts_are_positive_integers(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"{name} takes a whole number"):
+    with pytest.raises(ValueError, match=f"{name} takes a positive integer"):
         CodeInterpreterMiddleware(**{name: value})
 
 
@@ -220,6 +222,28 @@ async def test_hooks_work_without_a_graph(mode: str, budget: Budget | None) -> N
     assert middleware.after_agent(state, runtime) is None
     assert await middleware.aafter_agent(state, runtime) is None
     middleware.stack.close()
+
+
+@both
+async def test_a_subclass_may_have_both_forms_of_a_hook(use_async: bool) -> None:
+    class Counted(CodeInterpreterMiddleware):
+        begun = 0
+
+        def before_agent(self, state: Any, runtime: Any) -> Any:
+            self.begun += 1
+            return super().before_agent(state, runtime)
+
+        async def abefore_agent(self, state: Any, runtime: Any) -> Any:
+            self.begun += 1
+            return await super().abefore_agent(state, runtime)
+
+    middleware = Counted()
+    model = FakeModel(messages=iter([AIMessage("done")]))
+    agent = create_agent(model, middleware=[middleware])
+    given: Any = {"messages": [("user", "go")]}
+    await agent.ainvoke(given) if use_async else await asyncio.to_thread(agent.invoke, given)
+    assert middleware.begun == 1
+    middleware.close()
 
 
 # -- calls that count, names that show, events ---------------------------------------------

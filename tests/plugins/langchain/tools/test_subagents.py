@@ -31,8 +31,10 @@ def said(text: str, call_id: str) -> Command[Any]:
 
 def task_tool(answer: str, *, plain: bool = False) -> BaseTool:
     """A tool as deepagents' `task`, which answers with plain text only what it refuses."""
+    subagent_graphs = {"general": RunnableLambda(lambda given: given)}
 
     def task(description: str, subagent_type: str, call_id: CallId) -> Any:
+        assert subagent_graphs  # as deepagents' tool does, it keeps the subagents
         return answer if plain else said(answer, call_id)
 
     return StructuredTool.from_function(task, name="task", description="Dispatch.")
@@ -114,6 +116,19 @@ async def test_plain_text_of_the_tool_is_a_refusal() -> None:
     with pytest.raises(GuestException, match="no such subagent"):
         await found.dispatch(task_tool("no such subagent", plain=True))
     assert found.events[-1]["phase"] == "error"
+
+
+def own_task(description: str, subagent_type: str) -> str:
+    """Dispatch."""
+    return '{"n": 5}' if "Count" in description else f"{subagent_type} is done"
+
+
+async def test_plain_text_of_an_own_task_tool_is_the_answer() -> None:
+    found, own = Eval(), StructuredTool.from_function(own_task, name="task")
+    assert await found.dispatch(own) == "general is done"
+    assert found.events[-1]["phase"] == "complete"
+    wanted = Dispatch(description="Count", subagent_type="general", response_schema=SCHEMA)
+    assert await found.dispatch(own, wanted) == {"n": 5}
 
 
 @pytest.mark.parametrize(("kind", "form"), [("general", "blocking"), ("waits", "awaited")])

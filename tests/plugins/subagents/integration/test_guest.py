@@ -69,7 +69,11 @@ async def test_a_missing_title_is_filled_in(session: Session, title: str) -> Non
         session,
         f'{{description: "d", subagentType: "k", responseSchema: {{{title} properties: {{}}}}}}',
     )
-    assert given["response_schema"] == {"type": "object", "title": "response", "properties": {}}
+    assert given["response_schema"] == {
+        "type": "object",
+        "title": "subagent_response",
+        "properties": {},
+    }
 
 
 WIDE = "Object.fromEntries(Array.from({length: %d}, (_, i) => [`p${i}`, {type: 'string'}]))"
