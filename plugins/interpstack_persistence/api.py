@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from interpstack_persistence import hookspecs
+from interpstack_persistence.payloads import compress, decompress, pack_payload, unpack_payload
 
-__all__ = ["hookspecs"]
+__all__ = ["compress", "decompress", "hookspecs", "pack_payload", "unpack_payload"]

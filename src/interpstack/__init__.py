@@ -11,7 +11,6 @@ from interpstack.plugins import (
     installed_languages,
 )
 from interpstack.sessions.session import Session
-from interpstack.sessions.states import SessionState
 from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.sync import run_sync
@@ -25,7 +24,6 @@ __all__ = [
     "PluginInfo",
     "PluginManager",
     "Session",
-    "SessionState",
     "Slots",
     "StepSource",
     "find_engine",

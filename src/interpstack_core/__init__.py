@@ -45,10 +45,11 @@ from interpstack_core.protocol import (
     Place,
     Progress,
     Request,
+    SessionState,
     Settlement,
 )
 from interpstack_core.threads import call_blocking, run_guest, start_anew_after_fork, to_end
-from interpstack_core.views import SessionView, StackView
+from interpstack_core.views import SessionView, StackView, StateKeeper, StateSlot
 from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
@@ -99,10 +100,13 @@ __all__ = [
     "RunRecord",
     "Seconds",
     "SessionClosed",
+    "SessionState",
     "SessionView",
     "SetValue",
     "Settlement",
     "StackView",
+    "StateKeeper",
+    "StateSlot",
     "Step",
     "UnknownEngine",
     "UnknownPlugin",

@@ -20,7 +20,7 @@ from interpstack_core.languages import GuestLanguage
 from interpstack_core.modules import ModuleLoader
 from interpstack_core.offer import HostOffer
 from interpstack_core.protocol import Cell, Request, Settlement
-from interpstack_core.views import SessionView, StackView
+from interpstack_core.views import SessionView, StackView, StateKeeper
 
 __all__ = ["hookimpl"]
 
@@ -124,6 +124,20 @@ def interpstack_session_opened(session: SessionView) -> None:
 
     Nothing is returned; an exception reaches the caller of `stack.session`, and the session is
     not made.
+    """
+
+
+@hookspec(firstresult=True)
+def interpstack_keep_state(session: SessionView) -> StateKeeper:
+    """Return the keeper of a session's state.
+
+    Called by `stack.session` for each session with a key; the first plugin with an answer wins.
+
+    Args:
+        session: The new session.
+
+    Returns:
+        The keeper. `None` leaves the state in memory, or to the next plugin.
     """
 
 

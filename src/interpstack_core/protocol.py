@@ -23,6 +23,7 @@ __all__ = [
     "Place",
     "Progress",
     "Request",
+    "SessionState",
     "Settlement",
     "StateAfter",
 ]
@@ -230,3 +231,16 @@ class Image:
     engine: str
     base: str
     data: bytes = attrs.field(repr=lambda data: f"<{len(data)} bytes>")
+
+
+@attrs.frozen(kw_only=True)
+class SessionState:
+    """The state of a session between two cells.
+
+    Attributes:
+        image: The engine's own form, exact; `None` if the engine has no images.
+        values: Portable values of the globals; `None` if the engine cannot export them.
+    """
+
+    image: Image | None = None
+    values: Mapping[str, Any] | None = None

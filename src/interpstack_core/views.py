@@ -1,7 +1,8 @@
-"""Sessions and stacks as plugins see them, whatever class makes them."""
+"""Sessions, their states and stacks as plugins see them, and keepers of states."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -10,8 +11,9 @@ from interpstack_core.engine import Engine
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.limits import Limits
 from interpstack_core.offer import HostOffer
+from interpstack_core.protocol import Image, SessionState
 
-__all__ = ["SessionView", "StackView"]
+__all__ = ["SessionView", "StackView", "StateKeeper", "StateSlot"]
 
 
 class StackView(Protocol):
@@ -74,3 +76,32 @@ class SessionView(Protocol):
 
     def notify(self, text: str) -> None:
         """Add a notice to the next outcome."""
+
+
+class StateSlot(Protocol):
+    """The state of a session in memory, for its keeper."""
+
+    async def take(self, wants_values: Callable[[Image], bool] = ...) -> SessionState:
+        """The state; with values beside such an image, by default always."""
+
+    async def restore(self, state: SessionState) -> tuple[str, ...]:
+        """Hold another state; returns notices of variables that it lacks."""
+
+    async def clear(self) -> None:
+        """Forget the state."""
+
+
+class StateKeeper(abc.ABC):
+    """Keeps the state of a session. Nothing else uses the session while one of its methods runs."""
+
+    @abc.abstractmethod
+    async def enter(self, slot: StateSlot) -> None:
+        """Hold the current state, before each use. An exception refuses the use."""
+
+    @abc.abstractmethod
+    async def leave(self, slot: StateSlot, *, changed: bool) -> None:
+        """End a use, cancelled or not, that may have `changed` the state; never raises."""
+
+    @abc.abstractmethod
+    async def sleep(self, slot: StateSlot) -> None:
+        """Save the state, then clear the slot: the session hibernates, or is closed."""

@@ -1,10 +1,11 @@
-"""The testing kit: tests of engines, bridges and persistence modes, and a reference engine.
+"""The testing kit: tests of engines, bridges, persistence modes and stores, and a reference engine.
 
 | Name | Is |
 |---|---|
 | `EngineConformance` | base class: the tests of an engine |
 | `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
 | `PersistenceConformance` | base class: the tests of a persistence mode |
+| `SessionStoreConformance` | base class: the tests of a store of sessions |
 | `Guest`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
 | `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from interpstack_testing.conformance.bridges import BridgeConformance, BridgeUse
     from interpstack_testing.conformance.engine import EngineConformance
     from interpstack_testing.conformance.persistence import PersistenceConformance
+    from interpstack_testing.conformance.stores import SessionStoreConformance
 
 __all__ = [
     "JAVASCRIPT",
@@ -37,6 +39,7 @@ __all__ = [
     "FakeEngine",
     "Guest",
     "PersistenceConformance",
+    "SessionStoreConformance",
 ]
 
 #: Where the names are that need pytest and hypothesis.
@@ -46,6 +49,7 @@ _LAZY = {
     "BridgeUse": "bridges",
     "EngineConformance": "engine",
     "PersistenceConformance": "persistence",
+    "SessionStoreConformance": "stores",
 }
 
 

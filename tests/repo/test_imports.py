@@ -24,6 +24,7 @@ _CORE_LIBRARIES = {
     "interpstack_protocol",
     "interpstack_python",
     "interpstack_schemas",
+    "interpstack_stores",
     "interpstack_wasm",
 }
 #: All libraries; the others run sessions.
@@ -32,13 +33,27 @@ _LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
 _BESIDE = {
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
     "interpstack_javascript/typescript.py": {"wasmtime"},
+    "interpstack_stores/encrypted.py": {"cryptography"},
+    "interpstack_stores/postgres.py": {"psycopg", "psycopg_pool"},
+    "interpstack_stores/redis.py": {"redis"},
     "interpstack_testing/conformance/": {"hypothesis", "pytest"},
     "interpstack_testing/recorder.py": {"pytest"},
     "interpstack_wasm/compiled.py": {"wasmtime"},
     "interpstack_wasm/host.py": {"wasmtime"},
 }
 #: What nothing loads that imports only the core and the libraries.
-_HEAVY = ["click", "deepagents", "langchain", "pytest", "quickjs_rs", "rich", "wasmtime"]
+_HEAVY = [
+    "click",
+    "cryptography",
+    "deepagents",
+    "langchain",
+    "psycopg",
+    "pytest",
+    "quickjs_rs",
+    "redis",
+    "rich",
+    "wasmtime",
+]
 #: What starts the command line, which is a plugin.
 _START = "interpstack/__main__.py"
 #: The alias of a library, the one module of the core that knows of it.
@@ -61,6 +76,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_mcp": ("interpstack_display",),
     "interpstack_notebook": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
+    "interpstack_sessions": ("interpstack_persistence",),
 }
 #: Plugins that open stacks or handle sessions; the others import only the core and libraries.
 _HOSTS = {
@@ -334,8 +350,8 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 def test_importing_the_core_loads_nothing_else() -> None:
     code = (
         "import sys, interpstack, interpstack_agents, interpstack_core, interpstack_javascript, "
-        "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_testing, "
-        "interpstack_wasm\n"
+        "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_stores, "
+        "interpstack_testing, interpstack_wasm\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )

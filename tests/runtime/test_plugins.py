@@ -107,6 +107,10 @@ class Recorder:
         self.note("interpstack_session_opened")
 
     @hookimpl
+    def interpstack_keep_state(self, session: Any) -> None:
+        self.note("interpstack_keep_state")
+
+    @hookimpl
     def interpstack_session_closing(self, session: Any) -> None:
         self.note("interpstack_session_closing")
 
@@ -222,8 +226,8 @@ def test_hook_calls_are_traced_on_request(
 # -- the specifications ----------------------------------------------------------------------
 
 
-def test_there_are_at_most_thirteen_hooks() -> None:
-    assert 0 < len(_SPECS) <= 13
+def test_there_are_at_most_fourteen_hooks() -> None:
+    assert 0 < len(_SPECS) <= 14
 
 
 @pytest.mark.parametrize("name", _SPECS)

@@ -185,3 +185,38 @@ def _wait_for(server: PostgresServer, process: subprocess.Popen[bytes]) -> None:
         assert process.poll() is None, Path(server.directory, "log").read_text()
         time.sleep(0.1)
     pytest.fail("PostgreSQL does not answer: " + Path(server.directory, "log").read_text())
+
+
+@attrs.define
+class RedisServer:
+    """A server of its own, on a socket in a private directory; it listens on no port."""
+
+    directory: Path
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.directory}/redis.sock"
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A real Redis server, stopped and removed at the end of the run."""
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    if program is None:
+        pytest.skip("there is no Redis server here; apt-get install redis-server")
+    with tempfile.TemporaryDirectory(prefix="redis-") as name:
+        settings = ["--port", "0", "--unixsocket", f"{name}/redis.sock", "--dir", name]
+        with (
+            Path(name, "log").open("w") as log,
+            subprocess.Popen([program, *settings, "--save", ""], stdout=log, stderr=log) as process,
+        ):
+            try:
+                for _ in range(300):
+                    if Path(name, "redis.sock").exists():
+                        break
+                    assert process.poll() is None, Path(name, "log").read_text()
+                    time.sleep(0.1)
+                yield RedisServer(Path(name))
+            finally:
+                process.terminate()
+                process.wait(30)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections import OrderedDict
-from contextlib import suppress
 
 from interpstack.sessions.session import Session
-from interpstack_core.errors import ConfigurationError, EngineFailure, SessionClosed
+from interpstack_core.errors import ConfigurationError, SessionClosed
 from interpstack_core.threads import start_anew_after_fork
 from interpstack_core.views import StackView
 
 __all__ = ["SessionPool"]
+
+_log = logging.getLogger(__name__)
 
 
 class SessionPool:
@@ -71,8 +73,10 @@ class SessionPool:
         try:
             for session in idle:
                 # What is wrong with it, its own next cell tells; it need not concern this one.
-                with suppress(EngineFailure):
+                try:
                     await session.hibernate()
+                except Exception:  # noqa: BLE001 - of any engine or plugin
+                    _log.warning("session %r could not hibernate", session.key, exc_info=True)
         finally:  # whatever is live still counts, if this is cancelled, too
             with self._lock:
                 known = [s for s in idle if s.live and self._sessions.get(s.key) is s]

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import attrs
 
 from interpstack.sessions.states import (
-    SessionState,
     check_portable,
     expanded,
     load,
@@ -23,7 +22,7 @@ from interpstack_core.checks import expect
 from interpstack_core.engine import Engine, Realm
 from interpstack_core.errors import EngineFailure, ImageError
 from interpstack_core.limits import Limits
-from interpstack_core.protocol import Image
+from interpstack_core.protocol import Image, SessionState
 from interpstack_core.threads import run_guest, to_end
 
 __all__ = ["RealmSlot", "off_loop"]

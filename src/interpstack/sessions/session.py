@@ -15,7 +15,8 @@ from interpstack.cells.wrappers import closing, transformed, wrapped_eval
 from interpstack.sessions.listening import Listener
 from interpstack.sessions.queue import SessionQueue
 from interpstack.sessions.realm_slot import RealmSlot, off_loop
-from interpstack.sessions.states import SessionState, check_portable, load
+from interpstack.sessions.states import check_portable, load
+from interpstack.sessions.uses import Uses
 from interpstack.sync import SyncToo, run_sync
 from interpstack_core.cells.extensions import Wrapper
 from interpstack_core.cells.outcome import CellContext, Outcome
@@ -27,7 +28,7 @@ from interpstack_core.errors import ConfigurationError, EngineFailure
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.modules import ModuleLoader
 from interpstack_core.offer import HostOffer
-from interpstack_core.protocol import Cell, GuestError, Image, Request, Settlement
+from interpstack_core.protocol import Cell, GuestError, Image, Request, SessionState, Settlement
 from interpstack_core.threads import to_end
 from interpstack_core.views import StackView
 
@@ -191,6 +192,8 @@ class Session(SyncToo):
         )
         self._queue = SessionQueue(key, self._state.abandon, self._left)
         self._runner = _Runner(session=self, queue=self._queue, state=self._state)
+        find = self.stack.hook.interpstack_keep_state
+        self._uses = Uses(self._queue, self._state, None if anonymous else find(session=self))
 
     async def eval(
         self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
@@ -216,7 +219,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = Listener.of(on_console, self.stack.limits.console_chars)
-        async with self._queue.held():
+        async with self._uses.held():
             return await self._eval(cell, listener, host)
 
     async def eval_with_state(
@@ -242,7 +245,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = Listener.of(on_console, self.stack.limits.console_chars)
-        async with self._queue.held():
+        async with self._uses.held():
             outcome = await self._eval(cell, listener, host)
             try:
                 return outcome, await self._state.take(wants_values)
@@ -308,7 +311,7 @@ class Session(SyncToo):
         Raises:
             NotImplementedError: The engine has no images.
         """
-        async with self._queue.held():
+        async with self._uses.held(changes=False):
             return await self._state.whole_image()
 
     async def restore(self, image: Image) -> None:
@@ -334,7 +337,7 @@ class Session(SyncToo):
             UnsupportedValue: Its values are not plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
-        async with self._queue.held():
+        async with self._uses.held():
             return await self._state.restore(state)
 
     async def names(self) -> Sequence[str]:
@@ -357,26 +360,32 @@ class Session(SyncToo):
             UnsupportedValue: One of them is not plain JSON.
         """
         await off_loop(partial(check_portable, values))
-        await self._ask(partial(load, values=values))
+        await self._ask(partial(load, values=values), changes=True)
 
-    async def _ask(self, question: Callable[[Realm], _T]) -> _T:
-        async with self._queue.held():
+    async def _ask(self, question: Callable[[Realm], _T], *, changes: bool = False) -> _T:
+        async with self._uses.held(changes=changes):
             realm = await self._state.ready()
             return await off_loop(partial(question, realm))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""
-        async with self._queue.held():
+        async with self._uses.held():
             await self._state.clear()
 
     async def aclose(self) -> None:
-        """Close for good, after the cells that are waiting. Closing twice is allowed."""
+        """Close, after the cells that are waiting. Closing twice is allowed.
+
+        The state is gone, unless a plugin keeps it outside of this process.
+        """
         async with self._queue.held_to_close() as first:
             if first:
                 await closing(self.stack.each("interpstack_session_closing"), self)
             self._queue.close()
-            await self._state.clear()
-        self._pool.forget(self)
+            try:
+                if first:
+                    await self._uses.end()
+            finally:
+                self._pool.forget(self)
 
     def _enter(self) -> None:
         self._queue.check_open()
@@ -396,7 +405,7 @@ class Session(SyncToo):
         if self.in_use or Capability.IMAGES not in self.stack.engine.capabilities:
             return False
         async with self._queue.slots.slot():
-            return not self._users and await self._state.hibernate()
+            return not self._users and await self._uses.sleep()
 
     async def _left(self) -> None:
         if not self._users:  # used without a block

@@ -12,11 +12,10 @@ import attrs
 from interpstack_core.checks import expect
 from interpstack_core.engine import Capability, Engine, Realm
 from interpstack_core.errors import EngineFailure, ImageError, UnsupportedValue
-from interpstack_core.protocol import Image
+from interpstack_core.protocol import Image, SessionState
 from interpstack_core.wire.values import FarDate, check, decode
 
 __all__ = [
-    "SessionState",
     "check_portable",
     "expanded",
     "load",
@@ -25,19 +24,6 @@ __all__ = [
     "squeezed",
     "take_state",
 ]
-
-
-@attrs.frozen(kw_only=True)
-class SessionState:
-    """The state of a session between two cells.
-
-    Attributes:
-        image: The engine's own form, exact; `None` if the engine has no images.
-        values: Portable values of the globals; `None` if the engine cannot export them.
-    """
-
-    image: Image | None = None
-    values: Mapping[str, Any] | None = None
 
 
 def take_state(

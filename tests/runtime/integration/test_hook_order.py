@@ -11,6 +11,7 @@ from interpstack import (
     HostOffer,
     InterpreterStack,
     ModuleBundle,
+    StateKeeper,
 )
 from interpstack_core import hookspecs
 from interpstack_core.bridges import MODULE
@@ -38,6 +39,17 @@ class _Engine(FakeEngine):
     def open(self, limits: Any, bridges: Any, image: Any = None) -> _Realm:
         _noted.append("the engine opens a realm")
         return _Realm(limits, bridges)
+
+
+class _Keeper(StateKeeper):
+    async def enter(self, slot: Any) -> None:
+        _noted.append("the keeper fetches the state")
+
+    async def leave(self, slot: Any, *, changed: bool) -> None:
+        _noted.append(f"the keeper saves the state: {changed}")
+
+    async def sleep(self, slot: Any) -> None:
+        _noted.append("the keeper lets the session sleep")
 
 
 class _Guard(CellGuard):
@@ -92,6 +104,7 @@ async def test_hooks_are_called_in_this_order() -> None:
     first = {**results, "interpstack_register_engine": _Engine}
     last = {
         **results,
+        "interpstack_keep_state": _Keeper(),
         "interpstack_resolve_module": _load,
         "interpstack_render_outcome": "rendered",
     }
@@ -99,11 +112,12 @@ async def test_hooks_are_called_in_this_order() -> None:
     bridge = Bridge(name="tools.answer", handler=_answer)
     async with InterpreterStack("noting", plugins, bridges=[bridge]) as stack:
         _noted.append("the stack is made")
-        async with stack.session() as session:
+        async with stack.session("key") as session:
             outcome = await session.eval("await load('end')\nawait tools.answer() + 1")
             assert (outcome.error, outcome.text) == (None, "42")
             assert session.render(outcome) == "rendered"
             _noted.append("the block ends")
+        await session.aclose()
         _noted.append("the session is closed")
         assert stack.language.name == "python"
         assert stack.prompt(HostOffer()) == "section\n\nsection"
@@ -118,8 +132,11 @@ register_engine of b
 register_language of a
 register_language of b
 the stack is made
+keep_state of a
+keep_state of b
 session_opened of a
 session_opened of b
+the keeper fetches the state
 wrap_eval of a
 wrap_eval of b
 wrap_eval of a begins
@@ -150,11 +167,13 @@ wrap_request of b ends
 wrap_request of a ends
 wrap_eval of b ends
 wrap_eval of a ends
+the keeper saves the state: True
 render_outcome of a
 render_outcome of b
 the block ends
 session_closing of a
 session_closing of b
+the keeper lets the session sleep
 the session is closed
 register_language of a
 register_language of b

@@ -27,7 +27,7 @@ from interpstack import (
     bridge,
     hookimpl,
 )
-from interpstack.sessions.states import SessionState
+from interpstack_core.protocol import SessionState
 from interpstack_testing import FakeEngine
 from interpstack_testing.fake import FakeExecution, FakeRealm
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from interpstack.sessions.states import SessionState
 from interpstack.sync import run_sync
 from interpstack_core.errors import ImageError, UnsupportedValue
-from interpstack_core.protocol import Cell
+from interpstack_core.protocol import Cell, SessionState
 from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import decode
 from interpstack_testing.conformance.areas import Area

@@ -1,0 +1,1 @@
+"""The plugin `sessions`: sessions sleep in a store, and other processes go on with them."""

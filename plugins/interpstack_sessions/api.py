@@ -1,0 +1,7 @@
+"""Public names of the plugin."""
+
+from __future__ import annotations
+
+from interpstack_sessions.plugin import StoredSessions
+
+__all__ = ["StoredSessions"]

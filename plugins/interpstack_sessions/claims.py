@@ -1,0 +1,167 @@
+"""The claim of one session in a store: under a token of its own, renewed while a cell runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Final, TypeVar
+
+import attrs
+
+from interpstack_core import run_guest, start_anew_after_fork, to_end
+from interpstack_stores import SessionBusy, SessionStore, SessionStoreError, SessionTaken
+
+__all__ = ["Claim", "Terms"]
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+#: Threads for the calls of stores, for each plugin object.
+_THREADS: Final = 8
+#: Seconds between two attempts to claim a busy session.
+_FIRST_LOOK, _LAST_LOOK = 0.01, 0.5
+
+
+@attrs.define(eq=False)
+class Terms:
+    """The terms of all claims of a plugin object, and its threads.
+
+    Attributes:
+        open_store: Returns the store.
+        claim_seconds: Seconds that a claim holds, unless it is renewed.
+        patience_seconds: Seconds to wait for a busy session.
+    """
+
+    open_store: Callable[[], SessionStore]
+    claim_seconds: float
+    patience_seconds: float
+    _threads: list[ThreadPoolExecutor] = attrs.field(factory=list, init=False)
+    _left: list[ThreadPoolExecutor] = attrs.field(factory=list, init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """In the child of a fork, which has none of its parent's threads."""
+        self._lock = threading.Lock()
+        self._left, self._threads = self._left + self._threads, []
+
+    async def call(self, function: Callable[[SessionStore], _T]) -> _T:
+        """Call the store in a thread."""
+        return await self.run(lambda: function(self.open_store()))
+
+    async def run(self, function: Callable[[], _T]) -> _T:
+        """Run something in a thread; if the caller is cancelled, it is waited for."""
+        with self._lock:
+            if not self._threads:
+                self._threads.append(ThreadPoolExecutor(_THREADS, "interpstack-sessions"))
+            threads = self._threads[0]
+        return await run_guest(function, lambda: None, threads)
+
+
+@attrs.define(eq=False)
+class Claim:
+    """The claim of one session by this process.
+
+    Attributes:
+        terms: The store, and for how long.
+        key: The session's.
+        token: The token of the last claim; empty before the first, and after it was lost.
+    """
+
+    terms: Terms
+    key: str
+    token: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        start_anew_after_fork(self)
+
+    def start_anew(self) -> None:
+        """In the child of a fork: the claim is its parent's."""
+        self.token = ""
+
+    async def take(self) -> bytes | None:
+        """Claim the session under a new token, and return the saved state.
+
+        Raises:
+            SessionBusy: Another process has used it for as long as this one may wait.
+            SessionStoreError: The store failed, or refuses the state.
+        """
+        self.token = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(16)}"
+        left, pause = self.terms.patience_seconds, _FIRST_LOOK
+        try:
+            while True:
+                try:
+                    return await self._claimed()
+                except SessionBusy as error:
+                    if left <= 0:
+                        raise
+                    pause = min(2 * pause, _LAST_LOOK, left, max(error.wait_seconds, _FIRST_LOOK))
+                    left -= pause
+                    await asyncio.sleep(pause)
+        except BaseException:
+            await to_end(self.give_up())
+            raise
+
+    async def _claimed(self) -> bytes | None:
+        seconds = self.terms.claim_seconds
+        return await self.terms.call(lambda store: store.claim(self.key, self.token, seconds))
+
+    async def renew(self, seconds: float | None = None) -> bool:
+        """Let the claim hold on; with 0, give the session free. False if it was lost."""
+        seconds = self.terms.claim_seconds if seconds is None else seconds
+        return await self._kept(lambda store: store.renew(self.key, self.token, seconds))
+
+    async def save(self, data: bytes, *, keep: bool) -> bool:
+        """Save a state, and keep the claim or give the session free. False if it was lost."""
+        seconds = self.terms.claim_seconds if keep else 0.0
+        return await self._kept(lambda store: store.save(self.key, self.token, data, seconds))
+
+    async def _kept(self, change: Callable[[SessionStore], None]) -> bool:
+        if not self.token:
+            return False
+        try:
+            await self.terms.call(change)
+        except SessionTaken:
+            self.token = ""
+            return False
+        return True
+
+    async def give_up(self) -> None:
+        """Give the session free, if that is possible; else the claim ends by itself."""
+        try:
+            await self.renew(0.0)
+        except SessionStoreError as error:
+            _log.warning("the claim of session %r is left to end: %s", self.key, error)
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget the token: the state in memory counts no more."""
+        self.token = ""
+
+    @asynccontextmanager
+    async def renewed(self, lost: Callable[[], None]) -> AsyncIterator[None]:
+        """Renew the claim again and again; call `lost` once if another process has taken it."""
+        task = asyncio.create_task(self._renew_on(lost))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await to_end(asyncio.wait({task}))
+
+    async def _renew_on(self, lost: Callable[[], None]) -> None:
+        while True:
+            await asyncio.sleep(self.terms.claim_seconds / 3)
+            try:
+                if not await self.renew():
+                    lost()
+                    return
+            except SessionStoreError as error:
+                _log.warning("the claim of session %r was not renewed: %s", self.key, error)

@@ -1,0 +1,104 @@
+"""The hooks of the plugin, and its settings."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from typing import Final, Literal
+from weakref import WeakKeyDictionary, proxy
+
+from interpstack_core import (
+    ConfigurationError,
+    Outcome,
+    SessionView,
+    StateKeeper,
+    Wrapper,
+    hookimpl,
+)
+from interpstack_core.checks import expect, shown
+from interpstack_sessions.claims import Claim, Terms
+from interpstack_sessions.keeper import StoreKeeper
+from interpstack_stores import SessionStore, check_key, open_store
+
+__all__ = ["VARIABLE", "StoredSessions", "plugin"]
+
+#: The environment variable with the URL of the store of the plugin `sessions`.
+VARIABLE: Final = "INTERPSTACK_SESSIONS"
+
+
+class StoredSessions:
+    """The plugin `sessions` with settings of its own.
+
+    Args:
+        store: Where the states of sessions are. By default, the store of the URL in the environment
+            variable `INTERPSTACK_SESSIONS`, which is opened on first use, and closed when the
+            process ends.
+        saves: When a state is saved. With `cell`, after each cell: any process may go on with the
+            session at once. With `sleep`, when the session hibernates or is closed: cells are
+            faster, a process that dies loses the cells since, and the session is claimed until
+            `claim_seconds` after its last cell.
+        claim_seconds: Seconds that the claim of a session holds. The claim is renewed while a cell
+            runs; a process that stops responding for longer may lose the session to another.
+        patience_seconds: Seconds to wait for a session that another process uses, before
+            `SessionBusy` is raised.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    name: Final = "sessions"
+
+    def __init__(
+        self,
+        store: SessionStore | None = None,
+        *,
+        saves: Literal["cell", "sleep"] = "cell",
+        claim_seconds: float = 30.0,
+        patience_seconds: float = 10.0,
+    ) -> None:
+        expect(store, (SessionStore, type(None)), "store takes a SessionStore")
+        if saves not in ("cell", "sleep"):
+            raise ConfigurationError(f"saves takes 'cell' or 'sleep'; got {shown(saves)}")
+        _check_seconds("claim_seconds", claim_seconds, 0.1)
+        _check_seconds("patience_seconds", patience_seconds, 0)
+        self._store, self._saves = store, saves
+        self._lock = threading.Lock()
+        self._terms = Terms(self._opened, float(claim_seconds), float(patience_seconds))
+        self._keepers: WeakKeyDictionary[SessionView, StoreKeeper] = WeakKeyDictionary()
+
+    @hookimpl
+    def interpstack_keep_state(self, session: SessionView) -> StateKeeper:
+        self._opened()  # a wrong setting comes out here
+        check_key(session.key)
+        keeper = StoreKeeper(proxy(session), Claim(self._terms, session.key), self._saves)
+        self._keepers[session] = keeper
+        return keeper
+
+    @hookimpl
+    def interpstack_wrap_eval(self, session: SessionView) -> Wrapper[Outcome] | None:
+        keeper = self._keepers.get(session)
+        return None if keeper is None else keeper.around
+
+    def _opened(self) -> SessionStore:
+        with self._lock:
+            if self._store is None:
+                url = os.environ.get(VARIABLE, "")
+                if not url:
+                    raise ConfigurationError(
+                        f"the plugin 'sessions' needs a store: set {VARIABLE} to its URL, as in "
+                        "sqlite:///var/lib/sessions.db, or list StoredSessions(store) instead"
+                    )
+                self._store = open_store(url)
+                atexit.register(self._store.close)
+            return self._store
+
+
+def _check_seconds(name: str, value: float, least: float) -> None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not good or not least <= value <= 10**9:
+        raise ConfigurationError(f"{name} takes a number from {least}; got {shown(value)}")
+
+
+#: The plugin of the name `sessions`, whose store the environment names.
+plugin: Final = StoredSessions()

@@ -1,0 +1,153 @@
+"""The contract of stores of sessions: claims, fencing tokens, and states as bytes."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from typing import Final, Self
+
+import attrs
+
+from interpstack_core import ConfigurationError
+from interpstack_core.checks import positive, shown
+from interpstack_stores.errors import StateRejected
+
+__all__ = ["MAX_KEY_BYTES", "MAX_STATE_BYTES", "SessionStore", "StoredSession", "check_key"]
+
+#: Bytes of the longest key of a session, in UTF-8.
+MAX_KEY_BYTES: Final = 1024
+#: Bytes of the largest state, unless a store is made with another limit.
+MAX_STATE_BYTES: Final = 64 * 2**20
+
+
+@attrs.frozen(kw_only=True)
+class StoredSession:
+    """A session in a store, without its state.
+
+    Attributes:
+        key: The session's key.
+        size: Bytes of the saved state; 0 before the first.
+        idle_seconds: Seconds since the session was last claimed, renewed or saved.
+        claimed: Whether a claim holds now.
+    """
+
+    key: str
+    size: int
+    idle_seconds: float
+    claimed: bool
+
+
+@attrs.define(eq=False)
+class SessionStore(abc.ABC):
+    """A place for the states of sessions, which several processes share.
+
+    A process claims a session under a token of its own, a text that no other claim ever has. The
+    store accepts changes of the session only under the token of the last claim, so that a process
+    that was slower than its claim cannot overwrite what others did since. A claim holds for some
+    seconds; until they are over, no other token may claim the session. After them the token stays
+    valid until the next claim.
+
+    The methods block, and may be called from any thread, by several at once. Each is atomic: a
+    process that dies in the middle leaves the old or the new state. Time is the store's own, so
+    that the clocks of its users need not agree.
+
+    Attributes:
+        max_bytes: Bytes of the largest state; larger ones are neither saved nor loaded.
+    """
+
+    max_bytes: int = attrs.field(
+        default=MAX_STATE_BYTES,
+        kw_only=True,
+        validator=positive(int, optional=False, of="a session store"),
+    )
+
+    @abc.abstractmethod
+    def claim(self, key: str, token: str, seconds: float) -> bytes | None:
+        """Claim a session, and return its saved state; `None` if there is none.
+
+        A token may claim again, for a caller who has not seen the answer of the first time.
+
+        Raises:
+            SessionBusy: The claim of another token still holds.
+            StateRejected: The saved state is larger than `max_bytes`. The session is claimed.
+            StoreUnavailable: The store failed.
+        """
+
+    @abc.abstractmethod
+    def renew(self, key: str, token: str, seconds: float) -> None:
+        """Let a claim hold for so many seconds from now; with 0, give the session free.
+
+        Raises:
+            SessionTaken: The token is not that of the last claim, or the session was deleted.
+            StoreUnavailable: The store failed.
+        """
+
+    @abc.abstractmethod
+    def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
+        """Replace the saved state, and renew the claim.
+
+        Raises:
+            SessionTaken: The token is not that of the last claim, or the session was deleted.
+            StateRejected: The state is larger than `max_bytes`.
+            StoreUnavailable: The store failed.
+        """
+
+    @abc.abstractmethod
+    def delete(self, key: str, token: str | None = None) -> bool:
+        """Delete a session and its claim; False if there is none.
+
+        Args:
+            key: The session's.
+            token: The token of the last claim; `None` deletes under any.
+
+        Raises:
+            SessionTaken: Another token has claimed it.
+            StoreUnavailable: The store failed.
+        """
+
+    @abc.abstractmethod
+    def sessions(self) -> Iterator[StoredSession]:
+        """All sessions, in any order; those that come or go meanwhile may be missing."""
+
+    @abc.abstractmethod
+    def expire(self, idle_seconds: float) -> int:
+        """Delete the sessions that are unclaimed and idle for so long; returns their number."""
+
+    def close(self) -> None:  # noqa: B027 - optional
+        """Give connections back. Does nothing by default; closing twice is allowed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def check_size(self, size: int) -> None:
+        """Refuse a state that is too large.
+
+        Raises:
+            StateRejected: It has more than `max_bytes`.
+        """
+        if size > self.max_bytes:
+            raise StateRejected(
+                f"the state has {size} bytes; this store takes at most {self.max_bytes} "
+                "(its max_bytes)"
+            )
+
+
+def check_key(key: str) -> None:
+    """Refuse what no store can have as a key.
+
+    Raises:
+        ConfigurationError: It is empty, too long, or no Unicode text without NUL.
+    """
+    if isinstance(key, str) and key and "\0" not in key:
+        try:
+            if len(key.encode()) <= MAX_KEY_BYTES:
+                return
+        except UnicodeEncodeError:
+            pass
+    raise ConfigurationError(
+        f"the key of a stored session is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, without "
+        f"NUL; got {shown(key)}"
+    )

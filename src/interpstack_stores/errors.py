@@ -1,0 +1,71 @@
+"""Errors of stores of sessions.
+
+```text
+SessionStoreError                 an InterpstackError
+├── SessionBusy                   another process uses the session now
+├── SessionTaken                  another process has gone on with the session
+├── StateRejected                 the saved state is damaged, foreign, too large, or of another form
+└── StoreUnavailable              the store cannot be reached, or failed
+```
+"""
+
+from __future__ import annotations
+
+from interpstack_core import InterpstackError
+
+__all__ = [
+    "SessionBusy",
+    "SessionStoreError",
+    "SessionTaken",
+    "StateRejected",
+    "StoreUnavailable",
+]
+
+
+class SessionStoreError(InterpstackError, RuntimeError):
+    """Base class of the errors of stores."""
+
+
+class SessionBusy(SessionStoreError):
+    """Another process uses the session now.
+
+    Attributes:
+        key: The session's.
+        wait_seconds: Seconds until its claim ends, unless it renews the claim.
+    """
+
+    def __init__(self, key: str, wait_seconds: float) -> None:
+        self.key, self.wait_seconds = key, max(0.0, wait_seconds)
+        super().__init__(
+            f"session {key!r:.80} is in use by another process; try again, at the latest in "
+            f"{self.wait_seconds:.1f} seconds"
+        )
+
+    def __reduce__(self) -> tuple[type[SessionBusy], tuple[str, float]]:
+        return type(self), (self.key, self.wait_seconds)
+
+
+class SessionTaken(SessionStoreError):
+    """The token of a claim is not valid any more: another process has claimed the session.
+
+    Attributes:
+        key: The session's.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(
+            f"session {key!r:.80} was claimed by another process, or deleted; claim it again to "
+            "go on from its saved state"
+        )
+
+    def __reduce__(self) -> tuple[type[SessionTaken], tuple[str]]:
+        return type(self), (self.key,)
+
+
+class StateRejected(SessionStoreError, ValueError):
+    """A saved state cannot be used. It stays in the store until it is deleted or saved over."""
+
+
+class StoreUnavailable(SessionStoreError):
+    """The store cannot be reached, or failed; its driver's error is the cause."""

@@ -1,0 +1,218 @@
+"""Sessions in files of a directory, for the processes of one machine.
+
+Each session has two files, named by the hash of its key: the claim, with the key, and the state.
+Files are replaced whole. A lock, which ends with its process, surrounds each change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from interpstack_core import ConfigurationError
+from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.errors import (
+    SessionBusy,
+    SessionTaken,
+    StateRejected,
+    StoreUnavailable,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["FileStore"]
+
+_log = logging.getLogger(__name__)
+_CLAIM, _STATE = ".claim", ".state"
+#: Bytes of the largest claim: a key, a token and two times.
+_MAX_CLAIM: Final = 16_384
+
+
+@attrs.frozen
+class _Claim:
+    key: str
+    token: str
+    until: float
+    used: float
+
+    @classmethod
+    def read(cls, path: Path) -> _Claim | None:
+        """The claim in a file; `None` if there is none.
+
+        Raises:
+            StateRejected: The file is damaged.
+        """
+        try:
+            with path.open("rb") as file:
+                found = json.loads(file.read(_MAX_CLAIM))
+        except FileNotFoundError:
+            return None
+        except (ValueError, RecursionError) as error:
+            raise StateRejected(f"the claim in {path} is damaged: {error}") from error
+        shape = {"key": str, "token": str, "until": float, "used": float}
+        parts = found.items() if isinstance(found, dict) else ()
+        if {name: type(value) for name, value in parts} != shape:
+            raise StateRejected(f"the claim in {path} is damaged: it has other parts")
+        return cls(**found)
+
+
+@attrs.define(eq=False)
+class FileStore(SessionStore):
+    """Sessions in files of a directory, for the processes of one machine.
+
+    The directory is made with access for its owner only. It must not lie on a network file system.
+
+    Args:
+        path: The directory.
+        max_bytes: Bytes of the largest state.
+
+    Raises:
+        ConfigurationError: The system has no locks of files.
+    """
+
+    path: Path = attrs.field(converter=Path)
+
+    def __attrs_post_init__(self) -> None:
+        if fcntl is None:
+            raise ConfigurationError("FileStore needs POSIX locks of files; use SQLiteStore here")
+
+    def claim(self, key: str, token: str, seconds: float) -> bytes | None:
+        check_key(key)
+        with self._locked(key) as place:
+            now = time.time()
+            claim = _Claim.read(place.with_suffix(_CLAIM))
+            if claim is not None and claim.token != token and claim.until > now:
+                raise SessionBusy(key, claim.until - now)
+            self._hold(place, key, token, seconds)
+            return self._read(place.with_suffix(_STATE))
+
+    def renew(self, key: str, token: str, seconds: float) -> None:
+        with self._locked(key) as place:
+            _check(place, key, token)
+            self._hold(place, key, token, seconds)
+
+    def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
+        self.check_size(len(data))
+        with self._locked(key) as place:
+            _check(place, key, token)
+            _replace(place.with_suffix(_STATE), data)
+            self._hold(place, key, token, seconds)
+
+    def delete(self, key: str, token: str | None = None) -> bool:
+        with self._locked(key) as place:
+            there = place.with_suffix(_CLAIM).exists()
+            if there and token is not None:
+                _check(place, key, token)
+            _remove(place)
+            return there
+
+    def sessions(self) -> Iterator[StoredSession]:
+        for path in self._claims():
+            try:
+                with _failures(self.path):
+                    claim, size = _Claim.read(path), _size(path.with_suffix(_STATE))
+            except StateRejected as error:
+                _log.warning("a session is left out: %s", error)
+                continue
+            now = time.time()
+            if claim is not None:
+                yield StoredSession(
+                    key=claim.key,
+                    size=size,
+                    idle_seconds=max(0.0, now - claim.used),
+                    claimed=claim.until > now,
+                )
+
+    def expire(self, idle_seconds: float) -> int:
+        count = 0
+        for session in self.sessions():
+            with self._locked(session.key) as place:
+                now = time.time()
+                claim = _Claim.read(place.with_suffix(_CLAIM))
+                if claim and claim.until <= now and now - claim.used >= idle_seconds:
+                    _remove(place)
+                    count += 1
+        return count
+
+    def _claims(self) -> list[Path]:
+        with _failures(self.path):
+            return sorted(self.path.glob("*" + _CLAIM))
+
+    def _hold(self, place: Path, key: str, token: str, seconds: float) -> None:
+        now = time.time()
+        claim = _Claim(key, token, now + seconds, now)
+        _replace(place.with_suffix(_CLAIM), json.dumps(attrs.asdict(claim)).encode())
+
+    def _read(self, path: Path) -> bytes | None:
+        try:
+            with path.open("rb") as file:
+                self.check_size(os.fstat(file.fileno()).st_size)
+                return file.read(self.max_bytes)
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[Path]:
+        """The path of a session's files, without their endings, for one user at a time.
+
+        The lock files are few, and stay: one that is removed could be locked twice.
+        """
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        with _failures(self.path):
+            self.path.mkdir(0o700, parents=True, exist_ok=True)
+            lock = os.open(self.path / f"{digest[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield self.path / digest
+            finally:
+                os.close(lock)
+
+
+@contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"the sessions in {path} cannot be used: {error}") from error
+
+
+def _check(place: Path, key: str, token: str) -> None:
+    claim = _Claim.read(place.with_suffix(_CLAIM))
+    if claim is None or claim.token != token:
+        raise SessionTaken(key)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Replace a file whole, also if this process or the machine dies in the middle."""
+    new = path.with_suffix(path.suffix + ".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _remove(place: Path) -> None:
+    """Delete a session's files; the state first, which would count again without its claim."""
+    for ending in (_STATE, _CLAIM):
+        place.with_suffix(ending).unlink(missing_ok=True)

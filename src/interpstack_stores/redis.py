@@ -1,0 +1,161 @@
+"""Sessions in Redis, or in a server that speaks its protocol, for any number of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from interpstack_core.checks import expect
+from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
+from interpstack_stores.per_process import PerProcess, first_line, needed
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+__all__ = ["RedisStore"]
+
+#: Begins all scripts: the time of the server and the claim of the session, times in milliseconds.
+_BEGIN: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local token = redis.call('HGET', KEYS[1], 'token')
+local left = (tonumber(redis.call('HGET', KEYS[1], 'until')) or now) - now
+local function hold(milliseconds)
+    redis.call('HSET', KEYS[1], 'token', ARGV[1], 'used', string.format('%.0f', now),
+        'until', string.format('%.0f', now + milliseconds))
+end
+"""
+_CLAIM: Final = """
+if token and token ~= ARGV[1] and left > 0 then return {'busy', left} end
+hold(ARGV[2])
+local size = redis.call('HSTRLEN', KEYS[1], 'data')
+if size > tonumber(ARGV[3]) then return {'large', size} end
+return {'ok', redis.call('HGET', KEYS[1], 'data')}
+"""
+_RENEW: Final = """
+if token ~= ARGV[1] then return {'taken'} end
+hold(ARGV[2])
+return {'ok'}
+"""
+_SAVE: Final = _RENEW.replace("hold", "redis.call('HSET', KEYS[1], 'data', ARGV[3]) hold")
+_DELETE: Final = """
+if not token then return {'none'} end
+if ARGV[1] ~= '' and token ~= ARGV[1] then return {'taken'} end
+redis.call('DEL', KEYS[1])
+return {'ok'}
+"""
+_LOOK: Final = """
+if not token then return {'none'} end
+return {'ok', redis.call('HSTRLEN', KEYS[1], 'data'),
+    now - redis.call('HGET', KEYS[1], 'used'), left > 0 and 1 or 0}
+"""
+_EXPIRE: Final = """
+if not token or left > 0 then return {'none'} end
+if now - redis.call('HGET', KEYS[1], 'used') < tonumber(ARGV[1]) then return {'none'} end
+redis.call('DEL', KEYS[1])
+return {'ok'}
+"""
+_TIMEOUT_SECONDS: Final = 10
+
+
+@attrs.define(eq=False)
+class RedisStore(SessionStore):
+    """Sessions in Redis, each in a hash.
+
+    States are as durable as the server's configuration makes them. A server that evicts keys, or
+    fails over to a replica that lags behind, loses sessions and claims.
+
+    Args:
+        url: The server, as in `redis://host:6379/0`.
+        prefix: The beginning of the keys in Redis.
+        max_bytes: Bytes of the largest state.
+    """
+
+    url: str = attrs.field(repr=False)
+    prefix: str = attrs.field(default="interpstack:session:", kw_only=True)
+    _client: PerProcess[Any] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        expect(self.url, str, "a RedisStore takes a URL, as in redis://host:6379/0")
+        self._client = PerProcess(self._open, lambda client: client.close())
+
+    def claim(self, key: str, token: str, seconds: float) -> bytes | None:
+        check_key(key)
+        state, *rest = self._call(_CLAIM, key, token, _milliseconds(seconds), self.max_bytes)
+        if state == b"busy":
+            raise SessionBusy(key, rest[0] / 1000)
+        if state == b"large":
+            self.check_size(rest[0])
+        return rest[0] if rest else None
+
+    def renew(self, key: str, token: str, seconds: float) -> None:
+        self._change(_RENEW, key, token, _milliseconds(seconds))
+
+    def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
+        self.check_size(len(data))
+        self._change(_SAVE, key, token, _milliseconds(seconds), data)
+
+    def delete(self, key: str, token: str | None = None) -> bool:
+        return self._change(_DELETE, key, token or "") == b"ok"
+
+    def sessions(self) -> Iterator[StoredSession]:
+        for key in self._keys():
+            state, *rest = self._call(_LOOK, key)
+            if state == b"ok":
+                size, idle, claimed = rest
+                yield StoredSession(
+                    key=key, size=size, idle_seconds=max(0.0, idle / 1000), claimed=bool(claimed)
+                )
+
+    def expire(self, idle_seconds: float) -> int:
+        limit = _milliseconds(idle_seconds)
+        return sum(self._call(_EXPIRE, key, limit)[0] == b"ok" for key in self._keys())
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _keys(self) -> Iterator[str]:
+        """Keys of the sessions, each once."""
+        pattern = "".join(f"\\{one}" if one in "*?[]\\^" else one for one in self.prefix) + "*"
+        found = self._try(lambda client: set(client.scan_iter(pattern, count=1000)))
+        yield from (key.decode()[len(self.prefix) :] for key in found)
+
+    def _change(self, script: str, key: str, *values: Any) -> bytes:
+        state: bytes = self._call(script, key, *values)[0]
+        if state == b"taken":
+            raise SessionTaken(key)
+        return state
+
+    def _call(self, script: str, key: str, *values: Any) -> list[Any]:
+        place = self.prefix + key
+        found: list[Any] = self._try(
+            lambda client: client.register_script(_BEGIN + script)([place], values)
+        )
+        return found
+
+    def _try(self, call: Any) -> Any:
+        client = self._client.get()
+        from redis import RedisError
+
+        try:
+            return call(client)
+        except RedisError as error:
+            raise StoreUnavailable(
+                f"the sessions in Redis cannot be used: {first_line(error)}"
+            ) from error
+
+    def _open(self) -> Redis:
+        try:
+            from redis import Redis
+        except ImportError as error:
+            raise needed("a RedisStore", "redis", error) from error
+        return Redis.from_url(
+            self.url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
+        )
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,149 @@
+"""Conformance tests for stores of sessions."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpstack_core.errors import ConfigurationError
+from interpstack_stores import MAX_KEY_BYTES, SessionStore, StateRejected, StoredSession
+from interpstack_testing.conformance import rules
+from interpstack_testing.conformance.store_claims import LONG, ClaimTests, soon
+
+__all__ = ["SessionStoreConformance"]
+
+#: Keys that a store could take for each other.
+_ALIKE: Final = ("a", "A", " a", "a ", "a/b", "a%", "a_", "a*", "a?", "a'b", "../a", "é", "e\u0301")
+
+
+@rules.kit
+class SessionStoreConformance(ClaimTests):
+    """The tests of a store of sessions.
+
+    ```python
+    class TestMine(SessionStoreConformance):
+        @pytest.fixture(autouse=True)
+        def place(self, tmp_path):
+            self.path = tmp_path / "sessions"
+
+        def make_store(self, **options):
+            return MyStore(self.path, **options)
+    ```
+
+    Declare missing abilities of the store in `gaps`, as for `EngineConformance`.
+    """
+
+    # -- there and back --------------------------------------------------------------------
+
+    def test_a_new_session_has_no_state(self) -> None:
+        assert self.store().claim(self.key, "one", LONG) is None
+
+    def test_what_was_saved_is_loaded(self) -> None:
+        store = self.store()
+
+        @settings(max_examples=30, deadline=None, database=None)
+        @given(st.binary())
+        def check(data: bytes) -> None:
+            store.claim(self.key, "one", LONG)
+            store.save(self.key, "one", data, 0)
+            assert self.store().claim(self.key, "two", 0) == data
+
+        check()
+
+    def test_a_large_state_comes_back_whole(self) -> None:
+        data = secrets.token_bytes(2**20) * 3
+        self.store().claim(self.key, "one", LONG)
+        self.store().save(self.key, "one", data, LONG)
+        assert self.store().claim(self.key, "one", LONG) == data
+
+    def test_sessions_are_kept_apart(self) -> None:
+        store = self.store()
+        keys = [f"{self.key}{one}" for one in (*_ALIKE, "x" * (MAX_KEY_BYTES - len(self.key)))]
+        for number, key in enumerate(keys):
+            assert store.claim(key, "one", LONG) is None
+            store.save(key, "one", str(number).encode(), 0)
+        assert [store.claim(key, "two", 0) for key in keys] == [
+            str(number).encode() for number in range(len(keys))
+        ]
+        for key in keys:
+            assert store.delete(key)
+
+    def test_what_is_no_key_is_refused(self) -> None:
+        for key in ("", "a\0b", "\ud800", "x" * (MAX_KEY_BYTES + 1), "é" * MAX_KEY_BYTES, b"a", 1):
+            with pytest.raises(ConfigurationError, match="the key of a stored session"):
+                self.store().claim(key, "one", 0)  # type: ignore[arg-type]
+
+    def test_a_store_that_is_opened_again_has_the_sessions(self) -> None:
+        store = self.store()
+        store.claim(self.key, "one", LONG)
+        store.save(self.key, "one", b"state", LONG)
+        store.close()
+        store.close()
+        if self.lasts:
+            assert self.store().claim(self.key, "one", LONG) == b"state"
+
+    # -- deleting --------------------------------------------------------------------------
+
+    def test_a_deleted_session_is_gone(self) -> None:
+        store = self.store()
+        for token in (None, "one"):
+            store.claim(self.key, "one", LONG)
+            store.save(self.key, "one", b"state", LONG)
+            assert store.delete(self.key, token)
+            assert not store.delete(self.key, token)
+            self.refused(store, "one", deletes=False)
+        assert store.claim(self.key, "two", LONG) is None
+        self.refused(store, "one")
+
+    def test_sessions_are_listed(self) -> None:
+        store = self.store()
+        assert self._listed(store) is None
+        store.claim(self.key, "one", 0)
+        new = self._listed(store)
+        assert new is not None
+        assert (new.size, new.claimed) == (0, False)
+        store.save(self.key, "one", b"state", LONG)
+        saved = self._listed(store)
+        assert saved is not None
+        assert saved.size >= 5
+        assert saved.claimed
+        assert 0 <= saved.idle_seconds < LONG
+
+    def _listed(self, store: SessionStore) -> StoredSession | None:
+        return next((one for one in store.sessions() if one.key == self.key), None)
+
+    def test_idle_sessions_expire(self) -> None:
+        store = self.store()
+        store.claim(self.key, "one", 0)
+        store.save(self.key, "one", b"state", 0)
+        store.expire(LONG)
+        assert store.claim(self.key, "one", LONG) == b"state"  # it was not idle for so long
+        store.expire(0)
+        assert store.claim(self.key, "one", 0) == b"state"  # it was claimed
+        assert soon(lambda: store.expire(0) or None, until=lambda count: count) >= 1
+        assert store.claim(self.key, "two", 0) is None
+
+    # -- sizes -----------------------------------------------------------------------------
+
+    def test_a_state_that_is_too_large_is_not_saved(self) -> None:
+        store = self.store(max_bytes=1000)
+        store.claim(self.key, "one", LONG)
+        store.save(self.key, "one", b"state", LONG)
+        with pytest.raises(StateRejected, match="at most"):
+            store.save(self.key, "one", bytes(1001), LONG)
+        assert store.claim(self.key, "one", LONG) == b"state"
+
+    def test_a_state_that_is_too_large_is_not_loaded(self) -> None:
+        if not self.lasts:
+            return  # the same object has one limit
+        store = self.store()
+        store.claim(self.key, "one", LONG)
+        store.save(self.key, "one", bytes(2000), 0)
+        small = self.store(max_bytes=1000)
+        with pytest.raises(StateRejected, match="at most"):
+            small.claim(self.key, "two", LONG)
+        assert small.delete(self.key, "two")

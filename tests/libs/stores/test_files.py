@@ -1,0 +1,76 @@
+"""Files: private, replaced whole, and refused when they are damaged."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_stores import FileStore, StateRejected, StoreUnavailable, files
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    made = FileStore(tmp_path / "deep" / "sessions")
+    made.claim("a", "one", 9)
+    made.save("a", "one", b"state", 0)
+    return made
+
+
+def test_only_the_owner_may_read(store: FileStore) -> None:
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in store.path.iterdir()} == {0o600}
+
+
+def test_names_of_files_say_nothing_about_keys(store: FileStore) -> None:
+    store.claim("../../secret/../name", "one", 0)
+    assert {path.suffix for path in store.path.iterdir()} == {".claim", ".state", ".lock"}
+    assert not [path for path in store.path.rglob("*") if "secret" in path.name]
+    assert not [path for path in store.path.parent.iterdir() if path != store.path]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"key": "a"}', b"[" * 10_000, b"\xff"])
+def test_a_damaged_claim_is_refused_and_can_be_deleted(store: FileStore, damage: bytes) -> None:
+    next(store.path.glob("*.claim")).write_bytes(damage)
+    for use in (
+        lambda: store.claim("a", "two", 9),
+        lambda: store.save("a", "one", b"x", 9),
+        lambda: store.renew("a", "one", 9),
+    ):
+        with pytest.raises(StateRejected, match="is damaged"):
+            use()
+    assert store.delete("a")
+    assert store.claim("a", "two", 0) is None
+
+
+def test_a_damaged_claim_is_left_out_of_the_list(
+    store: FileStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    next(store.path.glob("*.claim")).write_bytes(b"{")
+    store.claim("b", "one", 0)
+    assert [one.key for one in store.sessions()] == ["b"]
+    assert "a session is left out" in caplog.text
+
+
+def test_what_a_killed_process_left_is_replaced(store: FileStore) -> None:
+    state = next(store.path.glob("*.state"))
+    state.with_suffix(".state.new").write_bytes(b"half a sta")
+    assert store.claim("a", "two", 9) == b"state"
+    store.save("a", "two", b"whole", 0)
+    assert store.claim("a", "three", 0) == b"whole"
+
+
+def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreUnavailable, match=r"the sessions in .*file cannot be used"):
+        FileStore(tmp_path / "file").claim("a", "one", 9)
+
+
+def test_a_system_without_locks_is_told_what_to_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    with pytest.raises(ConfigurationError, match="use SQLiteStore here"):
+        FileStore(tmp_path)

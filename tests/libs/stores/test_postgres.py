@@ -1,0 +1,62 @@
+"""PostgreSQL: a table made once by many, lost connections, and errors that say what failed."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_stores import PostgresStore, StoreUnavailable
+
+
+def test_many_may_make_the_table_at_once(postgres: Any) -> None:
+    dsn = postgres.new_database()
+
+    def use(number: int) -> bytes | None:
+        with PostgresStore(dsn) as store:
+            return store.claim(f"key {number}", "one", 9)
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(use, range(6))) == [None] * 6
+
+
+def test_connections_that_the_server_closed_are_opened_again(postgres: Any) -> None:
+    dsn = postgres.new_database()
+    with PostgresStore(dsn) as store:
+        store.claim("a", "one", 9)
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        store.save("a", "one", b"state", 9)
+        assert store.claim("a", "one", 9) == b"state"
+
+
+def test_a_user_without_rights_to_make_tables_uses_one_that_is_there(postgres: Any) -> None:
+    dsn = postgres.new_database()
+    with PostgresStore(dsn) as store:
+        store.claim("a", "one", 0)
+    role = "guest_of_" + dsn.rpartition("=")[2]
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {role} LOGIN")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON interpstack_sessions TO {role}")
+    with PostgresStore(dsn.replace("user=tester", f"user={role}")) as store:
+        assert store.claim("a", "two", 9) is None
+
+
+def test_a_server_that_is_away_is_an_error_of_the_store() -> None:
+    with pytest.raises(StoreUnavailable, match="PostgreSQL cannot be used: ") as caught:
+        PostgresStore("host=/nowhere dbname=x password=hunter2").claim("a", "one", 9)
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(PostgresStore("password=hunter2"))
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'interpstack\[postgres\]'"):
+        PostgresStore("dbname=x").claim("a", "one", 9)

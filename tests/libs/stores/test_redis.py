@@ -1,0 +1,52 @@
+"""Redis: keys under a prefix, and errors that say what failed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_stores import RedisStore, StoreUnavailable
+
+
+def test_prefixes_keep_programs_apart(redis_server: Any) -> None:
+    with (
+        RedisStore(redis_server.url, prefix="apart-1:") as one,
+        RedisStore(redis_server.url, prefix="apart-?:") as other,
+    ):
+        one.claim("a", "one", 9)
+        assert other.claim("a", "two", 9) is None
+        assert [found.key for found in one.sessions()] == ["a"]
+        assert [found.key for found in other.sessions()] == ["a"]
+
+
+def test_keys_of_other_programs_are_no_sessions(redis_server: Any) -> None:
+    from redis import Redis
+
+    with Redis.from_url(redis_server.url) as client:
+        client.set("other:list", "text")
+        client.hset("other:hash", "data", "text")
+    with RedisStore(redis_server.url, prefix="other:") as store:
+        with pytest.raises(StoreUnavailable, match="WRONGTYPE"):
+            store.claim("list", "one", 9)
+        assert not store.delete("hash", "one")
+
+
+def test_a_server_that_is_away_is_an_error_of_the_store() -> None:
+    store = RedisStore("redis://:hunter2@127.0.0.1:1/0")
+    with pytest.raises(StoreUnavailable, match="the sessions in Redis cannot be used") as caught:
+        store.claim("a", "one", 9)
+    assert "hunter2" not in str(caught.value) + repr(store)
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'interpstack\[redis\]'"):
+        RedisStore("redis://nowhere").claim("a", "one", 9)
+
+
+def test_a_wrong_url_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="takes a URL, as in redis://host:6379/0"):
+        RedisStore(6379)  # type: ignore[arg-type]

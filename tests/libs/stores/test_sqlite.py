@@ -1,0 +1,47 @@
+"""SQLite: a private file, and errors that name it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from interpstack_stores import SQLiteStore, StoreUnavailable
+
+
+def test_only_the_owner_may_read(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "sessions.db") as store:
+        store.claim("a", "one", 9)
+        modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+        assert modes == {0o600}
+
+
+def test_a_file_of_another_kind_is_refused_and_unharmed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes " * 100)
+    with pytest.raises(StoreUnavailable, match=r"the sessions in .*notes.txt cannot be used"):
+        SQLiteStore(path).claim("a", "one", 9)
+    assert path.read_text() == "these are notes " * 100
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="No such file or directory"):
+        SQLiteStore(tmp_path / "none" / "sessions.db").claim("a", "one", 9)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_the_child_of_a_fork_opens_its_own_connection(tmp_path: Path) -> None:
+    with SQLiteStore(tmp_path / "sessions.db") as store:
+        store.claim("a", "one", 9)
+        child = os.fork()
+        if child == 0:
+            try:
+                store.save("a", "one", b"of the child", 9)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert store.claim("a", "one", 9) == b"of the child"
