@@ -15,12 +15,20 @@ from interpstack_langchain.workflows.by_models.homes import RunnerHome
 from interpstack_langchain.workflows.by_models.options import Decider, WorkflowOptions
 from interpstack_langchain.workflows.by_models.prompt import section
 from interpstack_langchain.workflows.tools import workflow_tools
-from interpstack_workflows.api import BudgetLimits, WorkflowRunner, WorkflowStore, open_store
+from interpstack_workflows.api import (
+    BudgetLimits,
+    GitWorktrees,
+    WorkflowRunner,
+    WorkflowStore,
+    open_store,
+)
 
 __all__ = ["WorkflowMiddleware"]
 
 _T = TypeVar("_T")
 _PREFIX = "workflow_"
+#: Arguments of a runner of its own.
+_OWN = ("agents", "store", "workflows", "engine", "worktrees")
 
 
 class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -33,11 +41,13 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         runner: Runs the workflows; the middleware does not close it. Without one, the middleware
-            makes its own of the next four arguments.
+            makes its own of the next five arguments.
         agents: Agents that workflows may call, by name; see `WorkflowRunner`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that are offered by name; see `WorkflowRunner`.
         engine: A JavaScript engine: its name, a stack, or the engine itself.
+        worktrees: The root of a git repository, or `GitWorktrees`, for agents that workflows call
+            with `isolation: "worktree"`.
         tool_prefix: Begins the names of the tools.
         budget: The most that one run may use: a number of tokens, a mapping by kind, or
             `BudgetLimits`. A run that the model starts with a larger budget is refused.
@@ -65,6 +75,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         store: WorkflowStore | str = "memory:",
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         engine: InterpreterStack | Engine | str = "quickjs",
+        worktrees: GitWorktrees | Path | str | None = None,
         tool_prefix: str = _PREFIX,
         budget: BudgetLimits | Mapping[str, Any] | int | None = None,
         wall_seconds: float | None = None,
@@ -81,7 +92,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         arguments = locals()
         super().__init__()
         self._options = WorkflowOptions.of(arguments)
-        own = {"agents": agents, "store": store, "workflows": workflows, "engine": engine}
+        own = {name: arguments[name] for name in _OWN}
         self._own_store = None
         if runner is None:
             if isinstance(store, str):
@@ -151,7 +162,9 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _section(self) -> str:
         async def use(runner: WorkflowRunner) -> str:
-            return section(self._options, runner.agents, await runner.workflows())
+            return section(
+                self._options, runner.agents, await runner.workflows(), isolates=runner.isolates
+            )
 
         return await self._home.call(use)
 

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from interpstack import call_blocking
+from interpstack import ConfigurationError, call_blocking
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
@@ -39,6 +39,9 @@ class Catalog:
         workflows: Names with their files or sources; or folders, whose workflows are known by the
             name in their metadata. Files in these folders, and beside named files, may be called
             by path.
+
+    Raises:
+        ConfigurationError: A folder is none.
     """
 
     def __init__(self, workflows: Mapping[str, Path | str] | Iterable[Path | str] = ()) -> None:
@@ -49,6 +52,8 @@ class Catalog:
             self._named = {name: _as_given(value) for name, value in workflows.items()}
         else:
             self._folders = [Path(folder) for folder in _several(workflows)]
+        for folder in self._folders:
+            _check(folder)
 
     def names(self) -> list[str]:
         """All known names, in order."""
@@ -158,6 +163,20 @@ def _as_given(value: Path | str) -> Path | str:
     if isinstance(value, str) and "\n" not in value and value.endswith(ENDINGS):
         return Path(value)
     return value
+
+
+def _check(folder: Path) -> None:
+    """Refuse a folder that is none: its workflows would be missed much later.
+
+    Raises:
+        ConfigurationError: There is no such folder.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise ConfigurationError(
+            f"WorkflowRunner: workflows takes folders, and {str(folder)!r} {what}; it also takes a"
+            " mapping from names to files or sources"
+        )
 
 
 def _several(workflows: Iterable[Path | str]) -> Iterable[Path | str]:

@@ -17,6 +17,7 @@ _TEXTS: Final = files("interpstack_langchain") / "workflows" / "by_models"
 _PROMPT, _WRITING = (
     (_TEXTS / name).read_text("utf-8").strip() for name in ("prompt.md", "writing.md")
 )
+_ISOLATION: Final = (_TEXTS / "isolation.md").read_text("utf-8").strip()
 #: Characters of a description, and of the schema of arguments.
 _DESCRIPTION: Final = 300
 _SCHEMA: Final = 400
@@ -26,6 +27,8 @@ def section(
     options: WorkflowOptions,
     agents: Mapping[str, Agent],
     workflows: Mapping[str, WorkflowMetadata],
+    *,
+    isolates: bool = False,
 ) -> str:
     """The section; agents and workflows that do not fit are counted.
 
@@ -33,6 +36,7 @@ def section(
         options: The names of tools, the limits, and whether the model writes workflows.
         agents: The agents by name.
         workflows: The workflows that may be started by name.
+        isolates: Whether agents that work in a folder can be isolated.
     """
     verbs = {verb: options.tool(verb) for verb in ("check", "start", "status", "result", "stop")}
     send = (
@@ -41,10 +45,12 @@ def section(
     text = _PROMPT.format(**verbs, send=send, limits=_limits(options))
     if options.writes:
         text += "\n" + _WRITING.format()
+        if isolates and any(agent.takes_cwd for agent in agents.values()):
+            text += "\n" + _ISOLATION
     left = options.max_prompt_chars - len(text)
     parts = [text]
     if options.writes:
-        lines = list(_agents(agents))
+        lines = list(_agents(agents, isolates))
         share = left if not workflows else left // 2
         parts += _part("Agents, by `agentType`:", lines, share, "- … and {count} more agents")
         left = options.max_prompt_chars - sum(len(part) + 1 for part in parts)
@@ -60,10 +66,11 @@ def _part(title: str, lines: Iterator[str] | list[str], chars: int, more: str) -
     return [f"\n{title}\n", *fitted(given, chars - len(title) - len(more) - 4, more)]
 
 
-def _agents(agents: Mapping[str, Agent]) -> Iterator[str]:
+def _agents(agents: Mapping[str, Agent], isolates: bool) -> Iterator[str]:
     for name, agent in agents.items():
         described = line(agent.description, _DESCRIPTION)
         usual = " (called where no agentType is given)" if name == "default" else ""
+        usual += " (takes isolation)" if isolates and agent.takes_cwd else ""
         yield f"- `{line(name, 80)}`{usual}" + (f": {described}" if described else "")
 
 

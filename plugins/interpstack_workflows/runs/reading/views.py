@@ -42,6 +42,11 @@ class RunnerViews:
         """The agents that scripts may call, by name."""
         return MappingProxyType(dict(self._parts.agents))
 
+    @property
+    def isolates(self) -> bool:
+        """Whether the host has a repository for agents with `isolation: "worktree"`."""
+        return self._parts.worktrees is not None
+
     async def workflows(self) -> Mapping[str, WorkflowMetadata]:
         """The workflows that are known by name, with their metadata; faulty ones are left out."""
         catalog, found = self._parts.catalog, dict[str, WorkflowMetadata]()

@@ -38,7 +38,10 @@ def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
         raise _wrong(f"{kind}: choices takes an array that is not empty; got {choices!r:.100}")
     if choices and "default" in options and options["default"] not in choices:
         raise _wrong(f"{kind}: default takes one of the choices; got {options['default']!r:.100}")
-    return _timeout(options.get("timeoutMs"))
+    seconds = _timeout(options.get("timeoutMs"))
+    if seconds is None and options.get("default") is not None:
+        raise _wrong(f"{kind}: default is the value after timeoutMs, which is missing")
+    return seconds
 
 
 def _timeout(given: Any) -> float | None:

@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from git_repositories import left_of, repository
 from workflow_talk import ASKS, Readers, Talk, call, run_of, workflow
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.workflows import WorkflowMiddleware
-from interpstack_workflows.api import MemoryWorkflowStore, WorkflowRunner
+from interpstack_workflows.api import (
+    Agent,
+    AgentAnswer,
+    AgentCall,
+    MemoryWorkflowStore,
+    WorkflowRunner,
+)
+
+__all__ = ["repository"]
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -21,6 +30,28 @@ _KNOWN = {
         "return agent(`known ${args.x}`)", "known", argsSchema={"type": "object", "required": ["x"]}
     )
 }
+
+
+class Editor(Agent):
+    """Writes a file named as its prompt, in the folder of the call."""
+
+    takes_cwd = True
+
+    async def run(self, call: AgentCall) -> AgentAnswer:
+        assert call.cwd is not None
+        (call.cwd / call.prompt).write_text("new\n")
+        return AgentAnswer("done")
+
+
+async def test_an_agent_of_a_model_s_workflow_is_isolated(repository: Path) -> None:
+    source = workflow("const one = await agent('a.txt', {isolation: 'worktree'}); return one.files")
+    async with WorkflowMiddleware(agents={"default": Editor()}, worktrees=repository) as middleware:
+        talk = Talk(middleware, True)
+        assert (await talk.do("check", source=source)).startswith("no errors")
+        told = await talk.do("start", source=source, wait_seconds=30)
+    assert told.endswith('result: ["a.txt"]')
+    assert 'isolation: "worktree"' in str(talk.seen[0][0].text)
+    assert left_of(repository) == []
 
 
 @both

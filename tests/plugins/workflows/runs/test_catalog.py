@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from workflow_runs import script
 
+from interpstack import ConfigurationError
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
 from interpstack_workflows.runs.values import Script
@@ -27,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_workflows_of_folders_are_known_by_their_metadata(folder: Path) -> None:
-    catalog = Catalog([folder, folder / "missing"])
+    catalog = Catalog([folder])
     assert catalog.names() == ["first", "zweiter ü"]
     found = catalog.named("first")
     assert (found.name, found.path, found.source_name) == ("first", folder / "one.js", "one.js")
@@ -35,6 +36,13 @@ def test_workflows_of_folders_are_known_by_their_metadata(folder: Path) -> None:
 
 def test_one_folder_may_be_given_alone(folder: Path) -> None:
     assert Catalog(folder).names() == ["first", "zweiter ü"]
+
+
+def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"workflows takes folders, and '.*gone' does not"):
+        Catalog([folder, folder / "gone"])
+    with pytest.raises(ConfigurationError, match=r"'.*one.js' is a file; it also takes a mapping"):
+        Catalog(folder / "one.js")
 
 
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:

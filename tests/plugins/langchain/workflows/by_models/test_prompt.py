@@ -33,6 +33,18 @@ def known(count: int) -> dict[str, WorkflowMetadata]:
     }
 
 
+def test_isolation_is_told_where_an_agent_can_be_isolated() -> None:
+    editor = Described("Edits.")
+    editor.takes_cwd = True
+    agents, options = {"editor": editor, "reader": Described("")}, WorkflowOptions()
+    text = section(options, agents, {}, isolates=True)
+    assert 'isolation: "worktree"' in text
+    assert "- `editor` (takes isolation): Edits.\n- `reader`" in text + "\n"
+    assert "isolation" not in section(options, agents, {})
+    assert "isolation" not in section(options, {"reader": Described("")}, {}, isolates=True)
+    assert "isolation" not in section(WorkflowOptions(writes=False), agents, {}, isolates=True)
+
+
 def test_it_tells_verbs_agents_and_workflows() -> None:
     options = WorkflowOptions(tool_prefix="w_", budget={"agents": 3}, signals=True)  # type: ignore[arg-type]
     text = section(options, {"default": Described(""), "reader": Described("Reads.")}, known(1))

@@ -39,7 +39,7 @@ async def test_a_rehearsal_tells_every_step_and_phase() -> None:
     found = await rehearsed(
         "phase('One'); const a = await agent('a'); await sleep(1000);"
         "const s = await ctx.extra.ask('q?', {choices: ['no', 'yes']});"
-        "phase('Two'); const w = await ctx.extra.wait('go', {default: 3});"
+        "phase('Two'); const w = await ctx.extra.wait('go', {default: 3, timeoutMs: 5});"
         "await exec('local/x', {command: 'make'}); const c = await ctx.extra.checkpoint('c', 5);"
         "const k = await workflow('kid', 'default'); return [a, s, w, c, k].map((x) => typeof x)"
     )
