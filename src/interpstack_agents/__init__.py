@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
 from interpstack_agents.journals import JournalBase, Notes
-from interpstack_agents.live_sessions import LiveSession, LiveSessions, SavedState
+from interpstack_agents.live_session import LiveSession, SavedState
+from interpstack_agents.live_sessions import LiveSessions
 from interpstack_agents.offers import OfferBuilder
 from interpstack_agents.persistence import (
     Persistence,
