@@ -5,5 +5,14 @@ from __future__ import annotations
 from interpstack_accounts.accounts import Account
 from interpstack_accounts.budgets import Budget, BudgetExceeded
 from interpstack_accounts.recorders import record_drawn, record_drawn_soon
+from interpstack_accounts.records import Spent, read_spent
 
-__all__ = ["Account", "Budget", "BudgetExceeded", "record_drawn", "record_drawn_soon"]
+__all__ = [
+    "Account",
+    "Budget",
+    "BudgetExceeded",
+    "Spent",
+    "read_spent",
+    "record_drawn",
+    "record_drawn_soon",
+]

@@ -90,7 +90,13 @@ def commands(group: click.Group) -> list[tuple[str, click.Command]]:
     ("name", "command"), commands(main), ids=[name for name, _ in commands(main)]
 )
 def test_the_page_has_every_option_of_a_command(name: str, command: click.Command) -> None:
-    beside = ("test-your-engine.md", "run-workflows.md", "serve-mcp.md", "use-mcp-servers.md")
+    beside = (
+        "test-your-engine.md",
+        "run-workflows.md",
+        "serve-mcp.md",
+        "use-mcp-servers.md",
+        "inspect-runs.md",
+    )
     pages = [COMMANDS, *(DOCS / "how-to" / other for other in beside)]
     page = "".join(path.read_text("utf-8") for path in pages)
     for option in command.params:

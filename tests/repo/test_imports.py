@@ -67,6 +67,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_accounts",
         "interpstack_display",
         "interpstack_durable",
+        "interpstack_inspect",
         "interpstack_mcp",
         "interpstack_persistence",
         "interpstack_skills",

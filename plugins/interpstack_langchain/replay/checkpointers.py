@@ -15,91 +15,159 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError
 
-__all__ = ["ACCEPTED", "open_checkpointer"]
+__all__ = [
+    "ACCEPTED",
+    "Saver",
+    "is_at_rest",
+    "is_postgres",
+    "open_checkpointer",
+    "shown_url",
+    "sqlite_path",
+]
 
 Saver = BaseCheckpointSaver[Any]
 
 #: What `--checkpointer` takes.
 ACCEPTED: Final = "a path, sqlite:///relative.db, sqlite:////absolute.db or postgresql://…"
 
+#: Seconds until a server that does not answer is given up, unless the URL says so.
+_CONNECT_SECONDS: Final = 10
+#: Files beside one of SQLite with a log while a process has it open.
+_BESIDE: Final = ("-wal", "-shm")
+#: The byte of such a file that says so, and its value.
+_MODE_AT: Final = 18
+_LOGGED: Final = b"\x02"
+
 
 @contextmanager
-def open_checkpointer(url: str, serde: SerializerProtocol | None = None) -> Iterator[Saver]:
+def open_checkpointer(
+    url: str,
+    serde: SerializerProtocol | None = None,
+    *,
+    option: str = "--checkpointer",
+    unchanging: bool = False,
+) -> Iterator[Saver]:
     """The checkpointer on a database.
 
     Args:
         url: A path, or a URL; with three slashes SQLite's is relative, with four absolute.
         serde: The serializer of stored values; `None` for the checkpointer's default.
+        option: The option or argument that named the database, for messages.
+        unchanging: Whether nobody writes to a file of SQLite meanwhile, as after `is_at_rest`. No
+            files are made beside it then.
 
     Raises:
         ConfigurationError: The database cannot be opened or read, or a package is missing.
     """
-    scheme, colon, _ = url.partition("://")
-    if colon and scheme not in ("sqlite", "postgresql", "postgres"):
-        raise ConfigurationError(
-            f"--checkpointer {url!r}: {scheme}:// is not a supported kind of database; "
-            f"it takes {ACCEPTED}"
-        )
-    open_one = _postgres if scheme.startswith("postgres") and colon else _sqlite
-    with open_one(url, serde) as saver:
+    if is_postgres(url, option):
+        opened = _postgres(url, serde, option)
+    else:
+        opened = _sqlite(url, serde, option, unchanging=unchanging)
+    with opened as saver:
         yield saver
 
 
+def is_postgres(url: str, option: str) -> bool:
+    """Whether a URL or a path names a database of PostgreSQL; else it is one of SQLite.
+
+    Raises:
+        ConfigurationError: The URL is of another kind.
+    """
+    scheme, colon, _ = url.partition("://")
+    if colon and scheme not in ("sqlite", "postgresql", "postgres"):
+        raise ConfigurationError(
+            f"{option} {url!r}: {scheme}:// is not a supported kind of database; "
+            f"it takes {ACCEPTED}"
+        )
+    return bool(colon) and scheme.startswith("postgres")
+
+
+def sqlite_path(url: str) -> Path:
+    """The file that a path or a URL names."""
+    return Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
+
+
+def is_at_rest(url: str, option: str) -> bool:
+    """Whether a URL or a path names a file of SQLite beside which a reader would make others.
+
+    That is so in the mode in which a log stands beside the file while a process has it open, and
+    none has.
+
+    Raises:
+        ConfigurationError: The URL is of another kind of database.
+    """
+    if is_postgres(url, option):
+        return False
+    path = sqlite_path(url)
+    if not path.is_file() or any(path.with_name(path.name + end).exists() for end in _BESIDE):
+        return False
+    with path.open("rb") as file:
+        return file.read(_MODE_AT + 1)[_MODE_AT:] == _LOGGED
+
+
 @contextmanager
-def _sqlite(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
-    path = Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
+def _sqlite(
+    url: str, serde: SerializerProtocol | None, option: str, *, unchanging: bool
+) -> Iterator[Saver]:
+    path = sqlite_path(url)
     if path.is_dir():
         raise ConfigurationError(
-            f"--checkpointer {url!r}: {path} is a directory; name the database file in it"
+            f"{option} {url!r}: {path} is a directory; name the database file in it"
         )
     if not path.is_file():
-        raise ConfigurationError(
-            f"--checkpointer {url!r}: there is no file {path}; it takes {ACCEPTED}"
-        )
-    make = _saver("langgraph.checkpoint.sqlite", "SqliteSaver", "langgraph-checkpoint-sqlite")
+        raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
+    make = _saver(
+        option, "langgraph.checkpoint.sqlite", "SqliteSaver", "langgraph-checkpoint-sqlite"
+    )
+    place = f"{path.as_uri()}?mode=ro{'&immutable=1' if unchanging else ''}"
     try:
-        opened = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        opened = sqlite3.connect(place, uri=True, check_same_thread=False)
         with closing(opened) as connection:
             tables = "SELECT name FROM sqlite_master WHERE name IN ('checkpoints', 'writes')"
             if len(connection.execute(tables).fetchall()) < 2:
                 raise ConfigurationError(
-                    f"--checkpointer {url!r}: the database has no checkpoints; name the database "
+                    f"{option} {url!r}: the database has no checkpoints; name the database "
                     "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
             yield _read_only(make)(connection, serde=serde)
     except sqlite3.Error as error:
-        raise _unreadable(url, error) from error
+        raise _unreadable(option, url, error) from error
 
 
 @contextmanager
-def _postgres(url: str, serde: SerializerProtocol | None) -> Iterator[Saver]:
+def _postgres(url: str, serde: SerializerProtocol | None, option: str) -> Iterator[Saver]:
     package = "langgraph-checkpoint-postgres 'psycopg[binary]'"
-    make = _saver("langgraph.checkpoint.postgres", "PostgresSaver", package)
+    make = _saver(option, "langgraph.checkpoint.postgres", "PostgresSaver", package)
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict
     from psycopg.rows import dict_row
 
     try:
+        timeout = conninfo_to_dict(url).get("connect_timeout") or _CONNECT_SECONDS
         with psycopg.connect(
-            url, autocommit=True, prepare_threshold=0, row_factory=dict_row
+            url,
+            autocommit=True,
+            prepare_threshold=0,
+            row_factory=dict_row,
+            connect_timeout=int(timeout),
         ) as connection:
             connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             yield make(connection, serde=serde)
     except psycopg.errors.UndefinedTable as error:
         raise ConfigurationError(
-            f"--checkpointer {_shown(url)!r}: the database has no checkpoints; name the database "
+            f"{option} {shown_url(url)!r}: the database has no checkpoints; name the database "
             "of the agent's PostgresSaver or AsyncPostgresSaver"
         ) from error
     except psycopg.Error as error:
-        raise _unreadable(_shown(url), error) from error
+        raise _unreadable(option, shown_url(url), error) from error
 
 
-def _saver(module: str, name: str, package: str) -> Callable[..., Saver]:
+def _saver(option: str, module: str, name: str, package: str) -> Callable[..., Saver]:
     try:
         found: Callable[..., Saver] = getattr(import_module(module), name)
     except ImportError as error:
         raise ConfigurationError(
-            f"--checkpointer needs a package that is not installed ({error}); "
-            f"run: pip install {package}"
+            f"{option} needs a package that is not installed ({error}); run: pip install {package}"
         ) from error
     return found
 
@@ -122,13 +190,11 @@ def _read_only(saver: Callable[..., Saver]) -> Callable[..., Saver]:
     return made
 
 
-def _unreadable(url: str, error: Exception) -> ConfigurationError:
-    return ConfigurationError(
-        f"--checkpointer {url!r} cannot be read: {error}; it takes {ACCEPTED}"
-    )
+def _unreadable(option: str, url: str, error: Exception) -> ConfigurationError:
+    return ConfigurationError(f"{option} {url!r} cannot be read: {error}; it takes {ACCEPTED}")
 
 
-def _shown(url: str) -> str:
+def shown_url(url: str) -> str:
     """A URL without its possibly secret parts."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://…@{rest.rpartition('@')[2]}" if "@" in rest else url.partition("?")[0]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from interpstack import ConfigurationError, InterpstackError, Limits
+from interpstack import ConfigurationError, Limits
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page
 from interpstack_langchain.replay.recorded_evals import (
@@ -24,11 +23,10 @@ from interpstack_langchain.replay.recorded_evals import (
     records_before,
 )
 from interpstack_langchain.replay.replayer import Replay, Replayer
-from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
+from interpstack_langchain.replay.serializers import Checked, reading, serializer, signing_key
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
 from interpstack_langchain.terminal import output, plain
-from interpstack_protocol import ProtocolError
 
 __all__ = ["command"]
 
@@ -163,14 +161,14 @@ def command(
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
-    replayer = Replayer(engine, limits, _signing_key(signing_key_env))
+    replayer = Replayer(engine, limits, signing_key(signing_key_env))
     serde = serializer(serializer_name, aes_key_env)
     option = "--serializer" if serializer_name else "--aes-key-env" if aes_key_env else ""
     console = Console(file=output(), safe_box=True, highlight=False)
     shown = []
     with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
         Checked.install(saver, option)
-        with _checking(f"thread {thread!r}"):
+        with reading(f"thread {thread!r}"):
             evals = recorded_evals(saver, thread, [tool_name] if tool_name else _TOOLS)
         for found in pick(evals, number):
             replay = partial(_replayed, saver, replayer, evals=evals, chars=form.chars)
@@ -248,30 +246,12 @@ async def _replayed(
     evals: Sequence[RecordedEval],
     chars: int,
 ) -> Shown:
-    with _checking(f"eval {found.number}"):
+    with reading(f"eval {found.number}"):
         timeline = read_timeline(found.entries)
         before, after = records_before(saver, found)
         bridges = timeline.offered or _offered_near(found, evals)
         replay = await replayer.replay(found, timeline, before, after, bridges)
         return Shown(found=found, timeline=timeline, replay=replay, chars=chars)
-
-
-@contextmanager
-def _checking(what: str) -> Iterator[None]:
-    """Say in one line that a record has another form than it is written in.
-
-    Raises:
-        ConfigurationError: The block met such a record.
-    """
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # Messages of interpstack's errors are complete, except those about a single damaged field.
-        if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
-            raise
-        raise ConfigurationError(
-            f"{what}: its record cannot be read, so it is damaged ({type(error).__name__}: {error})"
-        ) from error
 
 
 def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping[str, bool]:
@@ -284,15 +264,3 @@ def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping
     if not names and found.answer is None:
         names = dict.fromkeys(_NAMED.findall(found.code.code), True)
     return names
-
-
-def _signing_key(variable: str | None) -> bytes | None:
-    if variable is None:
-        return None
-    key = environment_key("--signing-key-env", variable, "the agent's snapshot_signing_key")
-    if len(key) < 16:
-        raise ConfigurationError(
-            f"--signing-key-env {variable}: a snapshot_signing_key has at least 16 bytes; this one "
-            f"has {len(key)}"
-        )
-    return key

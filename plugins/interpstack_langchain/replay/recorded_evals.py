@@ -20,7 +20,14 @@ from interpstack_langchain.replay.repl_calls import RecordedCode, repl_plugin, t
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import turn_of, with_writes
 
-__all__ = ["RecordedEval", "pick", "recorded_evals", "records_before"]
+__all__ = [
+    "RecordedEval",
+    "evals_of",
+    "pick",
+    "recorded_evals",
+    "recorded_steps",
+    "records_before",
+]
 
 #: Threads that a message names, and checkpoints that are looked through for them.
 _NAMED_THREADS: Final = 10
@@ -96,11 +103,10 @@ def recorded_evals(
     Raises:
         ConfigurationError: There is no such thread, or no eval in it.
     """
-    saved = list(saver.list({"configurable": {"thread_id": thread}}))
-    if not saved:
+    steps = recorded_steps(saver, thread)
+    if not steps:
         raise ConfigurationError(f"there is no thread {thread!r}; {_known_threads(saver)}")
-    steps = sorted(map(RecordedStep.of, saved), key=lambda step: step.checkpoint)
-    evals = [one for tool in tool_names for one in _evals(steps, tool)]
+    evals = evals_of(steps, tool_names)
     if not evals:
         others = dict.fromkeys(str(c["name"]) for step in steps for c in step.calls.values())
         called = ", ".join(others) or "none"
@@ -109,6 +115,18 @@ def recorded_evals(
             f"thread {thread!r} has no call of {names}; tools called in it: {called}. Name "
             "the interpreter's tool with --tool-name; runs with durability='exit' keep no steps"
         )
+    return evals
+
+
+def recorded_steps(saver: BaseCheckpointSaver[Any], thread: str) -> list[RecordedStep]:
+    """All steps of a thread in the order in which they began; none for an unknown thread."""
+    saved = [*saver.list({"configurable": {"thread_id": thread}})]  # else damage leaves it open
+    return sorted(map(RecordedStep.of, saved), key=lambda step: step.checkpoint)
+
+
+def evals_of(steps: Sequence[RecordedStep], tool_names: Sequence[str]) -> list[RecordedEval]:
+    """The evals among the steps of a thread, numbered in the order in which they began."""
+    evals = [one for tool in tool_names for one in _evals(steps, tool)]
     evals.sort(key=lambda one: (one.step.checkpoint, [*one.step.calls].index(one.call_id)))
     return [attrs.evolve(one, number=number) for number, one in enumerate(evals, start=1)]
 

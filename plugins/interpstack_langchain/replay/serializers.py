@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -11,9 +13,10 @@ import attrs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from interpstack import ConfigurationError
+from interpstack import ConfigurationError, InterpstackError
+from interpstack_protocol import ProtocolError
 
-__all__ = ["Checked", "environment_key", "serializer"]
+__all__ = ["Checked", "environment_key", "reading", "serializer", "signing_key"]
 
 #: Lengths of a key of AES.
 _AES_BYTES: Final = (16, 24, 32)
@@ -50,6 +53,41 @@ def environment_key(option: str, variable: str, holds: str) -> bytes:
             f"to {holds}"
         )
     return key.encode()
+
+
+def signing_key(variable: str | None) -> bytes | None:
+    """The key that an environment variable holds for an agent's state; `None` without a variable.
+
+    Raises:
+        ConfigurationError: The variable holds no such key.
+    """
+    if variable is None:
+        return None
+    key = environment_key("--signing-key-env", variable, "the agent's snapshot_signing_key")
+    if len(key) < 16:
+        raise ConfigurationError(
+            f"--signing-key-env {variable}: a snapshot_signing_key has at least 16 bytes; this one "
+            f"has {len(key)}"
+        )
+    return key
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Say in one line that a record has another form than it is written in.
+
+    Raises:
+        ConfigurationError: The block met such a record.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Messages of interpstack's errors are complete, except those about a single damaged field.
+        if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
+            raise
+        raise ConfigurationError(
+            f"{what}: its record cannot be read, so it is damaged ({type(error).__name__}: {error})"
+        ) from error
 
 
 @attrs.define(eq=False)

@@ -10,6 +10,7 @@ import attrs
 
 from interpstack import Settlement
 from interpstack_durable.api import RecordedRequest, read_cell
+from interpstack_inspect.api import InnerCall, PauseEvent
 
 __all__ = ["Pause", "RecordedCall", "Timeline", "offered_in", "read_timeline"]
 
@@ -42,6 +43,20 @@ class RecordedCall:
     kept: bool = False
     decisions: Sequence[str] = ()
 
+    def shown(self) -> InnerCall:
+        """The call as pages show it."""
+        ended = self.answered is not None or self.kept
+        return InnerCall(
+            id=self.id,
+            bridge=self.bridge,
+            input=self.input,
+            asked=self.asked,
+            answered=self.answered,
+            answer=self.answer if ended else None,
+            failed=self.failed,
+            decisions=tuple(self.decisions),
+        )
+
     def answer_with(self, settlement: Settlement, told: tuple[int, float] | None) -> None:
         """Note the answer, and the step and time of its delivery; `None` if it is undelivered."""
         error = settlement.error
@@ -67,6 +82,12 @@ class Pause:
     at: float
     waits_for: Sequence[str]
     resumed: bool
+
+    def shown(self) -> PauseEvent:
+        """The pause as pages show it."""
+        return PauseEvent(
+            number=self.number, at=self.at, waits_for=self.waits_for, resumed=self.resumed
+        )
 
 
 @attrs.frozen(kw_only=True)

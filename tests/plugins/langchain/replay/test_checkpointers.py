@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from interpstack import ConfigurationError
 from interpstack_langchain.replay import checkpointers
-from interpstack_langchain.replay.checkpointers import open_checkpointer
+from interpstack_langchain.replay.checkpointers import is_at_rest, open_checkpointer
 
 
 @pytest.fixture
@@ -41,6 +41,18 @@ def test_a_copy_in_another_journal_mode_is_read(database: Path, tmp_path: Path) 
     with open_checkpointer(str(copy)) as saver:
         assert saver.get_tuple({"configurable": PLACE}) is not None
     assert copy.read_bytes() == before
+
+
+def test_a_database_at_rest_is_read_without_a_file_beside_it(database: Path) -> None:
+    assert is_at_rest(str(database), "")
+    with open_checkpointer(str(database), unchanging=True) as saver:
+        assert saver.get_tuple({"configurable": PLACE}) is not None
+    assert [*database.parent.iterdir()] == [database]
+    with SqliteSaver.from_conn_string(str(database)) as saver:
+        saver.setup()
+        saver.conn.execute("BEGIN IMMEDIATE")
+        assert not is_at_rest(str(database), "")
+    assert not is_at_rest("postgresql://host/db", "")
 
 
 @pytest.mark.parametrize("form", ["{path}", "a b%.db", "sqlite:///a%20b%25.db", "sqlite:///{url}"])

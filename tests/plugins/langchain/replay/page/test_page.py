@@ -15,7 +15,7 @@ import pytest
 from replayed import KEPT, OPEN, PAID, PAUSED, shown
 
 from interpstack import ConfigurationError
-from interpstack_langchain.replay.page.page import check_page, visible, write_page
+from interpstack_langchain.replay.page.page import check_page, write_page
 from interpstack_langchain.replay.timeline import RecordedCall
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;\u202e\x00\ud800"
@@ -131,10 +131,3 @@ def test_what_cannot_be_written_is_told_before_anything_runs(
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'interpstack\[replay\]'"):
         check_page(tmp_path / "page.html")
-
-
-@pytest.mark.parametrize(
-    ("text", "seen"), [("é\n\tx 😀", "é\n\tx 😀"), ("\x1b[0m\u2066", "\\u001b[0m\\u2066")]
-)
-def test_characters_that_hide_others_are_shown(text: str, seen: str) -> None:
-    assert visible(text) == seen

@@ -1,0 +1,43 @@
+"""Public names of the plugin."""
+
+from __future__ import annotations
+
+from interpstack_inspect.contract.records import (
+    Binding,
+    CellLook,
+    Conversation,
+    ConversationRow,
+    EvalRecord,
+    EvalSummary,
+    InnerCall,
+    PauseEvent,
+    Turn,
+)
+from interpstack_inspect.contract.source import NotRecorded, RunSource, SourceRequest
+from interpstack_inspect.shown.code import highlighted
+from interpstack_inspect.shown.templates import record_style, templates
+from interpstack_inspect.shown.texts import visible
+from interpstack_inspect.shown.timeline import BAR_WIDTH, Row, last_second, timeline_rows
+
+__all__ = [
+    "BAR_WIDTH",
+    "Binding",
+    "CellLook",
+    "Conversation",
+    "ConversationRow",
+    "EvalRecord",
+    "EvalSummary",
+    "InnerCall",
+    "NotRecorded",
+    "PauseEvent",
+    "Row",
+    "RunSource",
+    "SourceRequest",
+    "Turn",
+    "highlighted",
+    "last_second",
+    "record_style",
+    "templates",
+    "timeline_rows",
+    "visible",
+]

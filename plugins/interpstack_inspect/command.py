@@ -1,0 +1,77 @@
+"""`interpstack inspect`: web pages on recorded conversations."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from interpstack_core import ConfigurationError
+from interpstack_inspect.contract.source import SourceRequest
+from interpstack_inspect.opening import open_source
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("target", metavar="DB")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="The port on the loopback address. [default: a free one]",
+)
+@click.option(
+    "--tool-name",
+    metavar="NAME",
+    help="The interpreter's name in the agent. [default: eval and js_repl]",
+)
+@click.option(
+    "--signing-key-env",
+    metavar="VARIABLE",
+    help="Environment variable that holds the agent's snapshot_signing_key; with it, variables "
+    "that were not signed with that key are not shown.",
+)
+@click.option(
+    "--aes-key-env",
+    metavar="VARIABLE",
+    help="Environment variable that holds the key of the checkpointer's EncryptedSerializer (AES).",
+)
+@click.option(
+    "--serializer",
+    metavar="MODULE:ATTR",
+    help="The checkpointer's serializer, or a function that makes it, if it is one of your own.",
+)
+def command(
+    *,
+    target: str,
+    port: int,
+    tool_name: str | None,
+    signing_key_env: str | None,
+    aes_key_env: str | None,
+    serializer: str | None,
+) -> None:
+    """Show the conversations in DB, the database of a checkpointer, as web pages.
+
+    DB is a path, sqlite:///relative.db, sqlite:////absolute.db or postgresql://…
+
+    The pages are served to this machine alone. Each printed link opens one browser, and the next
+    one follows when it was used. Looking changes nothing. Ctrl-C ends the server.
+    """
+    try:
+        from interpstack_inspect.serving.server import serve
+    except ImportError as error:
+        raise ConfigurationError(
+            f"inspect needs a package that is not installed ({error}); "
+            "run: pip install 'interpstack[inspect]'"
+        ) from error
+    request = SourceRequest(
+        target=target,
+        tool_name=tool_name,
+        serializer=serializer,
+        aes_key_env=aes_key_env,
+        signing_key_env=signing_key_env,
+    )
+    source = open_source(request)
+    asyncio.run(serve(source, port, lambda link: click.echo(f"Open this link: {link}")))

@@ -1,0 +1,1 @@
+"""The contract between the inspector and the adapters whose records it shows."""

@@ -1,0 +1,199 @@
+"""Recorded conversations as the inspector shows them, independent of any agent framework.
+
+All texts may come from guests, models and damaged databases: whoever shows them escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+__all__ = [
+    "Binding",
+    "CellLook",
+    "Conversation",
+    "ConversationRow",
+    "EvalRecord",
+    "EvalSummary",
+    "InnerCall",
+    "PauseEvent",
+    "Turn",
+]
+
+
+@attrs.frozen(kw_only=True)
+class ConversationRow:
+    """One line of the list of conversations.
+
+    Attributes:
+        name: The name of the conversation; a thread, for LangGraph.
+        changed: Time of the last recorded step, in ISO 8601; empty if it is unknown.
+        steps: Number of recorded steps.
+        waits: Whether the last step waits for somebody's answer.
+    """
+
+    name: str
+    changed: str
+    steps: int
+    waits: bool
+
+
+@attrs.frozen(kw_only=True)
+class EvalSummary:
+    """One eval, in a list.
+
+    Attributes:
+        number: The position of the eval in its conversation, from 1.
+        tool: The name of the interpreter's tool.
+        call_id: The model's id for the call.
+        graph: The graph that ran the eval; empty for the outermost, else that of a subagent.
+        began: Time at which its step began, in ISO 8601.
+        status: `ended`, `failed`, `paused`, `in flight`, `terminated` or `not begun`.
+        code: The code, as the model wrote it.
+        calls: Number of the recorded calls of the code.
+        seconds: Time from the begin to the last recorded event; `None` if none is recorded.
+        problem: The reason why the record of the eval cannot be read; empty if it can.
+    """
+
+    number: int
+    tool: str
+    call_id: str
+    graph: str
+    began: str
+    status: str
+    code: str
+    calls: int = 0
+    seconds: float | None = None
+    problem: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Turn:
+    """One turn of the agent: an input, and the evals of the run that it began.
+
+    Attributes:
+        number: The position of the turn, from 1; 0 for evals whose input is not recorded.
+        began: Time of the input, in ISO 8601.
+        text: The input.
+        evals: The evals, in order.
+    """
+
+    number: int
+    began: str
+    text: str
+    evals: Sequence[EvalSummary]
+
+
+@attrs.frozen(kw_only=True)
+class Conversation:
+    """One conversation.
+
+    Attributes:
+        name: The name of the conversation.
+        turns: Its turns, in order.
+    """
+
+    name: str
+    turns: Sequence[Turn]
+
+
+@attrs.frozen(kw_only=True)
+class InnerCall:
+    """One call of the guest.
+
+    Attributes:
+        id: The guest's id of it, from 1 in each eval.
+        bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
+        input: The start of the input, as JSON.
+        asked: Seconds from the eval's begin to the request.
+        answered: Seconds from the begin to the answer; `None` if the guest received none.
+        answer: The value, as JSON, or the error; `None` if the call has not ended.
+        failed: Whether it was answered with an error.
+        decisions: Decisions and answers of people.
+    """
+
+    id: int
+    bridge: str
+    input: str
+    asked: float
+    answered: float | None = None
+    answer: str | None = None
+    failed: bool = False
+    decisions: Sequence[str] = ()
+
+
+@attrs.frozen(kw_only=True)
+class PauseEvent:
+    """A pause of an eval.
+
+    Attributes:
+        number: The number of the eval's pauses.
+        at: Seconds from the eval's begin.
+        waits_for: The questions of the pause.
+        resumed: Whether it was answered.
+    """
+
+    number: int
+    at: float
+    waits_for: Sequence[str]
+    resumed: bool
+
+
+@attrs.frozen(kw_only=True)
+class CellLook:
+    """An answer that a model got about an eval that went on in the background.
+
+    Attributes:
+        tool: The called tool.
+        answer: The answer to the model.
+    """
+
+    tool: str
+    answer: str
+
+
+@attrs.frozen(kw_only=True)
+class Binding:
+    """A variable of the interpreter.
+
+    Attributes:
+        name: The name of the variable.
+        before: Its value before the eval, as text; `None` if there was none.
+        after: Its value after the eval, as text; `None` if there is none.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@attrs.frozen(kw_only=True)
+class EvalRecord:
+    """Everything that is recorded of one eval.
+
+    Attributes:
+        summary: The eval, as it stands in a list.
+        language: The language of the code; empty if it is not recorded.
+        engine: The engine of the stored variables; empty if none are stored.
+        events: Calls and pauses, in order.
+        answer: The answer for the model; `None` if the eval had none yet.
+        looks: Earlier answers about an eval that went on in the background.
+        bindings: The portable variables around the eval; `None` if no state is recorded.
+        state_bytes: Bytes of the variables, as the engine keeps them, after the eval.
+        stored_bytes: Bytes that the eval added to the database for its variables.
+        drawn: Amounts that the eval drew on its budget, by kind.
+        notes: Notices for the reader.
+    """
+
+    summary: EvalSummary
+    language: str = ""
+    engine: str = ""
+    events: Sequence[InnerCall | PauseEvent] = ()
+    answer: str | None = None
+    looks: Sequence[CellLook] = ()
+    bindings: Sequence[Binding] | None = None
+    state_bytes: int | None = None
+    stored_bytes: int | None = None
+    drawn: Mapping[str, float] = attrs.field(factory=dict)
+    notes: Sequence[str] = ()

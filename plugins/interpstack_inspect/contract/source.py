@@ -1,0 +1,85 @@
+"""The contract of sources: what an adapter implements so that its records can be inspected."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+import attrs
+
+from interpstack_core import ConfigurationError
+from interpstack_inspect.contract.records import Conversation, ConversationRow, EvalRecord
+
+__all__ = ["NotRecorded", "RunSource", "SourceRequest"]
+
+
+class NotRecorded(ConfigurationError):
+    """The source has no conversation or eval of the name that was asked for."""
+
+
+@attrs.frozen(kw_only=True)
+class SourceRequest:
+    """The source that a person named on the command line.
+
+    Attributes:
+        target: A database or an agent: a path, a URL or `MODULE:ATTR`.
+        tool_name: The interpreter's name in the agent; `None` for the usual names.
+        serializer: `MODULE:ATTR` of the serializer of stored values; `None` for the usual one.
+        aes_key_env: The environment variable with the key of encrypted values; `None` for none.
+        signing_key_env: The environment variable with the key that variables are signed with.
+    """
+
+    target: str
+    tool_name: str | None = None
+    serializer: str | None = None
+    aes_key_env: str | None = None
+    signing_key_env: str | None = None
+
+
+class RunSource(abc.ABC):
+    """A place with recorded conversations, which reading does not change.
+
+    Methods may be called at once from several tasks of one event loop; none of them blocks it. Each
+    reads what is recorded by then. They raise `NotRecorded` for a name that is unknown, and another
+    `ConfigurationError` where the place cannot be read; both messages are shown to people.
+    """
+
+    @property
+    @abc.abstractmethod
+    def title(self) -> str:
+        """A name of the place for people, without secrets."""
+
+    @abc.abstractmethod
+    async def conversations(
+        self, *, containing: str = "", limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        """The conversations, those that changed last first.
+
+        Args:
+            containing: Only conversations with this text in their names, in any case.
+            limit: How many at most.
+            skip: How many of the first to leave out.
+        """
+
+    @abc.abstractmethod
+    async def conversation(self, name: str) -> Conversation:
+        """One conversation, with its turns and their evals.
+
+        Raises:
+            NotRecorded: There is none of this name.
+        """
+
+    @abc.abstractmethod
+    async def eval(self, name: str, number: int) -> EvalRecord:
+        """One eval of a conversation.
+
+        Args:
+            name: The name of the conversation.
+            number: The position of the eval, from 1.
+
+        Raises:
+            NotRecorded: There is no such conversation or eval.
+        """
+
+    async def aclose(self) -> None:  # noqa: B027 - optional
+        """Free the source's own resources; does nothing by default."""

@@ -1,0 +1,1 @@
+"""The server: who may look, and the pages."""

@@ -1,0 +1,168 @@
+"""The pages of the inspector, as an application of Starlette."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from interpstack_core import InterpstackError
+from interpstack_inspect.contract.source import NotRecorded, RunSource
+from interpstack_inspect.serving.gate import OPEN_PATH, Gate, cookie_name
+from interpstack_inspect.serving.views import Views, eval_view
+from interpstack_inspect.serving.visitors import Visitors
+from interpstack_inspect.shown.templates import record_style, static_file
+
+__all__ = ["inspector"]
+
+#: Conversations on a page of the list.
+_LISTED: Final = 100
+#: Characters of a name that is asked for, and of a number.
+_NAME_CHARS: Final = 2_000
+_DIGITS: Final = 9
+_TITLES: Final = {
+    400: "This address is not complete",
+    401: "A link is needed",
+    403: "Refused",
+    404: "Not recorded",
+    405: "Not possible",
+    421: "Another address",
+    503: "The records cannot be read now",
+}
+
+_Page = Callable[[Request], Awaitable[Response]]
+
+
+def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
+    """The inspector of a source as an ASGI application, with everything that guards it.
+
+    Args:
+        source: The source, which stays the caller's.
+        visitors: The browsers that may look.
+
+    Raises:
+        ConfigurationError: A package is missing.
+    """
+    pages = _Pages(source, visitors)
+    routes = [
+        Route(OPEN_PATH, pages.open),
+        Route("/", pages.conversations),
+        Route("/conversation", pages.conversation),
+        Route("/eval", pages.eval),
+        *pages.static_routes(),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: pages.refused})
+    return Gate(app, visitors, pages.problem)
+
+
+def _shown(page: Callable[[Any, Request], Awaitable[Response]]) -> Any:
+    """A page that says what is wrong where the source cannot be read."""
+
+    @wraps(page)
+    async def shown(self: _Pages, request: Request) -> Response:
+        try:
+            return await page(self, request)
+        except NotRecorded as error:
+            return self.problem(404, str(error))
+        except InterpstackError as error:
+            return self.problem(503, str(error))
+
+    return shown
+
+
+class _Pages:
+    def __init__(self, source: RunSource, visitors: Visitors) -> None:
+        self._source = source
+        self._visitors = visitors
+        self._views = Views(source.title)
+
+    def static_routes(self) -> list[Route]:
+        """Scripts and styles, which hold nothing of the records."""
+        style = f"{record_style()}\n{static_file('inspect.css')}"
+        texts = {
+            "style.css": (style, "text/css"),
+            "inspect.js": (static_file("inspect.js"), "text/javascript"),
+        }
+        return [
+            Route(f"/static/{name}", partial(_static, text=text, kind=kind))
+            for name, (text, kind) in texts.items()
+        ]
+
+    def problem(self, status: int, problem: str) -> Response:
+        """A page that says why there is nothing else."""
+        title = _TITLES.get(status, "Not possible")
+        given = {"title": title, "problem": problem, "again": status == 503}
+        return HTMLResponse(self._views.page("problem", **given), status)
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """A page for a request that has no page, or asks for one in the wrong way."""
+        status = error.status_code if isinstance(error, HTTPException) else 400
+        detail = error.detail if isinstance(error, HTTPException) else ""
+        return self.problem(status, "There is no such page." if status == 404 else detail)
+
+    async def open(self, request: Request) -> Response:
+        """Exchange the token of a link for a cookie."""
+        visitor = self._visitors.enter(request.query_params.get("token", ""))
+        if visitor is None:
+            return self.problem(
+                401, "This link was used or is not complete: open the one that was printed last."
+            )
+        page = HTMLResponse(self._views.page("opened"))
+        port = (request.scope.get("server") or ("", 0))[1]
+        page.set_cookie(cookie_name(port), visitor.cookie, httponly=True, samesite="strict")
+        return page
+
+    @_shown
+    async def conversations(self, request: Request) -> Response:
+        """The list of conversations."""
+        containing = request.query_params.get("containing", "")[:_NAME_CHARS]
+        skip = _number(request, "skip", 0)
+        rows = await self._source.conversations(containing=containing, limit=_LISTED + 1, skip=skip)
+        return self._page(
+            "conversations",
+            rows=rows[:_LISTED],
+            more=len(rows) > _LISTED,
+            limit=_LISTED,
+            skip=skip,
+            containing=containing,
+        )
+
+    @_shown
+    async def conversation(self, request: Request) -> Response:
+        """One conversation."""
+        return self._page("conversation", found=await self._source.conversation(_name(request)))
+
+    @_shown
+    async def eval(self, request: Request) -> Response:
+        """One eval."""
+        name = _name(request)
+        one = await self._source.eval(name, _number(request, "number"))
+        return self._page("eval", name=name, **eval_view(one))
+
+    def _page(self, template: str, **given: Any) -> Response:
+        return HTMLResponse(self._views.page(template, **given))
+
+
+async def _static(request: Request, *, text: str, kind: str) -> Response:
+    return Response(text, media_type=kind)
+
+
+def _name(request: Request) -> str:
+    name = request.query_params.get("name")
+    if name is None or len(name) > _NAME_CHARS:
+        raise HTTPException(400, f"It takes the name of a conversation, up to {_NAME_CHARS} long.")
+    return name
+
+
+def _number(request: Request, key: str, default: int | None = None) -> int:
+    text = request.query_params.get(key, "" if default is None else str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise HTTPException(400, f"The part {key} of it takes a number of up to {_DIGITS} digits.")
+    return int(text)

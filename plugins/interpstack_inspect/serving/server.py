@@ -1,0 +1,63 @@
+"""The server on the loopback address."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Final
+
+import uvicorn
+
+from interpstack_core import ConfigurationError
+from interpstack_inspect.contract.source import RunSource
+from interpstack_inspect.serving.gate import OPEN_PATH
+from interpstack_inspect.serving.pages import inspector
+from interpstack_inspect.serving.visitors import Visitors
+
+__all__ = ["serve"]
+
+_HOST: Final = "127.0.0.1"
+#: Requests that are served at once, and seconds that open ones get at the end.
+_CONCURRENCY: Final = 256
+_GRACE_SECONDS: Final = 2
+
+
+async def serve(source: RunSource, port: int, announce: Callable[[str], object]) -> None:
+    """Serve the pages of a source until the process is told to end.
+
+    Args:
+        source: The source, which is closed at the end.
+        port: The port of the loopback address; 0 for a free one.
+        announce: Called with each link, which opens one browser; the next one follows when a link
+            was used.
+
+    Raises:
+        ConfigurationError: The port cannot be bound.
+    """
+    try:
+        with _bound(port) as bound:
+            address = f"http://{_HOST}:{bound.getsockname()[1]}{OPEN_PATH}"
+            visitors = Visitors(lambda token: announce(f"{address}?token={token}"))
+            config = uvicorn.Config(
+                inspector(source, visitors),
+                log_level="warning",
+                limit_concurrency=_CONCURRENCY,
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+            )
+            visitors.open()
+            await uvicorn.Server(config).serve(sockets=[bound])
+    finally:
+        await source.aclose()
+
+
+def _bound(port: int) -> socket.socket:
+    try:
+        return socket.create_server((_HOST, port))
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(
+            f"--port {port}: {_HOST}:{port} cannot be bound: {reason}; choose another port, or "
+            "leave the option out for a free one"
+        ) from error

@@ -1,0 +1,1 @@
+"""Sources for the inspector: databases of checkpointers, and agents."""

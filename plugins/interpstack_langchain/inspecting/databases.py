@@ -1,0 +1,115 @@
+"""Databases of checkpointers as sources: opened for each look, to be read and never written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import attrs
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from interpstack import ConfigurationError
+from interpstack_inspect.api import (
+    Conversation,
+    ConversationRow,
+    EvalRecord,
+    RunSource,
+    SourceRequest,
+)
+from interpstack_langchain.inspecting.conversations import (
+    ReadingOptions,
+    read_conversation,
+    read_eval,
+)
+from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.replay.checkpointers import (
+    ACCEPTED,
+    is_at_rest,
+    is_postgres,
+    open_checkpointer,
+    shown_url,
+    sqlite_path,
+)
+
+__all__ = ["DatabaseSource"]
+
+_T = TypeVar("_T")
+
+#: Looks at a database at once; more wait.
+_LOOKS: Final = 4
+#: The command that named the database, for messages.
+_OPTION: Final = "inspect"
+
+
+@attrs.define(eq=False)
+class DatabaseSource(RunSource):
+    """The conversations in a database.
+
+    Each look opens the database anew, so one that grows, is locked for a while or is restarted is
+    read as it is by then.
+
+    Args:
+        url: A path, or a URL.
+        options: The settings with which it is read.
+    """
+
+    url: str
+    options: ReadingOptions
+    _looks: asyncio.Semaphore = attrs.field(
+        factory=lambda: asyncio.Semaphore(_LOOKS), init=False, repr=False
+    )
+
+    @classmethod
+    def of(cls, request: SourceRequest) -> DatabaseSource:
+        """The database that was named on the command line.
+
+        Raises:
+            ConfigurationError: The name or an option is wrong, or there is no such file.
+        """
+        url, options = request.target, ReadingOptions.of(request)
+        if not is_postgres(url, _OPTION) and not sqlite_path(url).exists():
+            raise ConfigurationError(f"{_OPTION} {url!r}: there is no file; it takes {ACCEPTED}")
+        return cls(url, options)
+
+    @property
+    def title(self) -> str:
+        return shown_url(self.url) if "://" in self.url else Path(self.url).name
+
+    async def conversations(
+        self, *, containing: str = "", limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        return await self._look(
+            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
+        )
+
+    async def conversation(self, name: str) -> Conversation:
+        return await self._look(lambda saver: read_conversation(saver, name, self.options))
+
+    async def eval(self, name: str, number: int) -> EvalRecord:
+        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+        async with self._looks:
+            return await asyncio.to_thread(self._read, read)
+
+    def _read(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+        """Read the database; a writer that comes meanwhile has it read once more, as others do."""
+        at_rest = is_at_rest(self.url, _OPTION)
+        try:
+            found = self._read_once(read, unchanging=at_rest)
+        except ConfigurationError:
+            if not at_rest or is_at_rest(self.url, _OPTION):
+                raise
+        else:
+            if not at_rest or is_at_rest(self.url, _OPTION):
+                return found
+        return self._read_once(read, unchanging=False)
+
+    def _read_once(self, read: Callable[[BaseCheckpointSaver[Any]], _T], *, unchanging: bool) -> _T:
+        with open_checkpointer(
+            self.url, self.options.serde, option=_OPTION, unchanging=unchanging
+        ) as saver:
+            self.options.check(saver)
+            return read(saver)

@@ -1,0 +1,121 @@
+"""Lists of the threads of a checkpointer, without reading what is stored in them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from interpstack_inspect.api import ConversationRow
+
+__all__ = ["thread_rows"]
+
+#: Threads of SQLite and PostgreSQL, which have the same tables under other names. Runs of
+#: workflows are threads, too, and have a namespace that no graph has.
+_LIST: Final = (
+    "SELECT c.thread_id, MAX(c.checkpoint_id) AS newest, COUNT(*) AS steps FROM checkpoints c "
+    "GROUP BY c.thread_id "
+    "HAVING SUM(CASE WHEN c.checkpoint_ns = 'workflow_entries' THEN 1 ELSE 0 END) = 0 "
+    "{containing} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
+)
+_CONTAINING: Final = "AND {place}(LOWER(c.thread_id), LOWER({mark})) > 0"
+_ASKS: Final = (
+    "SELECT 1 FROM {writes} w WHERE w.thread_id = {mark} AND w.checkpoint_ns = '' "
+    "AND w.channel = '__interrupt__' AND w.checkpoint_id = "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = {mark} AND checkpoint_ns = '') "
+    "LIMIT 1"
+)
+#: Between the first day of such ids, in 1582, and that of Unix, in 100 nanoseconds.
+_UUID_EPOCH: Final = 0x01B21DD213814000
+_INTERRUPT: Final = "__interrupt__"
+
+
+def thread_rows(
+    saver: BaseCheckpointSaver[Any], *, containing: str, limit: int, skip: int
+) -> list[ConversationRow]:
+    """The threads of a checkpointer, those that changed last first.
+
+    Args:
+        saver: The checkpointer; with a database, only the names of its threads are read.
+        containing: Only threads with this text in their names, in any case.
+        limit: How many at most.
+        skip: How many of the first to leave out.
+    """
+    tables = _tables(saver)
+    if tables is None:
+        return _listed(saver, containing)[skip : skip + limit]
+    connection: Any = getattr(saver, "conn")  # noqa: B009 - checkpointers in memory have none
+    filtered = _CONTAINING.format(**tables) if containing else ""
+    query = _LIST.format(containing=filtered, **tables)
+    given = [*([containing] if containing else []), limit, skip]
+    rows = [_columns(row) for row in connection.execute(query, given).fetchall()]
+    asks = _ASKS.format(**tables)
+    return [
+        ConversationRow(
+            name=str(name),
+            changed=_time(str(newest)),
+            steps=int(steps),
+            waits=connection.execute(asks, [name, name]).fetchone() is not None,
+        )
+        for name, newest, steps in rows
+    ]
+
+
+def _tables(saver: BaseCheckpointSaver[Any]) -> Mapping[str, str] | None:
+    """Names in the database of a checkpointer that was opened for reading."""
+    modules = {cls.__module__ for cls in type(saver).__mro__}
+    if "langgraph.checkpoint.sqlite" in modules:
+        return {"writes": "writes", "mark": "?", "place": "INSTR"}
+    if "langgraph.checkpoint.postgres" in modules:
+        return {"writes": "checkpoint_writes", "mark": "%s", "place": "STRPOS"}
+    return None
+
+
+def _columns(row: Any) -> Sequence[Any]:
+    return [*row.values()] if isinstance(row, Mapping) else row
+
+
+def _listed(saver: BaseCheckpointSaver[Any], containing: str) -> list[ConversationRow]:
+    """The same for any checkpointer, which reads all that is stored."""
+    threads: dict[str, list[Any]] = {}
+    for saved in [*saver.list(None)]:
+        name = str(saved.config["configurable"]["thread_id"])
+        if containing.lower() in name.lower():
+            threads.setdefault(name, []).append(saved)
+    rows = [_row(name, saved) for name, saved in threads.items() if not _is_workflow(saved)]
+    return sorted(rows, key=lambda row: (row.changed, row.name), reverse=True)
+
+
+def _row(name: str, saved: Sequence[Any]) -> ConversationRow:
+    newest = max(saved, key=lambda one: str(one.checkpoint["id"]))
+    outer = [one for one in saved if not _graph(one)]
+    last = max(outer, key=lambda one: str(one.checkpoint["id"]), default=newest)
+    return ConversationRow(
+        name=name,
+        changed=str(newest.checkpoint["ts"]),
+        steps=len(saved),
+        waits=any(channel == _INTERRUPT for _, channel, _ in last.pending_writes or ()),
+    )
+
+
+def _is_workflow(saved: Iterable[Any]) -> bool:
+    return any(_graph(one) == "workflow_entries" for one in saved)
+
+
+def _graph(saved: Any) -> str:
+    return str(saved.config["configurable"].get("checkpoint_ns", ""))
+
+
+def _time(checkpoint: str) -> str:
+    """The time in the id of a checkpoint, in ISO 8601; empty if the id has none."""
+    try:
+        made = uuid.UUID(checkpoint)
+    except ValueError:
+        return ""
+    if made.version != 6:
+        return ""
+    ticks = (made.int >> 80) << 12 | (made.int >> 64) & 0xFFF
+    return datetime.fromtimestamp((ticks - _UUID_EPOCH) / 10**7, UTC).isoformat()

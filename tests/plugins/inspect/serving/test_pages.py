@@ -1,0 +1,165 @@
+"""The pages: what each shows, what is hostile stays text, and what cannot be shown says why."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from inspected import (
+    HOSTILE,
+    HOSTILE_SEEN,
+    Page,
+    RecordSource,
+    Server,
+    hostile_record,
+    looked_at,
+    record,
+    summary,
+)
+
+from interpstack import ConfigurationError, InterpstackError
+
+TAGS = {
+    "html", "head", "meta", "title", "link", "script", "body", "a", "header", "p", "span", "bdi",
+    "main", "h1", "h2", "h3", "form", "label", "input", "button", "output", "div", "table",
+    "caption", "thead", "tbody", "tr", "th", "td", "nav", "ol", "ul", "li", "section", "blockquote",
+    "pre", "dl", "dt", "dd", "code", "strong", "details", "summary", "svg", "rect",
+}  # fmt: skip
+
+
+async def test_from_the_list_to_an_eval() -> None:
+    source = RecordSource({"a/b?c": [record(), record(summary=summary(number=2, status="paused"))]})
+    async with Server.of(source).browser() as client:
+        listed = await looked_at(client, "/")
+        assert "waits for an answer" in listed.words
+        assert "2026-01-02 03:04:05.678 UTC" in listed.words
+        (link,) = [link for link in listed.links if link.startswith("/conversation")]
+        one = await looked_at(client, link)
+        assert "input of a/b?c" in one.words
+        assert "2 evals of this turn" in one.words
+        links = [link for link in one.links if link.startswith("/eval")]
+        page = await looked_at(client, links[1])
+        assert "Eval 2 of a/b?c" in page.words
+        assert "paused" in page.words
+
+
+async def test_everything_of_an_eval_is_shown() -> None:
+    async with Server.of(RecordSource()).browser() as client:
+        page = await looked_at(client, "/eval?name=t&number=1")
+    for text in (
+        "state ended", "engine quickjs", "state 12,345 bytes", "stored 678 bytes",
+        "drawn: tokens 12", "Note: a note", "1 call of tools.pay", "2 entries in 1.250 seconds",
+        "decision approve", "waits for approval of pay", "Console paid <b>", "Result receipt",
+        'x new "receipt"', "y changed 1 2", "z gone 1",
+    ):  # fmt: skip
+        assert text in page.words, text
+    assert [given["id"] for given in page.of("li") if "id" in given] == ["line-1", "line-2"]
+    assert "#line-1" in page.links
+    assert "does not say which line" not in page.words
+
+
+async def test_an_eval_of_which_little_is_recorded() -> None:
+    empty = record(events=[], answer=None, bindings=None, notes=[], summary=summary(code="a\na"))
+    source = RecordSource({"t": [empty, attrs.evolve(empty, answer="", bindings=[])]})
+    async with Server.of(source).browser() as client:
+        words = (await looked_at(client, "/eval?name=t&number=1")).words
+        assert "No calls are recorded." in words
+        assert "The eval has no answer yet." in words
+        assert "No state is recorded with this eval." in words
+        words = (await looked_at(client, "/eval?name=t&number=2")).words
+        assert "The answer is empty." in words
+        assert "The stored state has no portable variables." in words
+
+
+async def test_nothing_of_a_guest_becomes_markup() -> None:
+    source = RecordSource({HOSTILE: [hostile_record()]})
+    async with Server.of(source).browser() as client:
+        listed = await looked_at(client, "/", 200)
+        (link,) = [link for link in listed.links if link.startswith("/conversation")]
+        one = await looked_at(client, link)
+        (link,) = [link for link in one.links if link.startswith("/eval")]
+        page = await looked_at(client, link)
+        missing = await looked_at(client, link.replace("number=1", "number=2"), 404)
+        search = await client.get("/", params={"containing": HOSTILE})
+    searched = Page(search.text)
+    assert searched.of("input")[0]["value"] == HOSTILE_SEEN
+    for each in (listed, one, page, missing, searched):
+        assert {tag for tag, _ in each.elements} <= TAGS
+        assert not any(name.startswith("on") for _, given in each.elements for name in given)
+        assert HOSTILE_SEEN in each.text or each is missing
+    assert page.text.count(HOSTILE_SEEN) >= 15
+
+
+async def test_many_conversations_are_listed_in_pages() -> None:
+    source = RecordSource({f"t{number:03}": [record()] for number in range(250)})
+    async with Server.of(source).browser() as client:
+        first = await looked_at(client, "/")
+        assert len(first.of("tr")) == 101
+        assert "Newer conversations" not in first.words
+        second = await looked_at(client, "/?containing=&skip=100")
+        assert "t100" in second.words
+        assert "Older conversations" in second.words
+        last = await looked_at(client, "/?skip=200")
+        assert len(last.of("tr")) == 51
+        assert "Older conversations" not in last.words
+        found = await looked_at(client, "/?containing=T007")
+        assert len(found.of("tr")) == 2
+        assert (
+            "No conversation has such a name." in (await looked_at(client, "/?containing=x")).words
+        )
+
+
+async def test_an_empty_place_says_so() -> None:
+    async with Server.of(RecordSource({})).browser() as client:
+        assert "There are no conversations yet." in (await looked_at(client, "/")).words
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/gone", 404, "There is no such page."),
+        ("/conversation?name=gone", 404, "there is no conversation 'gone'"),
+        ("/conversation", 400, "takes the name of a conversation"),
+        (f"/conversation?name={'x' * 2001}", 400, "takes the name of a conversation"),
+        ("/eval?name=t&number=7", 404, "there is no eval 7"),
+        ("/eval?name=t", 400, "takes a number"),
+        ("/eval?name=t&number=-1", 400, "takes a number"),
+        ("/eval?name=t&number=1234567890", 400, "takes a number"),
+        ("/?skip=%C2%B2", 400, "takes a number"),
+        ("/static/../api.py", 404, "There is no such page."),
+        ("/static/records.css", 404, "There is no such page."),
+    ],
+)
+async def test_what_cannot_be_shown_says_why(path: str, status: int, text: str) -> None:
+    async with Server.of(RecordSource()).browser() as client:
+        assert text in (await looked_at(client, path, status)).words
+
+
+@pytest.mark.parametrize("problem", [ConfigurationError, InterpstackError])
+async def test_a_place_that_cannot_be_read_says_why_and_is_looked_at_again(
+    problem: type[InterpstackError],
+) -> None:
+    source = RecordSource(problem=problem("the database is locked"))
+    async with Server.of(source).browser() as client:
+        for path in ("/", "/conversation?name=t", "/eval?name=t&number=1"):
+            page = await looked_at(client, path, 503)
+            assert "the database is locked" in page.words
+            assert "Nothing was changed. Reload this page" in page.words
+        source.problem = None
+        assert (await client.get("/")).status_code == 200
+
+
+async def test_a_page_cannot_be_written() -> None:
+    async with Server.of(RecordSource()).browser() as client:
+        answer = await client.post("/", headers={"origin": "http://127.0.0.1:4747"})
+        assert answer.status_code == 405
+
+
+async def test_a_link_leads_to_the_list() -> None:
+    server = Server.of(RecordSource())
+    async with server.client() as client:
+        page = await looked_at(client, f"/open?token={server.tokens[0]}")
+        assert page.links[-1] == "/"
+        assert {"http-equiv": "refresh", "content": "0;url=/"} in page.of("meta")
+        assert (await client.get("/")).status_code == 200
+        wrong = await looked_at(client, "/open", 401)
+        assert "This link was used or is not complete" in wrong.words

@@ -1,0 +1,76 @@
+"""The command: what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from graph_tasks import stored_checkpoint
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from interpstack_cli import main
+
+
+def _run(*args: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main, ["inspect", *args])
+    return done.exit_code, done.output
+
+
+def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    database = tmp_path / "checkpoints.db"
+    with SqliteSaver.from_conn_string(str(database)) as saver:
+        stored_checkpoint(saver)
+    command = [sys.executable, "-m", "interpstack", "inspect", str(database)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        try:
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None
+            with httpx.Client() as client:
+                assert client.get(found[0]).status_code == 200
+                assert (
+                    "The conversation that changed last"
+                    in client.get(httpx.URL(found[0]).join("/")).text
+                )
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        assert process.wait(30) == 130
+
+
+def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    status, text = _run(str(tmp_path / "gone.db"))
+    assert status == 2
+    assert "there is no file" in text
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        ((), "Missing argument 'DB'"),
+        (("x.db", "--port", "70000"), "70000 is not in the range 0<=x<=65535"),
+        (("mysql://host/db",), "mysql:// is not a supported kind of database"),
+        ((".", "--signing-key-env", "NO_SUCH_KEY"), "no such environment variable"),
+        ((".", "--aes-key-env", "A", "--serializer", "b:c"), "exclude each other"),
+    ],
+)
+def test_wrong_input(args: tuple[str, ...], text: str) -> None:
+    status, output = _run(*args)
+    assert status == 2
+    assert text in " ".join(output.split())
+
+
+def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "interpstack_inspect.serving.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    status, text = _run("x.db")
+    assert status == 2
+    assert "pip install 'interpstack[inspect]'" in text
