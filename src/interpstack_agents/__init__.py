@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
+from interpstack_agents.feeds.feed import Feed
+from interpstack_agents.feeds.subscription import (
+    ConsoleText,
+    FeedItem,
+    Missed,
+    ProgressEvent,
+    Subscription,
+)
 from interpstack_agents.journals import JournalBase, Notes
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.live_sessions import LiveSessions
@@ -25,19 +33,25 @@ from interpstack_agents.tool_bridges import (
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
+    "ConsoleText",
     "EvalQueue",
+    "Feed",
+    "FeedItem",
     "JournalBase",
     "LiveSession",
     "LiveSessions",
+    "Missed",
     "Notes",
     "OfferBuilder",
     "Persistence",
     "Preset",
     "Progress",
+    "ProgressEvent",
     "QueuePosition",
     "Record",
     "RecordRejected",
     "SavedState",
+    "Subscription",
     "ToolBridge",
     "are_records",
     "as_single_field",

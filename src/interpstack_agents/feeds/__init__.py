@@ -1,0 +1,1 @@
+"""Feeds of what running cells do, for subscribers that may be slow."""
