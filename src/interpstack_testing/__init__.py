@@ -57,7 +57,15 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     _show_values_in_assertions()
-    return getattr(import_module(f"interpstack_testing.conformance.{_LAZY[name]}"), name)
+    try:
+        module = import_module(f"interpstack_testing.conformance.{_LAZY[name]}")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{name} needs {error.name}; install the extra with: pip install "
+            "'interpstack[testing]'",
+            name=error.name,
+        ) from error
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -53,8 +53,8 @@ def _opened(point: EntryPoint, url: str) -> WorkflowStore:
         function = point.load()
     except ImportError as error:
         raise ConfigurationError(
-            f"stores of {point.name!r} need a package that is not installed ({error}); "
-            "run: pip install 'interpstack[workflows]'"
+            f"stores of {point.name!r} need {error.name or error}, which is not installed; "
+            "install it with: pip install 'interpstack[workflows]'"
         ) from error
     store = function(url)
     if not isinstance(store, WorkflowStore):

@@ -63,6 +63,7 @@ def test_distributions_bring_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     points[:] = [Point(5)]
     with pytest.raises(ConfigurationError, match="own:open returned 5, which is no WorkflowStore"):
         open_store("own:x")
-    points[:] = [Point(ImportError("No module named 'own'"))]
-    with pytest.raises(ConfigurationError, match=r"not installed \(No module named 'own'\)"):
+    points[:] = [Point(ModuleNotFoundError("No module named 'own'", name="own"))]
+    message = r"need own, which is not installed; .* pip install 'interpstack\[workflows\]'"
+    with pytest.raises(ConfigurationError, match=message):
         open_store("own:x")
