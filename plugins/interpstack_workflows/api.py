@@ -88,7 +88,7 @@ from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_js
 from interpstack_workflows.steps.names import StepNames, canonical
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import Lease, Message, RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import Lease, Message, RunRecord, TakenRun, WorkflowStore
 from interpstack_workflows.worktrees.git import WorktreeError
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
@@ -159,6 +159,7 @@ __all__ = [
     "StepPreview",
     "StepRecord",
     "Subscription",
+    "TakenRun",
     "Undefined",
     "UnknownAgent",
     "UnknownRun",

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack_workflows.api import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import Message, RunRecord, TakenRun, WorkflowStore
 
 __all__ = ["StoreTests"]
 
@@ -18,6 +18,10 @@ __all__ = ["StoreTests"]
 def entry(number: int, value: Any = None) -> Entry:
     step = StepRecord(name=f"sig_{number}", kind="agent", value=value, usage={"agents": 1})
     return Entry(scope="root", now=float(number), settled=(step,), budget={"spent": number})
+
+
+def _running(run: RunRecord) -> RunRecord:
+    return attrs.evolve(run, status="running", wake_at=None)
 
 
 class StoreTests:
@@ -134,6 +138,59 @@ class StoreTests:
         assert await store.renew(lease, 60)
         await asyncio.sleep(0.3)
         assert await store.claim("run_1", "b", 60) is None
+
+    async def test_a_run_is_taken_with_everything_of_it(self, store: WorkflowStore) -> None:
+        await store.create(run := RunRecord(id="run_1", status="waiting", wake_at=5.0))
+        lease = await store.claim("run_1", "a", 60)
+        assert lease is not None
+        await store.append("run_1", 0, [entry(0), entry(1)], lease)
+        await store.send("run_1", signal := Message(kind="signal", name="s"))
+        await store.release(lease)
+        taken = await store.take("run_1", "b", 60, _running)
+        assert taken.lease is not None
+        assert (taken.lease.owner, taken.lease.token) == ("b", lease.token + 1)
+        assert list(taken.entries) == [entry(0), entry(1)]
+        assert list(taken.messages) == [(1, signal)]
+        assert taken.record == _running(run) == await store.read("run_1")
+        assert await store.claim("run_1", "c", 60) is None
+        await store.append("run_1", 2, [entry(2)], taken.lease)
+
+    async def test_a_run_that_another_runner_has_is_not_taken(self, store: WorkflowStore) -> None:
+        await store.create(run := RunRecord(id="run_1", status="waiting"))
+        assert await store.claim("run_1", "a", 60) is not None
+        taken = await store.take("run_1", "b", 60, _running)
+        assert taken == TakenRun(record=run)
+        assert await store.read("run_1") == run
+        with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
+            await store.take("run_9", "b", 60, _running)
+
+    async def test_only_one_of_many_takes_a_run(self, store: WorkflowStore) -> None:
+        await store.create(RunRecord(id="run_1"))
+        takes = [store.take("run_1", f"r{number}", 60, _running) for number in range(8)]
+        taken = [one for one in await asyncio.gather(*takes) if one.lease is not None]
+        assert len(taken) == 1
+
+    async def test_a_run_that_cannot_begin_is_not_claimed(self, store: WorkflowStore) -> None:
+        def broken(run: RunRecord) -> RunRecord:
+            raise ValueError(run.id)
+
+        await store.create(RunRecord(id="run_1"))
+        with pytest.raises(ValueError, match="run_1"):
+            await store.take("run_1", "a", 60, broken)
+        assert await store.claim("run_1", "b", 60) is not None
+
+    async def test_a_run_is_left_with_its_record(self, store: WorkflowStore) -> None:
+        await store.create(run := RunRecord(id="run_1"))
+        lease = (await store.take("run_1", "a", 60, _running)).lease
+        assert lease is not None
+        ended = attrs.evolve(run, status="completed", result=[1])
+        await store.leave(ended, lease)
+        assert await store.read("run_1") == ended
+        with pytest.raises(LeaseLost, match="another runner has claimed"):
+            await store.leave(run, lease)
+        assert not await store.renew(lease, 60)
+        assert await store.claim("run_1", "b", 60) is not None
+        assert await store.read("run_1") == ended
 
     async def test_messages_keep_their_order(self, store: WorkflowStore) -> None:
         await store.create(RunRecord(id="run_1"))

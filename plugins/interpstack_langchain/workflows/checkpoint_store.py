@@ -11,26 +11,38 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import attrs
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.types import RESUME
 
-from interpstack import ConfigurationError, call_blocking
+from interpstack_langchain.workflows.checkpoints import (
+    ENTRIES,
+    LATEST,
+    RUN,
+    TURNS,
+    WRITES,
+    CheckpointsOfRuns,
+    thread_of,
+)
+from interpstack_langchain.workflows.stored_writes import (
+    claims,
+    is_held,
+    lease_of,
+    messages_of,
+    sent_messages,
+    stored_entries,
+)
 from interpstack_workflows.api import (
     Entry,
     Lease,
     LeaseLost,
     Message,
     RunRecord,
-    UnknownRun,
+    TakenRun,
     WorkflowError,
-    WorkflowStore,
-    entry_from_json,
     entry_to_json,
 )
 
@@ -38,15 +50,12 @@ __all__ = ["CheckpointWorkflowStore"]
 
 _T = TypeVar("_T")
 
-_RUN, _ENTRIES, _TURNS = "", "workflow_entries", "workflow_turns"
 _MARK: Final = "interpstack_workflow"
-#: A channel of tasks' writes, and one whose writes replace each other.
-_WRITES, _LATEST = "workflow", RESUME
 _FIELDS: Final = tuple(field.name for field in attrs.fields(RunRecord))
 _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-class CheckpointWorkflowStore(WorkflowStore):
+class CheckpointWorkflowStore(CheckpointsOfRuns):
     """A store over any checkpointer, sync or async, which stays the caller's.
 
     Args:
@@ -61,44 +70,34 @@ class CheckpointWorkflowStore(WorkflowStore):
     def __init__(
         self, saver: BaseCheckpointSaver[Any], clock: Callable[[], float] = time.time
     ) -> None:
-        if not isinstance(saver, BaseCheckpointSaver):
-            raise ConfigurationError(
-                "CheckpointWorkflowStore takes a checkpointer, such as SqliteSaver; "
-                f"got {saver!r:.80}"
-            )
-        self._saver = saver
+        super().__init__(saver)
         self._clock = clock
         #: Of each lease: its end after it was prolonged, and the place of its next entry.
         self._until: dict[tuple[str, int], float] = {}
         self._next: dict[tuple[str, int], int] = {}
-        self._is_async = type(saver).aput_writes is not BaseCheckpointSaver.aput_writes
-
-    @property
-    def saver(self) -> BaseCheckpointSaver[Any]:
-        """The checkpointer."""
-        return self._saver
-
-    @staticmethod
-    def thread(run_id: str) -> str:
-        """The thread that has everything of a run, and goes with it."""
-        return _thread(run_id)
 
     # -- runs ------------------------------------------------------------------------------
 
     async def create(self, run: RunRecord) -> None:
+        await self._together(lambda: self._create(run))
+
+    async def _create(self, run: RunRecord) -> None:
         if await self.read(run.id) is not None:
             raise WorkflowError(
                 f"there is a run {run.id!r} already; leave the id out for a new one"
             )
-        for namespace in (_ENTRIES, _TURNS):
+        for namespace in (ENTRIES, TURNS):
             await self._put(run.id, namespace, namespace, "", {})
         await self._put_run(run)
 
     async def read(self, run_id: str) -> RunRecord | None:
-        found = await self._get(run_id, _RUN)
+        found = await self._get(run_id, RUN)
         return None if found is None else _run_of(found)
 
     async def update(self, run: RunRecord, lease: Lease) -> None:
+        await self._together(lambda: self._update(run, lease))
+
+    async def _update(self, run: RunRecord, lease: Lease) -> None:
         lease.check_run(run.id)
         await self._check(lease)
         await self._put_run(run)
@@ -111,29 +110,29 @@ class CheckpointWorkflowStore(WorkflowStore):
             listed = [one async for one in self._saver.alist(None, filter=wanted, limit=most)]
         else:
             saver = self._saver
-            listed = await self._blocking(lambda: [*saver.list(None, filter=wanted, limit=most)])
+            listed = await self._call(lambda: [*saver.list(None, filter=wanted, limit=most)])
         found = [_run_of(one) for one in listed]
         return sorted(found, key=lambda run: (run.created, run.id), reverse=True)[:limit]
 
     async def delete(self, run_id: str) -> None:
-        thread, saver = _thread(run_id), self._saver
+        thread, saver = thread_of(run_id), self._saver
         if await self.read(run_id) is None:
             return
         if self._is_async:
             await saver.adelete_thread(thread)
         else:
-            await self._blocking(lambda: saver.delete_thread(thread))
+            await self._call(lambda: saver.delete_thread(thread))
 
     async def _put_run(self, run: RunRecord) -> None:
         text = _to_json({name: getattr(run, name) for name in _FIELDS})
         # Lists of runs have the order of these ids.
         moment = f"{int(run.created * 1e6):020d}"
-        await self._put(run.id, _RUN, moment, text, {_MARK: "run", "status": run.status})
+        await self._put(run.id, RUN, moment, text, {_MARK: "run", "status": run.status})
 
     # -- entries ---------------------------------------------------------------------------
 
     async def entries(self, run_id: str) -> Sequence[Entry]:
-        return [entry for _, entry in _entries_of(await self._known(run_id, _ENTRIES))]
+        return [entry for _, entry in stored_entries(await self._known(run_id, ENTRIES))]
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
         lease.check_run(run_id)
@@ -142,185 +141,116 @@ class CheckpointWorkflowStore(WorkflowStore):
             await self._check(lease)
         if (following := self._next.get(own, index)) != index:
             raise WorkflowError(f"the next entry of {run_id!r} is {following}, not {index}")
-        writes = [(_WRITES, _to_json(entry_to_json(entry))) for entry in entries]
-        await self._write(run_id, _ENTRIES, writes, f"{index:010d}-{lease.token:08d}")
+        writes = [(WRITES, _to_json(entry_to_json(entry))) for entry in entries]
+        await self._write(run_id, ENTRIES, writes, f"{index:010d}-{lease.token:08d}")
         self._next[own] = index + len(entries)
 
     # -- leases ----------------------------------------------------------------------------
 
     async def claim(self, run_id: str, owner: str, seconds: float) -> Lease | None:
-        held = _lease_of(run_id, await self._known(run_id, _TURNS))
+        return (await self._together(lambda: self._claim(run_id, owner, seconds)))[0]
+
+    async def _claim(
+        self, run_id: str, owner: str, seconds: float
+    ) -> tuple[Lease | None, CheckpointTuple]:
+        """The lease, and the turns of the run as they are then."""
+        turns = await self._known(run_id, TURNS)
+        held = lease_of(run_id, turns)
         if held is not None and held.until > self._clock():
-            return None
+            return None, turns
         lease = Lease(run_id, owner, (held.token if held else 0) + 1, self._clock() + seconds)
         mine = secrets.token_hex(8)
         claim = _to_json({"owner": owner, "until": lease.until, "by": mine})
-        await self._write(run_id, _TURNS, [(_WRITES, claim)], f"claim-{lease.token:08d}")
-        found = dict(_claims(await self._known(run_id, _TURNS)))
-        return lease if found[lease.token]["by"] == mine else None
+        await self._write(run_id, TURNS, [(WRITES, claim)], f"claim-{lease.token:08d}")
+        turns = await self._known(run_id, TURNS)
+        is_mine = dict(claims(turns))[lease.token]["by"] == mine
+        return lease if is_mine else None, turns
 
     async def renew(self, lease: Lease, seconds: float) -> bool:
-        return await self._prolong(lease, self._clock() + seconds)
+        return await self._together(lambda: self._prolong(lease, self._clock() + seconds))
 
     async def release(self, lease: Lease) -> None:
+        await self._together(lambda: self._release(lease))
+
+    async def _release(self, lease: Lease) -> None:
         await self._prolong(lease, 0.0)
+        self._forget(lease)
+
+    def _forget(self, lease: Lease) -> None:
         for remembered in (self._until, self._next):
             remembered.pop((lease.run_id, lease.token), None)
 
+    async def take(
+        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+    ) -> TakenRun:
+        return await self._together(lambda: self._take(run_id, owner, seconds, begin))
+
+    async def _take(
+        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+    ) -> TakenRun:
+        lease, turns = await self._claim(run_id, owner, seconds)
+        record = await self.read(run_id)
+        if lease is None:
+            return TakenRun(record=record)
+        try:
+            entries, messages = await self.entries(run_id), sent_messages(turns, 0)
+            begun = record if record is None else begin(record)
+            if begun is not None and begun is not record:
+                await self._put_run(begun)
+        except BaseException:
+            await self._release(lease)
+            raise
+        return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
+
+    async def leave(self, run: RunRecord, lease: Lease) -> None:
+        await self._together(lambda: self._leave(run, lease))
+
+    async def _leave(self, run: RunRecord, lease: Lease) -> None:
+        await self._update(run, lease)
+        await self._until_then(lease, 0.0)
+        self._forget(lease)
+
     async def _prolong(self, lease: Lease, until: float) -> bool:
-        found = await self._get(lease.run_id, _TURNS)
-        held = None if found is None else _lease_of(lease.run_id, found)
-        if held is None or not _same(held, lease):
+        found = await self._get(lease.run_id, TURNS)
+        held = None if found is None else lease_of(lease.run_id, found)
+        if held is None or not is_held(held, lease):
             return False
-        writes = [(_LATEST, _to_json({"until": until}))]
-        await self._write(lease.run_id, _TURNS, writes, f"until-{lease.token:08d}")
-        self._until[lease.run_id, lease.token] = until
+        await self._until_then(lease, until)
         return True
 
+    async def _until_then(self, lease: Lease, until: float) -> None:
+        writes = [(LATEST, _to_json({"until": until}))]
+        await self._write(lease.run_id, TURNS, writes, f"until-{lease.token:08d}")
+        self._until[lease.run_id, lease.token] = until
+
     async def _check(self, lease: Lease) -> None:
-        held = _lease_of(lease.run_id, await self._known(lease.run_id, _TURNS))
-        if held is None or not _same(held, lease):
+        held = lease_of(lease.run_id, await self._known(lease.run_id, TURNS))
+        if held is None or not is_held(held, lease):
             raise LeaseLost(f"another runner has claimed the run {lease.run_id!r}")
 
     # -- messages --------------------------------------------------------------------------
 
     async def send(self, run_id: str, message: Message) -> None:
+        await self._together(lambda: self._send(run_id, message))
+
+    async def _send(self, run_id: str, message: Message) -> None:
         mine = secrets.token_hex(8)
         text = _to_json({"message": attrs.asdict(message), "by": mine})
-        sent = dict(_messages(await self._known(run_id, _TURNS)))
+        sent = dict(messages_of(await self._known(run_id, TURNS)))
         while True:
             number = max(sent, default=0) + 1
-            await self._write(run_id, _TURNS, [(_WRITES, text)], f"message-{number:08d}")
-            sent = dict(_messages(await self._known(run_id, _TURNS)))
+            await self._write(run_id, TURNS, [(WRITES, text)], f"message-{number:08d}")
+            sent = dict(messages_of(await self._known(run_id, TURNS)))
             if sent[number]["by"] == mine:
                 return
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
-        sent = sorted(_messages(await self._known(run_id, _TURNS)))
-        return [(number, Message(**data["message"])) for number, data in sent if number > after]
-
-    # -- the checkpointer ------------------------------------------------------------------
-
-    async def _blocking(self, function: Callable[[], _T]) -> _T:
-        """Run a method of a checkpointer that blocks."""
-        return await call_blocking(function)
-
-    async def _get(self, run_id: str, namespace: str) -> CheckpointTuple | None:
-        config = _config(run_id, namespace, "" if namespace == _RUN else namespace)
-        saver = self._saver
-        if self._is_async:
-            return await saver.aget_tuple(config)
-        return await self._blocking(lambda: saver.get_tuple(config))
-
-    async def _known(self, run_id: str, namespace: str) -> CheckpointTuple:
-        found = await self._get(run_id, namespace)
-        if found is None:
-            raise UnknownRun(f"there is no run {run_id!r:.200}; list the runs of the store")
-        return found
-
-    async def _put(
-        self, run_id: str, namespace: str, name: str, text: str, about: Mapping[str, Any]
-    ) -> None:
-        versions: Any = {_WRITES: secrets.token_hex(8)}
-        checkpoint: Any = {
-            "v": 1,
-            "id": name,
-            "ts": "",
-            "channel_values": {_WRITES: text},
-            "channel_versions": versions,
-            "versions_seen": {},
-            "updated_channels": None,
-        }
-        config, metadata, saver = _config(run_id, namespace), dict(about), self._saver
-        if self._is_async:
-            await saver.aput(config, checkpoint, metadata, versions)  # type: ignore[arg-type]
-        else:
-            await self._blocking(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
-
-    def _place(self, run_id: str, namespace: str) -> RunnableConfig:
-        """The checkpoint of a namespace, to which writes are added."""
-        return _config(run_id, namespace, namespace)
-
-    async def _write(
-        self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
-    ) -> None:
-        config, saver = self._place(run_id, namespace), self._saver
-        if self._is_async:
-            await saver.aput_writes(config, writes, task)
-        else:
-            await self._blocking(lambda: saver.put_writes(config, writes, task))
-
-
-def _thread(run_id: str) -> str:
-    return f"workflow:{run_id}"
-
-
-def _config(run_id: str, namespace: str, checkpoint: str = "") -> RunnableConfig:
-    named = {"checkpoint_id": checkpoint} if checkpoint else {}
-    return {"configurable": {"thread_id": _thread(run_id), "checkpoint_ns": namespace, **named}}
+        return sent_messages(await self._known(run_id, TURNS), after)
 
 
 def _run_of(found: CheckpointTuple) -> RunRecord:
     try:
-        fields = json.loads(found.checkpoint["channel_values"][_WRITES])
+        fields = json.loads(found.checkpoint["channel_values"][WRITES])
         return RunRecord(**fields)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkflowError(f"the record of a run is damaged: {error}") from error
-
-
-def _writes(found: CheckpointTuple, kind: str) -> Iterator[tuple[str, Any]]:
-    """The rest of the name and the text of each task of a kind."""
-    for task, _, text in found.pending_writes or ():
-        start, _, rest = task.partition("-")
-        if start == kind:
-            yield rest, text
-
-
-def _claims(found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    return ((int(number), json.loads(text)) for number, text in _writes(found, "claim"))
-
-
-def _messages(found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    return ((int(number), json.loads(text)) for number, text in _writes(found, "message"))
-
-
-def _lease_of(run_id: str, found: CheckpointTuple) -> Lease | None:
-    """The last lease on a run, which may have ended."""
-    token, claim = max(_claims(found), key=lambda one: one[0], default=(0, None))
-    if claim is None:
-        return None
-    prolonged = {int(number): json.loads(text) for number, text in _writes(found, "until")}
-    return Lease(run_id, claim["owner"], token, prolonged.get(token, claim)["until"])
-
-
-def _same(held: Lease, lease: Lease) -> bool:
-    """Whether a lease is the last one, and was not given back.
-
-    Another run may have had the same id before, so the owner counts, too.
-    """
-    return (held.token, held.owner) == (lease.token, lease.owner) and held.until > 0
-
-
-def _entries_of(found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:
-    """The entries that count, with their places.
-
-    Writes of a runner that has lost its lease end where the next one has begun.
-    """
-    batches: dict[tuple[int, int], list[str]] = {}
-    for task, _, text in found.pending_writes or ():
-        place, by = task.split("-")
-        batches.setdefault((int(by), int(place)), []).append(text)
-    begun: dict[int, int] = {}  # the first entry of each lease, of which there are few
-    for token, index in batches:
-        begun[token] = min(index, begun.get(token, index))
-    placed: dict[int, str] = {}
-    for (token, index), texts in sorted(batches.items()):
-        if not any(later > token and first <= index for later, first in begun.items()):
-            placed.update((index + offset, text) for offset, text in enumerate(texts))
-    for number in range(len(placed)):
-        if number not in placed:
-            return
-        try:
-            yield number, entry_from_json(json.loads(placed[number]))
-        except ValueError as error:
-            raise WorkflowError(f"the record of the run is damaged: {error}") from error

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from interpstack_langchain.workflows.batches import Batches
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_langchain.workflows.whole_methods import runs_method
 from interpstack_workflows.api import WorkflowError
 
 __all__ = ["OpenedStore", "SqliteStore"]
@@ -35,6 +37,7 @@ class OpenedStore(CheckpointWorkflowStore):
         super().__init__(saver)
         self._close = close
         self._thread: Executor | None = ThreadPoolExecutor(1, "interpstack-workflows")
+        self._batches = Batches(self._thread)
 
     async def aclose(self) -> None:
         """Close the connection; closing twice is allowed."""
@@ -46,7 +49,7 @@ class OpenedStore(CheckpointWorkflowStore):
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         if self._thread is None:
             raise WorkflowError("the store was closed; open it again")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        return await self._batches.run(function)
 
 
 class SqliteStore(OpenedStore):
@@ -71,6 +74,9 @@ class SqliteStore(OpenedStore):
     async def _write(
         self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
     ) -> None:
+        if runs_method():
+            await super()._write(run_id, namespace, writes, task)
+            return
         self._written += 1
         if self._thread is not None and self._written % _WRITES_PER_THREAD and _is_short(writes):
             try:

@@ -25,6 +25,10 @@ from interpstack_workflows.worktrees.worktrees import GitWorktrees
 __all__ = ["RunParts", "check_settings"]
 
 
+#: Seconds in which some hundred runs are claimed, and replay what they have recorded.
+_EARLY_SECONDS: Final = 1.0
+
+
 def _number(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < math.inf
 
@@ -108,3 +112,11 @@ class RunParts:
     models: Models = attrs.field(factory=Models)
     output_bytes: int = OUTPUT_BYTES
     worktrees: GitWorktrees | None = None
+
+    @property
+    def early_seconds(self) -> float:
+        """Seconds by which a run is made live before its time, so that it can go on at that time.
+
+        No longer than it would stay live without anything to do.
+        """
+        return min(_EARLY_SECONDS, self.linger_seconds)

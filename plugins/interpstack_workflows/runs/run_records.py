@@ -14,13 +14,14 @@ from interpstack_workflows.budgets.budget import BudgetLimits
 from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.module.metadata import WorkflowMetadata
 from interpstack_workflows.runs.run_budgets import stored_limits
-from interpstack_workflows.runs.values import ScopePlace, Script, WorkflowResult, phases_of
+from interpstack_workflows.runs.values import ENDED, ScopePlace, Script, WorkflowResult, phases_of
 from interpstack_workflows.stores.store import RunRecord, WorkflowStore
 
 __all__ = [
     "ROOT",
     "RunOptions",
     "as_result",
+    "going_on",
     "new_run",
     "new_run_id",
     "root_place",
@@ -93,6 +94,18 @@ def new_run_id(now: float) -> str:
     number = (int(now * 1000) << 80) | secrets.randbits(80)
     digits = (_DIGITS[number >> (5 * place) & 31] for place in reversed(range(26)))
     return "run_" + "".join(digits)
+
+
+def going_on(record: RunRecord, *, reopen: bool) -> RunRecord:
+    """The record of a run that is worked on from now on.
+
+    Args:
+        record: The run.
+        reopen: Whether it goes on though it has ended.
+    """
+    if record.status == "running" or (record.status in ENDED and not reopen):
+        return record
+    return attrs.evolve(record, status="running", wake_at=None, waiting_for=(), error=None)
 
 
 async def stored_run(store: WorkflowStore, run_id: str) -> RunRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -14,7 +14,15 @@ from interpstack_core.checks import takes
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry
 
-__all__ = ["Lease", "Message", "MessageKind", "RunRecord", "RunStatus", "WorkflowStore"]
+__all__ = [
+    "Lease",
+    "Message",
+    "MessageKind",
+    "RunRecord",
+    "RunStatus",
+    "TakenRun",
+    "WorkflowStore",
+]
 
 RunStatus: TypeAlias = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
 MessageKind: TypeAlias = Literal["signal", "answer", "cancel", "wake"]
@@ -136,6 +144,23 @@ class Message:
     id: str = ""
 
 
+@attrs.frozen(kw_only=True)
+class TakenRun:
+    """A run with everything that its runner needs to go on with it.
+
+    Attributes:
+        record: The record of the run; `None` if there is no such run.
+        lease: The right to work on the run; `None` while another runner has it.
+        entries: The entries of the run; none without a lease.
+        messages: The messages to the run, with their numbers; none without a lease.
+    """
+
+    record: RunRecord | None
+    lease: Lease | None = None
+    entries: Sequence[Entry] = ()
+    messages: Sequence[tuple[int, Message]] = ()
+
+
 class WorkflowStore(abc.ABC):
     """Keeps runs, their entries, messages to them, and leases.
 
@@ -231,6 +256,51 @@ class WorkflowStore(abc.ABC):
     @abc.abstractmethod
     async def release(self, lease: Lease) -> None:
         """Give a lease back; nothing happens if it is not valid any more."""
+
+    async def take(
+        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+    ) -> TakenRun:
+        """Claim a run, change its record, and read everything of it.
+
+        By default, this calls `claim`, `read`, `entries`, `messages` and `update`. A store that
+        does all of it at once overrides it: runs that are due together begin so much sooner.
+
+        Args:
+            run_id: The id of the run.
+            owner: A name for the runner.
+            seconds: How long the lease lasts.
+            begin: Returns the record of the run as it is to be from now on; the same object if
+                nothing changes. May be called in another thread.
+
+        Raises:
+            UnknownRun: There is no such run.
+            WorkflowError: The entries are damaged; the run is not claimed then.
+        """
+        lease = await self.claim(run_id, owner, seconds)
+        record = await self.read(run_id)
+        if lease is None:
+            return TakenRun(record=record)
+        try:
+            entries, messages = await self.entries(run_id), await self.messages(run_id, 0)
+            begun = record if record is None else begin(record)
+            if begun is not None and begun is not record:
+                await self.update(begun, lease)
+        except BaseException:
+            await self.release(lease)
+            raise
+        return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
+
+    async def leave(self, run: RunRecord, lease: Lease) -> None:
+        """Replace the record of a run, and give its lease back.
+
+        By default, this calls `update` and `release`.
+
+        Raises:
+            LeaseLost: Another runner has claimed the run since.
+            WorkflowError: The lease is of another run.
+        """
+        await self.update(run, lease)
+        await self.release(lease)
 
     @abc.abstractmethod
     async def delete(self, run_id: str) -> None:

@@ -31,9 +31,9 @@ from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
 from interpstack_workflows.api import (
     AgentAnswer,
     AgentFailed,
-    Lease,
     LeaseLost,
     RunHandle,
+    TakenRun,
     Usage,
     WorkflowError,
     WorkflowResult,
@@ -105,15 +105,15 @@ async def opened(name: str, place: str) -> AsyncIterator[WorkflowStore]:
 
 def tell_claim(store: WorkflowStore, begun: int) -> None:
     """Write to a file as soon as a runner has the lease of its run."""
-    claim = store.claim
+    take = store.take
 
-    async def told(*args: Any) -> Lease | None:
-        lease = await claim(*args)
-        if lease is not None:
+    async def told(*args: Any) -> TakenRun:
+        taken = await take(*args)
+        if taken.lease is not None:
             os.write(begun, b".")
-        return lease
+        return taken
 
-    store.claim = told  # type: ignore[method-assign]
+    store.take = told  # type: ignore[method-assign]
 
 
 async def recorded_prompts(store: WorkflowStore) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from functools import partial
 from typing import Final
 
 import attrs
@@ -12,14 +13,17 @@ from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
 from interpstack_workflows.runs.parts import RunParts
+from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.isolation import remove_left
-from interpstack_workflows.stores.store import Lease, RunRecord
+from interpstack_workflows.stores.store import Lease, RunRecord, TakenRun
 
 __all__ = ["KeptRun", "RunKeeper", "Stay"]
 
 #: Seconds between two looks at the messages of live runs, and at a lease of another runner.
 _LOOK_SECONDS: Final = 0.5
+#: Seconds that a store has to claim a run for a runner that is being closed.
+_TAKE_SECONDS: Final = 10.0
 
 
 @attrs.frozen(kw_only=True)
@@ -164,10 +168,10 @@ class RunKeeper:
             self._begin(kept)
 
     def alarm(self, run_id: str, when: float) -> None:
-        """Adopt a waiting run at a time."""
+        """Adopt a waiting run, so that it is live at a time."""
         if run_id not in self._kept:
             self._kept[run_id] = KeptRun(run_id, Stay(patient=False))
-            self._alarms.set(run_id, when)
+            self._alarms.set(run_id, when - self._parts.early_seconds)
 
     async def aclose(self) -> None:
         """Stop all runs where they are; they can be resumed."""
@@ -209,42 +213,58 @@ class RunKeeper:
             self._begin(kept)
             return
         if record.wake_at is not None:
-            self._alarms.set(kept.run_id, record.wake_at)
+            self._alarms.set(kept.run_id, record.wake_at - self._parts.early_seconds)
         if all(wait["kind"] != "sleep" for wait in record.waiting_for):
             kept.rest(record)
 
     async def _claimed(self, kept: KeptRun) -> RunRecord:
         """One stay of a run, under a lease."""
-        store = self._parts.store
         while True:
-            lease = await store.claim(kept.run_id, self._owner, self._seconds)
-            record = await store.read(kept.run_id)
+            taken = await self._take(kept)
+            record = taken.record
             if record is None:
                 raise UnknownRun(f"The store has no run {kept.run_id!r}")
-            if lease is not None:
-                try:
-                    return await self._live(kept, record, lease)
-                finally:
-                    await store.release(lease)
+            if taken.lease is not None:
+                return await self._leased(kept, record, taken.lease, taken)
             if record.status in ENDED and not kept.stay.reopen:
                 return record
             if not kept.stay.patient:
                 raise LeaseLost(f"Another runner works on run {kept.run_id}")
             await asyncio.sleep(min(_LOOK_SECONDS, self._seconds / 3))
 
-    async def _live(self, kept: KeptRun, record: RunRecord, lease: Lease) -> RunRecord:
-        if record.status in ENDED and not kept.stay.reopen:
-            return record
-        await remove_left(self._parts, kept.run_id)
-        entries = await self._parts.store.entries(kept.run_id)
-        live = LiveRun(self._parts, record, lease, entries, retry_failed=kept.stay.retry_failed)
-        kept.came_alive(live)
-        self._beat()
+    async def _take(self, kept: KeptRun) -> TakenRun:
+        """Claim the run; if this is cancelled meanwhile, other runners can claim it at once."""
+        store, begin = self._parts.store, partial(going_on, reopen=kept.stay.reopen)
+        taking = asyncio.ensure_future(store.take(kept.run_id, self._owner, self._seconds, begin))
         try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            await asyncio.wait({taking}, timeout=_TAKE_SECONDS)
+            if taking.done() and taking.exception() is None:
+                lease = taking.result().lease
+                if lease is not None:
+                    await store.release(lease)
+            raise
+
+    async def _leased(
+        self, kept: KeptRun, record: RunRecord, lease: Lease, taken: TakenRun
+    ) -> RunRecord:
+        store = self._parts.store
+        if record.status in ENDED and not kept.stay.reopen:
+            await store.release(lease)
+            return record
+        try:
+            await remove_left(self._parts, kept.run_id)
+            live = LiveRun(self._parts, record, lease, taken, retry_failed=kept.stay.retry_failed)
+            kept.came_alive(live)
+            self._beat()
             record = await live.run()
+        except BaseException:
+            await store.release(lease)
+            raise
         finally:
             kept.came_alive(None)
-        if record.status == "waiting" and await self._parts.store.messages(kept.run_id, live.read):
+        if record.status == "waiting" and await store.messages(kept.run_id, live.read):
             kept.wake_later()
         return record
 

@@ -31,7 +31,7 @@ from interpstack_workflows.runtime.boundary import (
 )
 from interpstack_workflows.runtime.runtime import ModuleExecution
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Lease, Message, RunRecord
+from interpstack_workflows.stores.store import Lease, Message, RunRecord, TakenRun
 
 __all__ = ["LiveRun"]
 
@@ -50,7 +50,7 @@ class LiveRun:
         parts: What all runs of a runner share.
         record: The run as its store has it.
         lease: The runner's lease of the run.
-        entries: Everything that the run has recorded.
+        taken: The entries of the run, and the messages to it.
         retry_failed: Whether steps that failed are to run again.
     """
 
@@ -59,12 +59,13 @@ class LiveRun:
         parts: RunParts,
         record: RunRecord,
         lease: Lease,
-        entries: Sequence[Entry],
+        taken: TakenRun,
         *,
         retry_failed: bool = False,
     ) -> None:
         self._parts = parts
         self._record = record
+        entries = taken.entries
         self._lease = lease
         self._retry_failed = retry_failed
         self._writer = RecordWriter(parts.store, lease, len(entries), self._lost)
@@ -81,6 +82,7 @@ class LiveRun:
         self._main: asyncio.Task[ScopeEnd] | None = None
         self._answered: set[str] = set()
         self._alarm: asyncio.TimerHandle | None = None
+        self._sent = taken.messages
         self._read = 0
         self._gone: LeaseLost | None = None
 
@@ -93,7 +95,8 @@ class LiveRun:
         Raises:
             LeaseLost: Another runner works on the run now; nothing more was done.
         """
-        await self._go_on()
+        self._deliver(self._sent)
+        self._wake()
         place, began = root_place(self._record), self._record.created
         self._main = asyncio.create_task(self.run_scope(place, began))
         try:
@@ -106,16 +109,6 @@ class LiveRun:
         if self._gone is not None:
             raise self._gone
         return await self._finished(self._main)
-
-    async def _go_on(self) -> None:
-        """Store that the run goes on, if it does not merely begin, and read its messages."""
-        if self._record.status != "running":
-            self._record = attrs.evolve(
-                self._record, status="running", wake_at=None, waiting_for=(), error=None
-            )
-            await self._parts.store.update(self._record, self._lease)
-        await self.look_for_messages()
-        self._wake()
 
     async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run one scope to its end; see `ScopeLoop.run`."""
@@ -162,7 +155,9 @@ class LiveRun:
 
     async def look_for_messages(self) -> None:
         """Read the messages that came since the last look, and deliver them."""
-        found = await self._parts.store.messages(self._record.id, self._read)
+        self._deliver(await self._parts.store.messages(self._record.id, self._read))
+
+    def _deliver(self, found: Sequence[tuple[int, Message]]) -> None:
         if found and not self._parking:  # a run at rest looks again when it wakes
             self._read = found[-1][0]
             self._take(found)
@@ -266,6 +261,9 @@ class LiveRun:
     def _park_if_idle(self) -> None:
         if self._active or not self.waits or self._ending is not None or self._main is None:
             return
+        when = self._wake_at()
+        if when is not None and when - self._parts.clock() <= self._parts.early_seconds:
+            return  # it would have to be made live again at once
         self._parking = True
         self._main.cancel()
 
@@ -290,7 +288,7 @@ class LiveRun:
             census=self.teller.census(),
             updated=self._parts.clock(),
         )
-        await self._parts.store.update(self._record, self._lease)
+        await self._parts.store.leave(self._record, self._lease)
         self.teller.run_ended(self._record, ROOT)
         return self._record
 

@@ -36,6 +36,12 @@ def test_wrong_arguments_say_what_is_accepted(name: str, value: Any, accepted: s
     assert str(raised.value).startswith(f"WorkflowRunner: {name} takes {accepted}")
 
 
+@pytest.mark.parametrize(("linger", "early"), [(0.0, 0.0), (0.4, 0.4), (60.0, 1.0)])
+async def test_runs_are_early_no_longer_than_they_would_linger(linger: float, early: float) -> None:
+    async with WorkflowRunner(linger_seconds=linger) as runner:
+        assert runner._parts.early_seconds == early
+
+
 def test_nothing_is_opened_for_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         WorkflowRunner(store=str(tmp_path / "runs.db"), live_runs=0)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Sequence
 
 import pytest
 from workflow_runs import Prompts, runner, script, until
 
 from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease
+from interpstack_workflows.stores.store import Lease, RunRecord
 
 _LONG = script("await agent('a'); return agent('for ever b')")
 
@@ -75,6 +78,54 @@ async def test_many_runs_share_few_places() -> None:
         handles = [await one.start(body, number) for number in range(9)]
         results = [(await handle.result()).result for handle in handles]
         assert results == [f"echo: a {number}" for number in range(9)]
+
+
+async def test_a_waiting_run_is_made_live_before_its_time_and_goes_on_at_its_time() -> None:
+    woken: list[float] = []
+
+    async def agent(prompt: str) -> str:
+        woken.append(time.time())
+        return prompt
+
+    store = MemoryWorkflowStore()
+    async with runner(agent, store, linger_seconds=0.2) as one:
+        handle = await one.start(script("await sleep(900); return agent('a')"))
+        await until(lambda: one._keeper._alarms._times)
+        waiting = await one.show(handle.run_id)
+        assert waiting.wake_at is not None
+        assert one._keeper._alarms._times == {handle.run_id: waiting.wake_at - 0.2}
+        assert (await handle.result()).result == "a"
+    assert woken[0] >= waiting.wake_at
+
+
+async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:
+    rests: list[str] = []
+
+    class Noting(MemoryWorkflowStore):
+        async def leave(self, run: RunRecord, lease: Lease) -> None:
+            rests.append(run.status)
+            await super().leave(run, lease)
+
+    async with runner(Prompts(), Noting(), linger_seconds=0.2) as one:
+        result = await one.run(script("await sleep(350); return agent('a')"))
+    assert result.result == "echo: a"
+    assert rests == ["completed"]
+
+
+async def test_a_runner_that_is_closed_while_it_claims_leaves_the_run_to_others() -> None:
+    claiming = asyncio.Event()
+
+    class Slow(MemoryWorkflowStore):
+        async def entries(self, run_id: str) -> Sequence[Entry]:
+            claiming.set()
+            await asyncio.sleep(0.05)
+            return await super().entries(run_id)
+
+    store = Slow()
+    async with runner(Prompts(), store) as one:
+        handle = await one.start(script("return 1"))
+        await claiming.wait()
+    assert await store.claim(handle.run_id, "another", 60) is not None
 
 
 async def test_a_result_can_be_asked_for_again() -> None:

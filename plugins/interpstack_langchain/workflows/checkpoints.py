@@ -1,0 +1,128 @@
+"""The checkpoints of runs, read and written in the way that a checkpointer allows."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.serde.types import RESUME
+
+from interpstack import ConfigurationError, call_blocking
+from interpstack_langchain.workflows.whole_methods import runs_method, whole
+from interpstack_workflows.api import UnknownRun, WorkflowStore
+
+__all__ = ["ENTRIES", "LATEST", "RUN", "TURNS", "WRITES", "CheckpointsOfRuns", "thread_of"]
+
+_T = TypeVar("_T")
+
+#: The namespaces of a run.
+RUN, ENTRIES, TURNS = "", "workflow_entries", "workflow_turns"
+#: A channel of tasks' writes, and one whose writes replace each other.
+WRITES: Final = "workflow"
+LATEST: Final = RESUME
+
+
+class CheckpointsOfRuns(WorkflowStore):
+    """The base of stores over a checkpointer: one checkpoint in each namespace of a run.
+
+    Args:
+        saver: The checkpointer, set up.
+
+    Raises:
+        ConfigurationError: It is no checkpointer.
+    """
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        if not isinstance(saver, BaseCheckpointSaver):
+            raise ConfigurationError(
+                "CheckpointWorkflowStore takes a checkpointer, such as SqliteSaver; "
+                f"got {saver!r:.80}"
+            )
+        self._saver = saver
+        self._is_async = type(saver).aput_writes is not BaseCheckpointSaver.aput_writes
+
+    @property
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """The checkpointer."""
+        return self._saver
+
+    @staticmethod
+    def thread(run_id: str) -> str:
+        """The thread that has everything of a run, and goes with it."""
+        return thread_of(run_id)
+
+    async def _together(self, method: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Run a method of this store that uses the checkpointer several times.
+
+        A thread that blocks in the checkpointer runs the whole method: to hand it each single use
+        takes longer than the use. So a method waits for nothing but the checkpointer.
+        """
+        if self._is_async or runs_method():
+            return await method()
+        return await self._blocking(lambda: whole(method()))
+
+    async def _call(self, function: Callable[[], _T]) -> _T:
+        """Run a method of a checkpointer that blocks."""
+        return function() if runs_method() else await self._blocking(function)
+
+    async def _blocking(self, function: Callable[[], _T]) -> _T:
+        """Run a function that blocks in a thread."""
+        return await call_blocking(function)
+
+    async def _get(self, run_id: str, namespace: str) -> CheckpointTuple | None:
+        config = _config(run_id, namespace, "" if namespace == RUN else namespace)
+        saver = self._saver
+        if self._is_async:
+            return await saver.aget_tuple(config)
+        return await self._call(lambda: saver.get_tuple(config))
+
+    async def _known(self, run_id: str, namespace: str) -> CheckpointTuple:
+        found = await self._get(run_id, namespace)
+        if found is None:
+            raise UnknownRun(f"there is no run {run_id!r:.200}; list the runs of the store")
+        return found
+
+    async def _put(
+        self, run_id: str, namespace: str, name: str, text: str, about: Mapping[str, Any]
+    ) -> None:
+        versions: Any = {WRITES: secrets.token_hex(8)}
+        checkpoint: Any = {
+            "v": 1,
+            "id": name,
+            "ts": "",
+            "channel_values": {WRITES: text},
+            "channel_versions": versions,
+            "versions_seen": {},
+            "updated_channels": None,
+        }
+        config, metadata, saver = _config(run_id, namespace), dict(about), self._saver
+        if self._is_async:
+            await saver.aput(config, checkpoint, metadata, versions)  # type: ignore[arg-type]
+        else:
+            await self._call(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
+
+    def _place(self, run_id: str, namespace: str) -> RunnableConfig:
+        """The checkpoint of a namespace, to which writes are added."""
+        return _config(run_id, namespace, namespace)
+
+    async def _write(
+        self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
+    ) -> None:
+        config, saver = self._place(run_id, namespace), self._saver
+        if self._is_async:
+            await saver.aput_writes(config, writes, task)
+        else:
+            await self._call(lambda: saver.put_writes(config, writes, task))
+
+
+def thread_of(run_id: str) -> str:
+    """The thread of a run."""
+    return f"workflow:{run_id}"
+
+
+def _config(run_id: str, namespace: str, checkpoint: str = "") -> RunnableConfig:
+    named = {"checkpoint_id": checkpoint} if checkpoint else {}
+    return {"configurable": {"thread_id": thread_of(run_id), "checkpoint_ns": namespace, **named}}

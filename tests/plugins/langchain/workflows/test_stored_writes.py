@@ -1,0 +1,70 @@
+"""Leases, messages and entries, read from the writes to a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+from langgraph.checkpoint.base import CheckpointTuple
+from workflow_stores import entry
+
+from interpstack_langchain.workflows.stored_writes import (
+    claims,
+    is_held,
+    lease_of,
+    messages_of,
+    sent_messages,
+    stored_entries,
+)
+from interpstack_workflows.api import Lease, Message, WorkflowError, entry_to_json
+
+
+def _found(**writes: Any) -> CheckpointTuple:
+    """A checkpoint with writes by the names of their tasks; lists have several."""
+    pending = [
+        (task.replace("_", "-"), "workflow", one if isinstance(one, str) else json.dumps(one))
+        for task, given in writes.items()
+        for one in (given if isinstance(given, list) else [given])
+    ]
+    return CheckpointTuple(config={}, checkpoint={}, metadata={}, pending_writes=pending)  # type: ignore[typeddict-item]
+
+
+def test_the_last_claim_is_the_lease_until_its_end() -> None:
+    one = {"owner": "a", "until": 5.0, "by": "x"}
+    two = {"owner": "b", "until": 7.0, "by": "y"}
+    assert lease_of("run", _found()) is None
+    assert lease_of("run", _found(claim_01=one, claim_02=two)) == Lease("run", "b", 2, 7.0)
+    prolonged = _found(claim_01=one, until_01={"until": 9.0})
+    assert lease_of("run", prolonged) == Lease("run", "a", 1, 9.0)
+    assert dict(claims(prolonged)) == {1: one}
+
+
+def test_a_lease_is_held_until_it_is_given_back() -> None:
+    held = Lease("run", "a", 2, 7.0)
+    assert is_held(held, attrs.evolve(held, until=3.0))
+    assert not is_held(held, attrs.evolve(held, token=1))
+    assert not is_held(held, attrs.evolve(held, owner="b"))
+    assert not is_held(attrs.evolve(held, until=0.0), held)
+
+
+def test_messages_come_in_the_order_of_their_numbers() -> None:
+    sent = {name: {"message": attrs.asdict(Message(kind="signal", name=name))} for name in "abc"}
+    found = _found(message_03=sent["c"], message_01=sent["a"], message_02=sent["b"])
+    assert [number for number, _ in messages_of(found)] == [3, 1, 2]
+    assert [one.name for _, one in sent_messages(found, 0)] == ["a", "b", "c"]
+    assert sent_messages(found, 2) == [(3, Message(kind="signal", name="c"))]
+
+
+def test_entries_of_a_lost_lease_end_where_the_next_one_began() -> None:
+    texts = [json.dumps(entry_to_json(entry(number))) for number in range(6)]
+    names = ["0-1", "1-1", "1-2", "2-2"]
+    given = dict(zip(names, [[texts[0]], texts[1:3], [texts[4]], [texts[5]]], strict=True))
+    found = _found(**{name.replace("-", "_"): batch for name, batch in given.items()})
+    assert [one.now for _, one in stored_entries(found)] == [0.0, 4.0, 5.0]
+
+
+def test_a_damaged_entry_says_so() -> None:
+    with pytest.raises(WorkflowError, match="the record of the run is damaged"):
+        list(stored_entries(_found(**{"0_1": "{"})))
