@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -12,6 +13,7 @@ from interpstack_core import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["check_parts", "is_table", "json_text", "markdown_table"]
 
+_PIPE: Final = re.compile(r"(\\*+)\|")
 #: Columns of a table.
 _COLUMNS: Final = 50
 #: Items and fields of a value, in all its levels. More take the host long to write as text.
@@ -78,7 +80,8 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _line(cells: list[str]) -> str:
-    escaped = (" ".join(cell.replace("|", "\\|").split()) for cell in cells)
+    # Backslashes before a pipe would undo its escape.
+    escaped = (" ".join(_PIPE.sub(r"\1\1\|", cell).split()) for cell in cells)
     return f"| {' | '.join(escaped)} |"
 
 

@@ -129,7 +129,7 @@ def unpack(image: Image, engine: str, limits: Limits) -> tuple[Saved, Mapping[st
     """
     if image.engine != engine:
         raise ImageError(
-            f"the image was made by engine {image.engine!r}; {engine!r} cannot open it"
+            f"the image was made by engine {image.engine!r:.80}; {engine!r} cannot open it"
         )
     if image.base != base_id():
         raise ImageError("the image was made by another version of Monty or of its kernel")

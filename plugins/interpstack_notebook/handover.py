@@ -41,6 +41,7 @@ class Handover:
     async def _take(self, value: Any) -> None:
         if not isinstance(value, dict) or not isinstance(value.get("name"), str):
             raise TypeError(f"{_TAKE} takes a name and a value")
+        self._taken.clear()  # code may call it without end; the notebook asks for one at a time
         self._taken[value["name"]] = value.get("value")
 
     def taken(self, name: str) -> Any:

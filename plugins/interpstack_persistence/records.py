@@ -34,6 +34,8 @@ _VERSION: Final = 2
 #: A record with a number that this divides is whole: so chains are short, and begin at the same
 #: records where a store keeps copies of them now and then.
 _CHAIN: Final = 8
+#: Above all numbers that stores can hold.
+_NUMBERS: Final = 2**63
 _Record = Mapping[str, Any]
 
 
@@ -133,7 +135,9 @@ def _verify(record: _Record, owner: str, key: bytes | None) -> None:
 def _check_shape(record: _Record) -> None:
     shape = {"version": int, "sequence": int, "previous": bytes, "data": bytes, "checksum": bytes}
     for name, kind in shape.items():
-        if not isinstance(record, Mapping) or type(record.get(name)) is not kind:
+        value = record.get(name) if isinstance(record, Mapping) else None
+        # Longer numbers have no text, which a checksum needs.
+        if type(value) is not kind or (isinstance(value, int) and not 0 <= value < _NUMBERS):
             raise RecordRejected(f"the stored state is damaged: it has no valid {name!r}")
 
 

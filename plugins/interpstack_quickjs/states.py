@@ -56,7 +56,7 @@ def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
     """
     if image.engine != ENGINE:
         raise ImageError(
-            f"the image was made by engine {image.engine!r}; {ENGINE!r} cannot open it"
+            f"the image was made by engine {image.engine!r:.80}; {ENGINE!r} cannot open it"
         )
     if image.base != base.id:
         raise ImageError("the image was made by another build of the engine or its plugins")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from interpstack_core import GuestException, GuestLanguage, ModuleBundle, call_blocking
 from interpstack_skills.api import Skills, SkillSource
 from interpstack_skills.front_matter import read_front_matter
-from interpstack_skills.source import as_source
+from interpstack_skills.source import as_source, checked_files
 
 __all__ = ["skill_loader", "skills_section"]
 
@@ -38,7 +38,7 @@ def skill_loader(
             shown = specifier[:_SHOWN_CHARS]
             raise _unavailable(f'{shown!r} is not the name of a skill; import "{_PREFIX}<name>"')
         try:
-            files = await source.files(name)
+            files = checked_files(await source.files(name), language.module_endings)
             known = await _names(source) if files is None else []
         except Exception as error:
             raise _unavailable(f"skill {name!r} cannot be loaded: {_reason(error)}") from error
@@ -51,7 +51,8 @@ def skill_loader(
 
 async def _names(source: SkillSource) -> list[str]:
     names = getattr(source, "names", None)
-    return sorted(await names()) if callable(names) else []
+    told = await names() if callable(names) else ()
+    return sorted(one for one in told if isinstance(one, str) and _NAME.fullmatch(one))
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

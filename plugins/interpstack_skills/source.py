@@ -10,12 +10,14 @@ from typing import Any, Final
 from interpstack_core import ConfigurationError, call_blocking
 from interpstack_skills.api import SkillSource
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source"]
+__all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source", "checked_files"]
 
 #: Bytes of one skill's files that are loaded.
 MAX_BYTES: Final = 2**20
 #: Code files of one skill that are loaded.
 MAX_FILES: Final = 256
+#: Characters of a path that a message repeats.
+_SHOWN_CHARS: Final = 100
 #: Entries of a skill's directory that are looked at, whatever they are.
 _MAX_ENTRIES: Final = 100_000
 
@@ -36,6 +38,35 @@ def as_source(given: Any, endings: tuple[str, ...]) -> SkillSource:
         source: SkillSource = given
         return source
     raise ConfigurationError(f"skills takes a directory or an object with files(); got {given!r}")
+
+
+def checked_files(files: Any, endings: tuple[str, ...]) -> Mapping[str, str] | None:
+    """The files of a skill as a source returned them, within the bounds of any skill.
+
+    Args:
+        files: The answer of `SkillSource.files`.
+        endings: Endings of code files; others, except for `SKILL.md`, are left out.
+
+    Raises:
+        ValueError: It has another form, too many code files, or too large ones.
+    """
+    if files is None:
+        return None
+    if not isinstance(files, Mapping) or not all(type(path) is str for path in files):
+        raise ValueError("its source takes files as a mapping of paths to texts")
+    code = {path for path in files if path.endswith(endings)}
+    if len(code) > MAX_FILES:
+        raise ValueError(f"it has more than {MAX_FILES} code files")
+    kept = {path: text for path, text in files.items() if path in code or path == "SKILL.md"}
+    left = MAX_BYTES
+    for path, text in kept.items():
+        if type(text) is not str:
+            raise ValueError(f"its file {path[:_SHOWN_CHARS]} is not a text")
+        short = len(text) <= left  # a longer text need not be encoded to tell
+        left -= len(text.encode("utf-8", "surrogatepass") if short else text)
+        if left < 0:
+            raise ValueError(f"its code has more than {MAX_BYTES} bytes")
+    return kept
 
 
 class DirectorySkills:

@@ -318,6 +318,11 @@
     "WeakSet", "atob", "btoa", "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent", "escape", "globalThis", "isFinite",
     "isNaN", "parseFloat", "parseInt", "structuredClone", "undefined", "unescape"]) KEPT[name] = true;
   const functionKinds = [() => {}, async () => {}, function* () {}, async function* () {}];
+  // Objects whose prototypes have no name, and are reached by no property of a global.
+  const UNNAMED = [() => [][Symbol.iterator](), () => new Map()[Symbol.iterator](), () => new Set()[Symbol.iterator](),
+    () => ""[Symbol.iterator](), () => "".matchAll(/x/g), () => Iterator.from({ next() {} }), () => [].values().map(() => {}),
+    () => new URLSearchParams()[Symbol.iterator](), () => new Intl.Segmenter().segment(""),
+    () => new Intl.Segmenter().segment("")[Symbol.iterator]()];
   const noCode = native("Function", function () { throw wrong("code from text is disabled in workflows"); });
   // Where an assignment to an object is to make an own property, although what it inherits is frozen.
   const ASSIGNABLE = [Object.prototype, Function.prototype, Error.prototype, TypeError.prototype, RangeError.prototype,
@@ -382,10 +387,11 @@
       if (found !== undefined && found.get === undefined) shared[shared.length] = found.value;
     }
     for (let i = 0; i < functionKinds.length; i++) shared[shared.length] = functionKinds[i];
-    shared[shared.length] = [][Symbol.iterator]();
-    shared[shared.length] = new Map()[Symbol.iterator]();
-    shared[shared.length] = new Set()[Symbol.iterator]();
-    shared[shared.length] = ""[Symbol.iterator]();
+    for (let i = 0; i < UNNAMED.length; i++) {
+      try {
+        shared[shared.length] = UNNAMED[i]();
+      } catch {} // this engine has no such objects
+    }
     shared[shared.length] = offered;
     harden(shared);
     const verbNames = ownKeys(offered);

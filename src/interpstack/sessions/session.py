@@ -310,6 +310,7 @@ class Session(SyncToo):
 
         Raises:
             NotImplementedError: The engine has no images.
+            ImageError: The engine has images only of cells that wait.
         """
         async with self._uses.held(changes=False):
             return await self._state.whole_image()

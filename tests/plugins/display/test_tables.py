@@ -39,6 +39,16 @@ def test_a_table_in_markdown_has_all_fields_as_columns() -> None:
     ]
 
 
+def test_no_text_leaves_its_column() -> None:
+    rows = [{"a|": "x\\|y", "b\\|": "\\\\||"}, {"a|": "C:\\new", "b\\|": "\\"}]
+    assert markdown_table(rows).splitlines() == [
+        r"| a\| | b\\\| |",
+        "| --- | --- |",
+        r"| x\\\|y | \\\\\|\| |",
+        r"| C:\new | \ |",
+    ]
+
+
 def test_values_that_json_lacks_take_their_nearest_form() -> None:
     value = {
         "map": MapValue([(1, "a")]),

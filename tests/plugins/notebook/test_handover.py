@@ -23,6 +23,17 @@ async def test_code_hands_over_a_variable(engine: str, code: str) -> None:
             handover.taken("rows")
 
 
+async def test_of_many_values_the_last_is_kept() -> None:
+    handover = Handover()
+    async with InterpreterStack(plugins=["notebook"]).session() as session:
+        session.bind(HostOffer(parts=[handover]))
+        many = "for (const name of 'abc') await notebook.take({name, value: name})"
+        assert (await session.eval(many)).ok
+        with pytest.raises(KeyError):
+            handover.taken("a")
+        assert handover.taken("c") == "c"
+
+
 async def test_a_wrong_call_by_code_is_refused() -> None:
     handover = Handover()
     async with InterpreterStack(plugins=["notebook"]).session() as session:

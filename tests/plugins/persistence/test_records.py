@@ -257,6 +257,14 @@ def changes() -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("name", ["version", "sequence"])
+@pytest.mark.parametrize("key", [None, KEY])
+def test_numbers_have_a_length(name: str, key: bytes | None) -> None:
+    record = {**stored(signing_key=key), name: 10**5000}  # more digits than Python writes
+    with pytest.raises(RecordRejected, match=f"it has no valid '{name}'"):
+        mode(signing_key=key).load(record, "owner")
+
+
 @pytest.mark.parametrize(("name", "value"), changes())
 def test_every_change_is_noticed_without_a_key(name: str, value: Any) -> None:
     record = stored()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from interpstack import ConfigurationError
 from interpstack_skills import source
-from interpstack_skills.source import DirectorySkills, as_source
+from interpstack_skills.source import DirectorySkills, as_source, checked_files
 
 
 @pytest.fixture
@@ -70,3 +71,32 @@ async def test_code_without_a_description_is_told(root: Path) -> None:
     (root / "empty" / "index.js").write_text("1")
     with pytest.raises(ValueError, match=r"its folder has no SKILL\.md"):
         await DirectorySkills(root, (".js",)).files("empty")
+
+
+CODE = "export const x = 1"
+SURROGATE = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (["index.js"], "its source takes files as a mapping of paths to texts"),
+        ({1: CODE}, "its source takes files as a mapping of paths to texts"),
+        ({"index.js": CODE.encode()}, "its file index.js is not a text"),
+        ({"SKILL.md": None, "index.js": CODE}, "its file SKILL.md is not a text"),
+        ({"x" * 10**6 + ".js": 1}, f"its file {'x' * 100} is not a text"),
+        ({f"{n}.js": "" for n in range(257)}, "it has more than 256 code files"),
+        ({"index.js": "x" * 2**19 + "é" * 2**18 + "x"}, "its code has more than 1048576 bytes"),
+        ({"index.js": CODE, "more.js": "x" * 80 * 2**20}, "its code has more than 1048576 bytes"),
+    ],
+)
+def test_sources_are_not_trusted(files: Any, told: str) -> None:
+    with pytest.raises(ValueError, match="it") as caught:
+        checked_files(files, (".js",))
+    assert str(caught.value) == told
+
+
+def test_what_is_no_code_is_left_out() -> None:
+    files = {"SKILL.md": SURROGATE, "index.js": CODE, "data.bin": b"", "notes.md": None}
+    assert checked_files(files, (".js",)) == {"SKILL.md": SURROGATE, "index.js": CODE}
+    assert checked_files(None, (".js",)) is None

@@ -110,6 +110,12 @@ def test_no_code_comes_from_text(runtime: WorkflowRuntime, attempt: str) -> None
         "Map.prototype.get = 1",
         "Math.random = () => 0",
         "Object.getPrototypeOf([][Symbol.iterator]()).next = 1",
+        "Object.getPrototypeOf('a'.matchAll(/a/g)).next = 1",
+        "Object.getPrototypeOf([].values().map((x) => x)).next = 1",
+        "Object.getPrototypeOf(Iterator.from({next() {}})).next = 1",
+        "Object.getPrototypeOf(new URLSearchParams().keys()).next = 1",
+        "Object.getPrototypeOf((globalThis.Intl ? new Intl.Segmenter().segment('') : [])"
+        "[Symbol.iterator]()).next = 1",
         "Function.prototype.call = 1",
         "RegExp.prototype.exec = 1",
         "String.prototype.trim = 1",
