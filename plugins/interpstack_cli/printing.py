@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
@@ -34,21 +35,39 @@ class Problem(click.ClickException):
         write("Error: " + " ".join(self.message.split()), err=True, colour="red")
 
 
+#: Characters that make a terminal do something, or change the direction of its text.
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
 def encodable(text: str, stream: TextIO) -> str:
-    """The text with escapes for characters that the stream cannot encode (lone surrogates)."""
+    """The text with escapes for characters that the stream cannot show.
+
+    These are characters that its encoding lacks (lone surrogates) and, on a terminal, control
+    characters: guest code could use them to change the title, the clipboard or earlier lines.
+    """
+    if is_terminal(stream):
+        text = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def write(text: str, *, err: bool = False, colour: str | None = None) -> None:
+def write(
+    text: str, *, err: bool = False, colour: str | None = None, drawing: bool = False
+) -> None:
     """Write a line; coloured only on a terminal, and never when `NO_COLOR` is set.
+
+    Args:
+        text: The line.
+        err: Whether it goes to standard error.
+        colour: Its colour.
+        drawing: Whether it is a sequence of this package's own that draws in a terminal.
 
     Raises:
         Problem: Standard output cannot be written to. A failure of standard error is ignored,
             because no stream remains for a message.
     """
     with _errors() if err else output() as stream:
-        shown = encodable(text, stream)
+        shown = text if drawing else encodable(text, stream)
         if colour and is_terminal(stream) and not os.environ.get("NO_COLOR"):
             shown = click.style(shown, fg=colour)
         stream.write(shown + "\n")

@@ -34,8 +34,8 @@ _VERSION: Final = 2
 #: A record with a number that this divides is whole: so chains are short, and begin at the same
 #: records where a store keeps copies of them now and then.
 _CHAIN: Final = 8
-#: Above all numbers that stores can hold.
-_NUMBERS: Final = 2**63
+#: Above all numbers that a record counts to; Python writes no much longer ones as text.
+_NUMBERS: Final = 10**1000
 _Record = Mapping[str, Any]
 
 
@@ -136,7 +136,6 @@ def _check_shape(record: _Record) -> None:
     shape = {"version": int, "sequence": int, "previous": bytes, "data": bytes, "checksum": bytes}
     for name, kind in shape.items():
         value = record.get(name) if isinstance(record, Mapping) else None
-        # Longer numbers have no text, which a checksum needs.
         if type(value) is not kind or (isinstance(value, int) and not 0 <= value < _NUMBERS):
             raise RecordRejected(f"the stored state is damaged: it has no valid {name!r}")
 

@@ -69,7 +69,7 @@ class Gallery:
             drawn = self._drawn(item)
             saved = "" if drawn is not None else f": saved as {self._save(item)}"
             if drawn:
-                write(drawn)
+                write(drawn, drawing=item.is_image)
             write(f"Shown {index}: {described(item)}{saved}", err=True)
 
     def saved(self, outcome: Outcome) -> list[Any]:
@@ -92,7 +92,7 @@ class Gallery:
         if self.folder is not None or not is_terminal(sys.stdout):
             return None
         if item.is_text and len(item.data) <= _TEXT_CHARS:
-            return _printable(item.text)
+            return item.text
         return inline_image(item, os.environ)
 
     def _save(self, item: Attachment) -> Path:
@@ -125,11 +125,3 @@ class Gallery:
         if self._made is None:
             self._made = Path(tempfile.mkdtemp(prefix="interpstack-"))
         return self._made
-
-
-def _printable(text: str) -> str:
-    """A text without control characters, which could make a terminal do anything."""
-    return "".join(
-        sign if sign in "\n\t" or sign.isprintable() else sign.encode("unicode_escape").decode()
-        for sign in text
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -32,6 +33,8 @@ __all__ = [
 
 #: Characters of a text from a script that a line shows.
 _SHOWN_CHARS: Final = 200
+#: Characters that JSON does not escape, but which a terminal obeys.
+_UNSEEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: Steps of a phase that a tree shows one by one.
 _STEPS: Final = 20
 _MARKS: Final = {"running": "…", "waiting": "?", "ok": "✓", "failed": "✗"}
@@ -81,7 +84,8 @@ def print_result(result: WorkflowResult) -> None:
         "usage": dict(result.usage),
         "census": dict(result.census),
     }
-    click.echo(json.dumps(data, ensure_ascii=not sys.stdout.isatty(), indent=2))
+    text = json.dumps(data, ensure_ascii=not sys.stdout.isatty(), indent=2)
+    click.echo(_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def status_of(result: WorkflowResult) -> int:

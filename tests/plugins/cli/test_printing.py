@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from typing import Any
 
@@ -42,6 +43,27 @@ def test_values_and_remarks_go_to_their_streams(
 ) -> None:
     show_outcome(outcome)
     assert capsys.readouterr() == (out, err)
+
+
+def test_guest_texts_cannot_command_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a\tb\n\x1b]52;c;aGk=\x07 \x9b2J\r\b\x7f \u202ex\u2066 \u3000\xa0é🏳️\u200d🌈"
+    for colour, out in (("", "{}\n"), ("red", "\x1b[31m{}\x1b[0m\n")):
+        monkeypatch.setenv("NO_COLOR", "")
+        monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+        write(text, colour=colour)
+        shown = r"\x1b]52;c;aGk=\x07 \x9b2J\r\x08\x7f \u202ex\u2066"
+        assert terminal.getvalue() == out.format(f"a\tb\n{shown} \u3000\xa0é🏳️\u200d🌈")
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    show_outcome(Outcome(text="\x1b[2J"))
+    assert terminal.getvalue() == "\\x1b[2J\n"
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    error = GuestError("\x1bE", "\x1b[2J", "\x9b1m")
+    show_outcome(Outcome(error=error, notices=("\x1b",)))
+    Problem("\x1b]0;x\x07").show()
+    assert "\x1b" not in re.sub(r"\x1b\[\d+m", "", terminal.getvalue())
+    monkeypatch.setattr(sys, "stdout", file := io.StringIO())
+    write(text)
+    assert file.getvalue() == f"{text}\n"  # programs get what code gave
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -49,6 +50,19 @@ def test_a_result_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     print_result(WorkflowResult(run_id="r", status="completed", result={"a": "\ud800 é"}))
     data = json.loads(capsys.readouterr().out)
     assert (data["runId"], data["result"]) == ("r", {"a": "\ud800 é"})
+
+
+def test_a_result_cannot_command_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    value = {"a\x9b": "\x1b[2J\x9b2J\x7f\u202eé"}
+    print_result(WorkflowResult(run_id="r", status="completed", result=value))
+    assert terminal.getvalue().replace("\n", "").isprintable()
+    assert "é" in terminal.getvalue()
+    assert json.loads(terminal.getvalue())["result"] == value
 
 
 @pytest.mark.parametrize(
