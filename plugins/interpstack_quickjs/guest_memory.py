@@ -15,6 +15,7 @@ from interpstack_core import EngineFailure
 from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine, address_of
+from interpstack_quickjs.webassembly.pages import Pages
 from interpstack_quickjs.webassembly.templates import template_of
 
 __all__ = ["WORKSPACE_BYTES", "GuestMemory", "Heap", "OutOfRoom", "Workspace"]
@@ -49,10 +50,11 @@ class Heap:
     """The memory of an instance, and the values that are needed to run it again.
 
     Attributes:
-        memory: The linear memory; the bytes below the stack pointer are meaningless.
+        memory: The linear memory, or the beginning of it: zeros follow. The bytes below the stack
+            pointer are meaningless.
         stack_pointer: The guest's own stack pointer.
         workspace: The part of the memory in which the host passes data.
-        size: Size of the memory in bytes; larger than `memory` if `differences` extend beyond it.
+        size: Size of the memory in bytes.
         differences: The parts that differ from `memory`.
     """
 
@@ -60,12 +62,17 @@ class Heap:
     stack_pointer: int
     workspace: Workspace
     size: int = attrs.field(default=attrs.Factory(lambda self: len(self.memory), takes_self=True))
-    differences: Stretches = attrs.field(factory=Stretches, repr=False)
+    differences: Stretches | Pages = attrs.field(factory=Stretches, repr=False)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether `memory` covers the whole size; if not, the bytes beyond `memory` are zeros."""
-        return self.size == len(self.memory)
+    def whole(self) -> Heap:
+        """The same heap without differences: `memory` covers the whole size."""
+        if self.size == len(self.memory) and next(iter(self.differences), None) is None:
+            return self
+        memory = bytearray(self.memory)
+        memory.extend(bytes(self.size - len(memory)))
+        for address, data in self.differences:
+            memory[address : address + len(data)] = data
+        return Heap(memory, self.stack_pointer, self.workspace)
 
 
 class GuestMemory(Machine):
@@ -106,6 +113,17 @@ class GuestMemory(Machine):
         stack = self.copy_to(address_of(memory), size)
         return Heap(memory, stack, space)
 
+    def written_heap(self, earlier: Heap | None = None) -> Heap:
+        """A copy of the state that holds what the guest has written, where the system tells that.
+
+        Args:
+            earlier: Such a copy that is no longer needed, whose room is used again.
+        """
+        space, size = self._space(), self.memory_bytes
+        used = earlier.differences if earlier is not None else None
+        began, stack, pages = self.pages(used if isinstance(used, Pages) else None)
+        return Heap(began or b"", stack, space, size, pages)
+
     def copy_to(self, address: int, size: int) -> int:
         """Copy the memory, but for what lies below the stack pointer, to an address of the host.
 
@@ -137,8 +155,8 @@ class GuestMemory(Machine):
                 instance.memory.grow(instance.store, -(-missing // 65536))
             except wasmtime.WasmtimeError as error:
                 raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
-        if not self._begins_with(heap):
-            self.write(heap.memory, heap.stack_pointer, heap.stack_pointer)
+        if not instance.begin_with(template_of(heap.memory)):
+            self._copy_in(heap)
         whole = (ctypes.c_char * heap.size).from_address(self._host_address(0, heap.size))
         memory = memoryview(whole).cast("B")  # hundreds of calls of `memmove` would take longer
         for address, data in heap.differences:
@@ -149,10 +167,13 @@ class GuestMemory(Machine):
         instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 
-    def _begins_with(self, heap: Heap) -> bool:
-        """Have the memory begin as that of a base heap, without copying it, if that is possible."""
-        template = template_of(heap.memory) if heap.is_whole else None
-        return self._instance.begin_with(template)
+    def _copy_in(self, heap: Heap) -> None:
+        """Copy the memory that the heap is told by, and zeros behind it."""
+        stack, end = heap.stack_pointer, len(heap.memory)
+        if end > stack:
+            self.write(heap.memory, stack, stack)
+        start = max(stack, end)
+        ctypes.memset(self._host_address(start, heap.size - start), 0, heap.size - start)
 
     # -- passing data ------------------------------------------------------------------------
 

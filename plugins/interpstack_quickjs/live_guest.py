@@ -15,6 +15,7 @@ from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 from interpstack_quickjs.states import ENGINE, RealmState, state_of
 from interpstack_quickjs.webassembly.instance import spares
 from interpstack_quickjs.webassembly.machine import Trapped
+from interpstack_quickjs.webassembly.templates import template_of
 
 __all__ = ["LiveGuest"]
 
@@ -50,8 +51,8 @@ class LiveGuest:
         self._bound = state.bound
         self.guest = self._new_guest(state.heap)
         self._touched = not state.is_fresh
-        #: Memory of a copy that is no longer needed.
-        self._spare: bytearray | None = None
+        #: A copy that is no longer needed.
+        self._spare: Heap | None = None
         #: What the guest's memory still is; every command ends that.
         self._copy: Heap | None = state.heap
         #: What the guest's memory is to be again before the guest is used; see `read`.
@@ -60,6 +61,7 @@ class LiveGuest:
     def close(self) -> None:
         """Free the instance, or give it to the next realm. Closing twice is allowed."""
         instance = self.guest.release()
+        self._copy = self._spare = self._undone = None
         if instance is None:
             return
         if instance.memory_bytes > self.base.heap.size:  # no realm could begin with it
@@ -114,19 +116,18 @@ class LiveGuest:
         """Run a command that changes no variable, and undo all its changes to the memory.
 
         So the next image has no such traces, and a live realm behaves exactly like a restored one.
-        Where the memory is known anyway, that waits until the guest is used again.
+        Between cells, that waits until the guest is used again.
         """
         if not self._touched:
             return self._trusted(*command, seconds=seconds)
-        kept = self._copy
-        before = kept if kept is not None and kept.is_whole else self._passing_copy()
+        before = self._before()
         text = self._trusted(*command, seconds=seconds, before=before)
         if before.size == self.guest.memory_bytes:
-            if before is kept and self.running is None:
+            if self.running is None:
                 self._undone = before
             else:
                 self.guest.load(before)
-            self._copy = kept
+            self._copy = before
         elif self.running is None:
             self.restore(before)  # memory has grown, which no instance can undo
         return text
@@ -174,7 +175,9 @@ class LiveGuest:
     def heap_of(self, image: Image | None) -> Heap:
         """The memory in an image, or the guest's current memory if there is no image."""
         self._catch_up()
-        return self.guest.heap() if image is None else state_of(image, self.base, self.limits).heap
+        if image is None:
+            return self.guest.written_heap()
+        return state_of(image, self.base, self.limits).heap
 
     def image(self) -> Image:
         """The whole state as an image."""
@@ -226,15 +229,14 @@ class LiveGuest:
 
     def _new_copy(self) -> Heap:
         # A cell that is running may still be taken back to the copy made before it.
-        return self.guest.heap(self._spare if self.running is None else None)
+        return self.guest.written_heap(self._spare if self.running is None else None)
 
     def _keep(self, heap: Heap) -> Heap:
-        self._copy = heap
-        self._spare = heap.memory if isinstance(heap.memory, bytearray) else None
+        self._copy = self._spare = heap
         return heap
 
     def _new_guest(self, heap: Heap) -> Guest:
-        guest = Guest(self.limits.memory_bytes, spares.take(heap.size))
+        guest = Guest(self.limits.memory_bytes, spares.take(heap.size, template_of(heap.memory)))
         guest.resolve_module = self.modules.resolve
         guest.load_module = self.modules.load
         self.modules.keep_time_by(guest)

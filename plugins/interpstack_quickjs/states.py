@@ -60,9 +60,10 @@ def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
         )
     if image.base != base.id:
         raise ImageError("the image was made by another build of the engine or its plugins")
-    from interpstack_quickjs.heap.images import unpack
+    from interpstack_quickjs.heap.opened import opened_images
 
-    heap, extra = unpack(image.data, base.heap, limits.memory_bytes or MAX_MEMORY)
+    most = limits.memory_bytes or MAX_MEMORY
+    heap, extra = opened_images.open(base.id, base.heap, image.data, most)
     cell, bound = extra.get("cell"), str(extra.get("bound", ""))
     if cell is not None and not isinstance(cell, str):
         raise ImageError("the image is damaged: its cell has no name")

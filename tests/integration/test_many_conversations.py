@@ -19,9 +19,6 @@ AT_ONCE = 8
 #: The whole process: Python, the compiled guest, and what is awake, beside all that sleeps.
 MOST_BYTES = 600e6
 
-#: The environment that the page on scale asks for.
-SERVER = {"MALLOC_MMAP_THRESHOLD_": "1048576"}
-
 CODE = """
 globalThis.rows = [...(globalThis.rows ?? []), {number: NUMBER, text: "row " + Math.random()}];
 rows.length
@@ -59,7 +56,6 @@ def _resident() -> int:
 def _in_a_process(count: int) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, __file__, str(count)],
-        env={**os.environ, **SERVER},
         capture_output=True,
         text=True,
         check=False,

@@ -70,11 +70,12 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
         base: The base heap; `unpack` needs the same one.
         extra: Plain JSON data stored beside it.
     """
-    if heap.memory is not base.memory:
-        heap = compared(heap, base)
+    differences = heap.differences
+    if heap.memory is not base.memory or not isinstance(differences, Stretches):
+        differences = _compared(heap.whole(), base)
     header = {"size": heap.size, "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
-    return sealed(b"".join((_LENGTH.pack(len(head)), head, heap.differences.data)))
+    return sealed(b"".join((_LENGTH.pack(len(head)), head, differences.data)))
 
 
 def sealed(body: bytes) -> bytes:
@@ -83,14 +84,18 @@ def sealed(body: bytes) -> bytes:
 
 
 def compared(heap: Heap, base: Heap) -> Heap:
-    """The same heap, as the memory of `base` and the differences from it."""
+    """The same heap, which has no differences, as those from `base`."""
+    return _differing(base, heap.stack_pointer, _compared(heap, base))
+
+
+def _compared(heap: Heap, base: Heap) -> Stretches:
     memory, stack = heap.memory, heap.stack_pointer
     differences = (
         (max(start, stack), bytes(memory[max(start, stack) : end]))
         for start, end in _stretches(memory, base.memory, stack)
         if end > stack  # the memory below holds remains of other calls and other guests
     )
-    return _differing(base, stack, Stretches.of(differences, heap.size))
+    return Stretches.of(differences, heap.size)
 
 
 def difference(base: Heap, stack: int, size: int, stretches: bytes) -> Heap:

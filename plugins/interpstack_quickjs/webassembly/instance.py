@@ -93,30 +93,34 @@ class Instance:
         return ctypes.addressof(self.memory.data_ptr(self.store).contents)
 
     def begin_with(self, template: Template | None) -> bool:
-        """Make all of the memory a fresh view of a template; False if it has to be copied.
+        """Make the memory a template's content, and zeros behind; False if it has to be copied.
 
         Called before each use of the instance, also with no template.
 
         Memory that the system has provided already is copied to faster than it is provided anew. So
-        a view is reset once only: an instance that goes back more often, as that of a session with
-        many evals, is copied to.
+        where the written pages are not known, a view is reset once only: an instance that goes back
+        more often, as that of a session with many evals, is copied to.
 
         Raises:
             EngineFailure: The system has no more memory; the instance is of no use any more.
         """
         is_new, self._is_new = self._is_new, False
         is_clean, self._is_clean = self._is_clean, False
-        if template is None or self._narrow or self.memory_bytes != len(template.memory):
+        if template is None or self._narrow or self.memory_bytes < len(template.memory):
             return False
         address = self.host_address()
-        if is_clean and self._view == (template, address):
-            return True
+        if self._view == (template, address):
+            written = None if is_clean else template.written(address, self.memory_bytes)
+            if written is not None:
+                template.put_back(address, written)
+            if is_clean or written is not None:
+                return True
         try:
-            if self._view == (template, address) and not self._was_reset:
-                self._was_reset = True
-                template.reset(address)
-            elif is_new:
+            if is_new or is_clean:
                 template.map_over(address)
+            elif self._view == (template, address) and not self._was_reset:
+                self._was_reset = True
+                template.reset(address, self.memory_bytes)
             else:
                 return False
         except OSError as error:
@@ -140,31 +144,34 @@ class Instance:
         if view is None:
             return False
         template, address = view
-        written = template.written(address)
+        written = template.written(address, self.memory_bytes)
         if written is not None and written.count(1) <= _MOST_KEPT:
             template.put_back(address, written)
             return True
         try:
-            template.reset(address)
+            template.reset(address, self.memory_bytes)
         except OSError:
             return False
         return True
 
-    def written(self) -> bytes | None:
-        """A byte for each page, 0 if it is that of the template; `None` if that is not known."""
-        view = self._current_view()
-        return None if view is None else view[0].written(view[1])
+    def is_view_of(self, template: Template | None) -> bool:
+        """Whether the memory is a view of this template."""
+        return self._view is not None and self._view[0] is template
 
-    def is_view_of(self, memory: bytes | bytearray) -> bool:
-        """Whether the memory began as a view of these bytes."""
+    def written(self) -> tuple[Template, bytes] | None:
+        """The template of the memory, and a byte for each page, 0 if the page is as it began.
+
+        `None` if that is not known.
+        """
         view = self._current_view()
-        return view is not None and view[0].memory is memory
+        written = None if view is None else view[0].written(view[1], self.memory_bytes)
+        return None if view is None or written is None else (view[0], written)
 
     def _current_view(self) -> tuple[Template, int] | None:
-        """The template and the address, unless the memory has grown or moved since."""
-        if self._view is None or self.memory_bytes != len(self._view[0].memory):
+        """The template and the address, unless the memory has moved since."""
+        if self._view is None or self._view[1] != self.host_address():
             return None
-        return self._view if self._view[1] == self.host_address() else None
+        return self._view
 
     def close(self) -> None:
         self.store.close()
@@ -182,14 +189,15 @@ class Spares:
         self._waiting: deque[Instance] = deque()
         self._lock = threading.Lock()
 
-    def take(self, max_bytes: int) -> Instance | None:
-        """One whose memory is not larger, if there is one."""
+    def take(self, max_bytes: int, template: Template | None = None) -> Instance | None:
+        """One whose memory is not larger, if there is one; rather a view of this template."""
         with self._lock:
-            for instance in self._waiting:
-                if instance.memory_bytes <= max_bytes:
-                    self._waiting.remove(instance)
-                    return instance
-        return None
+            fitting = [one for one in self._waiting if one.memory_bytes <= max_bytes]
+            if not fitting:
+                return None
+            found = next((one for one in fitting if one.is_view_of(template)), fitting[0])
+            self._waiting.remove(found)
+            return found
 
     def give(self, instance: Instance) -> None:
         """Add an unused instance to the reserve, or close the instance."""

@@ -15,7 +15,9 @@ import wasmtime
 from interpstack_core import EngineFailure
 from interpstack_javascript.cells import Clock
 from interpstack_quickjs.webassembly.instance import Instance
+from interpstack_quickjs.webassembly.pages import Pages
 from interpstack_quickjs.webassembly.runtime import current, guest_runtime
+from interpstack_quickjs.webassembly.templates import runs
 from interpstack_quickjs.webassembly.ticks import ASKS
 from interpstack_wasm.host import TICK_SECONDS
 
@@ -123,7 +125,26 @@ class Machine(Clock):
 
     def written(self, base: bytes | bytearray) -> bytes | None:
         """A byte for each page of 4096 bytes, 0 if it equals that of `base`; `None` if unknown."""
-        return self._instance.written() if self._instance.is_view_of(base) else None
+        found = self._instance.written()
+        return found[1] if found is not None and found[0].memory is base else None
+
+    def pages(self, earlier: Pages | None) -> tuple[bytes | None, int, Pages]:
+        """A copy of the written pages, or of all memory if they are not known.
+
+        Args:
+            earlier: A copy that is no longer needed.
+
+        Returns:
+            The memory that the guest began with, `None` where all was copied; the stack pointer;
+            and the copy, without what lies below the stack pointer.
+        """
+        instance, size = self._instance, self.memory_bytes
+        stack: int = instance.stack_pointer.value(instance.store)
+        known = instance.written()
+        written = [(stack, size)] if known is None else runs(known[1])
+        parts = [(max(start, stack), end) for start, end in written if end > stack]
+        copy = Pages(self._host_address(0, size), parts, earlier)
+        return None if known is None else known[0].memory, stack, copy
 
     def copy_runs(self, address: int, runs: Iterable[tuple[int, int]]) -> int:
         """Copy parts of the memory, but for what lies below the stack pointer.

@@ -16,11 +16,20 @@ import mmap
 import os
 import re
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-__all__ = ["PAGE", "TEMPLATES", "Template", "keep_template", "runs", "template_of"]
+__all__ = [
+    "PAGE",
+    "TEMPLATES",
+    "Template",
+    "drop_template",
+    "keep_template",
+    "runs",
+    "template_of",
+]
 
 _FIXED: Final = 0x10  # MAP_FIXED, which `mmap` does not name
 #: Size of the pages that are told to be written.
@@ -63,6 +72,7 @@ class Template:
         except BaseException:
             os.close(self._file)
             raise
+        weakref.finalize(self, os.close, self._file)  # views stay valid without it
         self._tells_written = mmap.PAGESIZE == PAGE and self._finds_written()
 
     def map_over(self, address: int) -> None:
@@ -76,9 +86,13 @@ class Template:
         if self._map(address, size, rights, kind, self._file, 0) != address:
             raise OSError(ctypes.get_errno(), "the memory of a guest cannot be mapped")
 
-    def written(self, address: int) -> bytes | None:
-        """A byte for each page of a view: 1 if it may differ, else 0; `None` where nobody knows."""
-        return self._written(address, len(self.memory)) if self._tells_written else None
+    def written(self, address: int, size: int) -> bytes | None:
+        """A byte for each page of a memory that begins as a view, and otherwise with zeros.
+
+        Returns:
+            1 for each page that may have changed, 0 for the others; `None` where nobody knows.
+        """
+        return self._written(address, size) if self._tells_written else None
 
     def _written(self, address: int, size: int) -> bytes | None:
         pages = size // PAGE
@@ -110,18 +124,22 @@ class Template:
                 del whole
 
     def put_back(self, address: int, written: bytes) -> None:
-        """Give the written pages of a view the template's content again, and keep the pages."""
+        """Give written pages the template's content again, or zeros behind it; keep the pages."""
         source = ctypes.cast(ctypes.c_char_p(self.memory), ctypes.c_void_p).value or 0
         for start, end in runs(written):
-            ctypes.memmove(address + start, source + start, end - start)
+            viewed = min(end, len(self.memory))
+            if start < viewed:
+                ctypes.memmove(address + start, source + start, viewed - start)
+            if viewed < end:
+                ctypes.memset(address + max(start, viewed), 0, end - max(start, viewed))
 
-    def reset(self, address: int) -> None:
-        """Discard everything that was written to a view.
+    def reset(self, address: int, size: int) -> None:
+        """Discard everything that was written to a memory that began as a view.
 
         Raises:
             OSError: The system refuses.
         """
-        if self._advise(address, len(self.memory), mmap.MADV_DONTNEED) != 0:
+        if self._advise(address, size, mmap.MADV_DONTNEED) != 0:
             raise OSError(ctypes.get_errno(), "the memory of a guest cannot be reset")
 
 
@@ -147,11 +165,16 @@ _templates: dict[int, Template] = {}
 
 
 def keep_template(memory: bytes) -> None:
-    """Make a template of some memory for good, where the system has templates."""
+    """Make a template of some memory, where the system has templates, until it is dropped."""
     if not TEMPLATES or len(memory) % mmap.PAGESIZE:
         return
     with suppress(OSError):  # no more files, for example: the memory is copied then
         _templates[id(memory)] = Template(memory)
+
+
+def drop_template(memory: bytes | bytearray) -> None:
+    """Let go of the template of this object; memory that began as a view of it stays as it is."""
+    _templates.pop(id(memory), None)
 
 
 def template_of(memory: bytes | bytearray) -> Template | None:

@@ -9,6 +9,9 @@ import pytest
 from interpstack_core import EngineFailure
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, OutOfRoom
+from interpstack_quickjs.heap.base import base_heaps
+from interpstack_quickjs.webassembly.instance import Instance
+from interpstack_quickjs.webassembly.pages import Pages
 
 _MIB = 2**20
 
@@ -27,10 +30,12 @@ def _text(guest: Guest, source: str) -> str | None:
     return guest.string(handle)
 
 
-def test_a_copy_is_put_back_into_this_guest_and_into_another_one(guest: Guest) -> None:
+@pytest.mark.parametrize("way", ["whole", "written", "from a view"])
+def test_a_copy_is_put_back_into_this_guest_and_into_another_one(guest: Guest, way: str) -> None:
+    if way == "from a view":
+        guest.load(base_heaps.get(()).heap)
     guest.evaluate("globalThis.kept = 'a'.repeat(300_000)")
-    copy = guest.heap()
-    assert copy.is_whole
+    copy = guest.heap() if way == "whole" else guest.written_heap()
     guest.evaluate("globalThis.kept = 1")
     guest.load(copy)
     assert _text(guest, "kept.length") == "300000"
@@ -39,6 +44,38 @@ def test_a_copy_is_put_back_into_this_guest_and_into_another_one(guest: Guest) -
         other.load(copy)
         assert _text(other, "kept.length") == "300000"
     other.close()
+
+
+@pytest.mark.parametrize("tells", [True, False])
+@pytest.mark.parametrize("source", ["'a'.repeat(10)", "new Uint8Array(5e6).fill(7)"])
+def test_both_kinds_of_copies_have_the_same_memory(
+    guest: Guest, monkeypatch: pytest.MonkeyPatch, source: str, tells: bool
+) -> None:
+    if not tells:
+        monkeypatch.setattr(Instance, "written", lambda instance: None)
+    guest.load(base_heaps.get(()).heap)
+    guest.evaluate(f"globalThis.kept = {source}")
+    whole, written = guest.heap(), guest.written_heap()
+    assert (written.size, written.stack_pointer) == (whole.size, whole.stack_pointer)
+    again, stack = written.whole(), whole.stack_pointer
+    assert again.memory[stack:] == whole.memory[stack:]
+    for heap in (written, whole, written):
+        guest.evaluate("globalThis.kept = Array(1e5).fill('b'), 0")
+        if guest.memory_bytes == heap.size:
+            guest.load(heap)
+            assert guest.heap() == whole
+    assert whole.whole() is whole
+
+
+def test_a_copy_of_a_view_has_only_what_was_written(guest: Guest) -> None:
+    guest.load(base_heaps.get(()).heap)
+    if guest._instance.written() is None:
+        pytest.skip("this system does not tell")
+    guest.evaluate("globalThis.kept = 1")
+    copy = guest.written_heap()
+    assert isinstance(copy.differences, Pages)
+    assert 0 < len(copy.differences.room) < copy.size / 4
+    assert copy.memory is base_heaps.get(()).heap.memory
 
 
 def test_a_copy_larger_than_the_limit_is_refused(guest: Guest) -> None:

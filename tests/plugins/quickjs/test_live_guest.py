@@ -110,7 +110,7 @@ def test_an_instance_goes_to_the_next_realm_unless_it_has_grown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
-    reserve = SimpleNamespace(give=given.append, take=lambda size: None)
+    reserve = SimpleNamespace(give=given.append, take=lambda size, template: None)
     monkeypatch.setattr(module, "spares", reserve)
     small, large = open_realm(), open_realm()
     run(large, "const big = new Uint8Array(8e6); 0")

@@ -17,7 +17,7 @@ from interpstack import (
     Limits,
 )
 from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.heap import images
+from interpstack_quickjs.heap import opened
 from interpstack_quickjs.heap.base import Base, base_heaps
 from interpstack_quickjs.states import MAX_MEMORY, fresh_state, state_of
 
@@ -83,7 +83,8 @@ def test_an_image_of_another_engine_or_build_is_refused(base: Base) -> None:
 def test_what_is_said_of_the_cell_is_checked(
     base: Base, monkeypatch: pytest.MonkeyPatch, extra: dict[str, Any], told: str
 ) -> None:
-    monkeypatch.setattr(images, "unpack", lambda data, heap, most: (base.heap, extra))
+    monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
+    monkeypatch.setattr(opened, "unpack", lambda data, heap, most: (base.heap, extra))
     with pytest.raises(ImageError, match=f"the image is damaged: .*{told}"):
         state_of(_image(), base, LIMITS)
 
@@ -92,7 +93,8 @@ def test_an_image_has_its_cell_its_offer_and_has_run_code(
     base: Base, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extra = {"cell": "cell 3", "bound": "abc"}
-    monkeypatch.setattr(images, "unpack", lambda data, heap, most: (base.heap, extra))
+    monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
+    monkeypatch.setattr(opened, "unpack", lambda data, heap, most: (base.heap, extra))
     state = state_of(_image(), base, LIMITS)
     assert (state.cell, state.bound, state.is_fresh) == ("cell 3", "abc", False)
 
@@ -107,6 +109,7 @@ def test_an_image_may_be_as_large_as_the_memory(
         asked.append(largest)
         return base.heap, {}
 
-    monkeypatch.setattr(images, "unpack", unpack)
+    monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
+    monkeypatch.setattr(opened, "unpack", unpack)
     state_of(_image(), base, Limits(memory_bytes=memory))
     assert asked == [most]

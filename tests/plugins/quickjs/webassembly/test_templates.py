@@ -23,6 +23,7 @@ from interpstack_quickjs.webassembly.runtime import guest_runtime
 from interpstack_quickjs.webassembly.templates import (
     PAGE,
     Template,
+    drop_template,
     keep_template,
     runs,
     template_of,
@@ -117,16 +118,16 @@ def test_a_view_knows_the_pages_that_were_written(instance: Instance, template: 
     ctypes.string_at(address + 9 * PAGE, 1)  # to read a page is no change
     for page in (1, 2, 300):
         ctypes.memset(address + page * PAGE + 17, 7, 1)
-    written = instance.written()
-    if written is None:
+    found = instance.written()
+    if found is None:
         pytest.skip("this system does not tell")
+    began, written = found
+    assert began is template
     assert len(written) == len(template.memory) // PAGE
     assert [page for page, byte in enumerate(written) if byte] == [1, 2, 300]
     assert list(runs(written)) == [(PAGE, 3 * PAGE), (300 * PAGE, 301 * PAGE)]
-    assert instance.is_view_of(template.memory)
-    assert not instance.is_view_of(bytes(template.memory[1:]))
-    instance.memory.grow(instance.store, 1)
-    assert instance.written() is None
+    assert instance.is_view_of(template)
+    assert not instance.is_view_of(None)
 
 
 def test_near_runs_of_pages_are_one() -> None:
@@ -151,17 +152,68 @@ def test_nothing_is_believed_where_the_system_tells_something_else(
 
 
 def _written_in_a_new_template(memory: bytes) -> bytes | None:
-    made = Template(memory)
-    try:
-        return made.written(0)
-    finally:
-        os.close(made._file)
+    return Template(memory).written(0, len(memory))
 
 
-def test_memory_of_another_size_is_copied_to(instance: Instance, template: Template) -> None:
-    instance.memory.grow(instance.store, 1)
-    assert not instance.begin_with(template)
-    assert not any(_read(instance)[-65536:])
+@pytest.mark.parametrize("tells", [True, False])
+def test_larger_memory_begins_as_a_view_and_ends_with_zeros(
+    instance: Instance,
+    template: Template,
+    memory: bytes,
+    tells: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not tells:
+        monkeypatch.setattr(template, "_tells_written", False)
+    instance.memory.grow(instance.store, 2)
+    for _ in range(2):
+        assert instance.begin_with(template)
+        assert _read(instance) == memory + bytes(2 * 65536)
+        ctypes.memset(instance.host_address() + len(memory) - PAGE, 7, 3 * PAGE)
+    written = instance.written()
+    if written is not None:
+        last = len(memory) // PAGE
+        assert all(written[1][last - 1 : last + 2])
+        assert not any(written[1][: last - 1])
+
+
+def test_smaller_memory_is_copied_to(template: Template) -> None:
+    small = Instance(guest_runtime())
+    assert small.memory_bytes < len(template.memory)
+    assert not small.begin_with(template)
+    small.close()
+
+
+def test_a_wiped_view_becomes_one_of_another_template(
+    instance: Instance, template: Template, memory: bytes
+) -> None:
+    other = bytes(2**16) + memory[2**16 :][::-1]
+    keep_template(other)
+    another = template_of(other)
+    assert another is not None
+    assert instance.begin_with(template)
+    ctypes.memset(instance.host_address() + PAGE, 7, PAGE)
+    assert not instance.begin_with(another)  # it holds what a guest has written
+    instance.wipe()
+    assert instance.begin_with(another)
+    assert _read(instance) == other
+    drop_template(other)
+    assert template_of(other) is None
+    assert instance.begin_with(another)  # a view stays one
+    assert _read(instance) == other
+
+
+def test_the_file_of_a_dropped_template_is_closed_with_its_last_user(memory: bytes) -> None:
+    content = bytes(memory[: 4 * PAGE])
+    keep_template(content)
+    template = template_of(content)
+    assert template is not None
+    file = template._file
+    drop_template(content)
+    assert os.fstat(file).st_size == len(content)
+    del template
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(file)
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.ENOMEM])
@@ -202,7 +254,7 @@ def _run() -> tuple[str, Any]:
 
 
 def test_a_realm_is_the_same_with_and_without_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instances.spares, "take", lambda most: None)
+    monkeypatch.setattr(instances.spares, "take", lambda most, template: None)
     views, begin_with = [], Instance.begin_with
 
     def begun(one: Instance, template: Template | None) -> bool:
@@ -227,7 +279,7 @@ def test_a_reserve_of_viewed_instances_serves_any_guest(memory: bytes) -> None:
     instance = first.release()
     assert instance is not None
     reserve.give(instance)
-    again = reserve.take(base.heap.size)
+    again = reserve.take(base.heap.size, template_of(memory))
     assert again is instance
     second = Guest(None, again)
     second.load(base.heap)
@@ -235,7 +287,10 @@ def test_a_reserve_of_viewed_instances_serves_any_guest(memory: bytes) -> None:
     second.close()
 
 
-def test_a_view_is_reset_once_and_then_copied_to(memory: bytes) -> None:
+def test_a_view_whose_written_pages_are_unknown_is_reset_once_and_then_copied_to(
+    memory: bytes, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template, "_tells_written", False)
     guest, heap = Guest(None), base_heaps.get(()).heap
     for _ in range(3):
         guest.load(heap)

@@ -1,0 +1,58 @@
+"""Copies of the pages that a guest has written to.
+
+A copy of all of a guest's memory has megabytes, of which most is what all guests begin with. The C
+library serves such blocks from the same heap as small objects, and does not give that back to the
+system once small objects lie behind them. So a copy holds no more than what was written, in memory
+that the system provides for it alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+from collections.abc import Iterable, Iterator
+
+__all__ = ["Pages", "Span"]
+
+#: Start and end of a part of a memory, in bytes.
+Span = tuple[int, int]
+
+
+class Pages:
+    """A copy of parts of a memory.
+
+    Args:
+        address: The address of the memory in this process.
+        spans: The parts, in order.
+        earlier: A copy that is no longer needed, whose room is used again if it is large enough:
+            fresh memory costs more than the copying.
+
+    Attributes:
+        room: The memory that holds the parts, one after another.
+    """
+
+    def __init__(self, address: int, spans: Iterable[Span], earlier: Pages | None = None) -> None:
+        self._spans = tuple(spans)
+        needed = sum(end - start for start, end in self._spans)
+        reusable = earlier is not None and len(earlier.room) >= needed
+        self.room: mmap.mmap = earlier.room if earlier and reusable else _new_room(needed)
+        at = ctypes.addressof(ctypes.c_char.from_buffer(self.room))
+        for start, end in self._spans:
+            ctypes.memmove(at, address + start, end - start)
+            at += end - start
+
+    def __iter__(self) -> Iterator[tuple[int, memoryview]]:
+        """Address and content of each part."""
+        at, room = 0, memoryview(self.room)
+        for start, end in self._spans:
+            yield start, room[at : at + end - start]
+            at += end - start
+
+
+def _new_room(size: int) -> mmap.mmap:
+    """Memory of this process alone, which the child of a fork has a copy of."""
+    size = max(size, mmap.PAGESIZE)
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
