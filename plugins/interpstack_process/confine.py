@@ -36,7 +36,7 @@ class WorkerLimits:
     """Resource limits of one worker process, all of its realms together.
 
     Attributes:
-        memory_bytes: Private writable memory (`RLIMIT_DATA`).
+        memory_bytes: Private writable memory (`RLIMIT_DATA`, or what the process holds of it).
         cpu_seconds: CPU time of its whole life (`RLIMIT_CPU`); it is replaced then.
         files: Open files (`RLIMIT_NOFILE`).
     """

@@ -46,7 +46,8 @@ class ProcessEngine(Engine):
             killed.
         keep_state: Hand each session's state to the host after each cell, so that it outlives
             its worker. Without it cells cost less, and a dead worker's sessions start anew.
-        worker_memory_bytes: Private writable memory of one worker, all its realms together.
+        worker_memory_bytes: Private writable memory of one worker, all its realms together; of an
+            engine whose realms reserve far more than they use, what the worker holds of it.
         worker_cpu_seconds: CPU time of a worker's whole life; it is replaced then.
         worker_files: Open files of one worker.
         worker_environment: Environment variables for workers, which otherwise inherit only the
@@ -99,6 +100,7 @@ class ProcessEngine(Engine):
                 "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
                 "options": _checked_options(self.inner, {**self.inner.worker_options, **options}),
                 "limits": attrs.asdict(limits),
+                "counts_held": self.inner.reserves_memory,
                 "keep": keep_state,
             },
             max_bytes=worker_message_bytes,

@@ -15,10 +15,12 @@ import struct
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from interpstack_process.confine import confine
 from interpstack_process.connection.frames import Channel, Closed
+from interpstack_process.memory import held_bytes, watch_memory
 from interpstack_process.service import Service
 
 __all__ = ["INTERRUPT", "OUT_OF_MEMORY", "main"]
@@ -42,11 +44,21 @@ def main(commands: socket.socket, control: socket.socket) -> None:
         signal.signal(number, signal.SIG_DFL)  # the host may ignore them; that is inherited
     channel = Channel(commands, _NO_BOUND)
     config, _ = channel.receive()
-    confine(config["limits"])
+    confine(_watched(config["limits"]) if config["counts_held"] else config["limits"])
     threading.stack_size(_STACK_BYTES)
     box: list[Service] = []
     threading.Thread(target=_serve, args=(channel, config, box), name="guests").start()
     _listen(control, box)
+
+
+def _watched(limits: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    """Watch the memory that this process holds, if the system tells; the limits that are left."""
+    most = limits["memory_bytes"]
+    if most is None or held_bytes() is None:
+        return limits
+    end = partial(os._exit, OUT_OF_MEMORY)
+    threading.Thread(target=watch_memory, args=(most, end), name="memory", daemon=True).start()
+    return {**limits, "memory_bytes": None}
 
 
 def _listen(control: socket.socket, box: list[Service]) -> None:

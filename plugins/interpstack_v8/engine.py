@@ -52,6 +52,8 @@ class V8Engine(Engine):
     )
 
     worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({"give_up_seconds": None})
+    #: V8 reserves some 180 MB for each realm.
+    reserves_memory: ClassVar[bool] = True
 
     def __init__(self, *, give_up_seconds: float | None = 2.0) -> None:
         if give_up_seconds is not None and not (

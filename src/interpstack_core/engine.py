@@ -227,11 +227,11 @@ class Engine(abc.ABC):
     dialects: ClassVar[tuple[str, ...]] = ()
     isolation: ClassVar[Isolation]
     capabilities: ClassVar[frozenset[Capability]]
-    #: Options, unless given, where the engine has a process of its own: one that is ended when a
-    #: guest does not stop, so that no other way of giving it up is needed.
+    #: Default options in a worker process, which is ended when a guest does not stop by itself.
     worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     #: Why no worker process may run the engine; empty if one may.
     not_in_workers: ClassVar[str] = ""
+    reserves_memory: ClassVar[bool] = False  #: realms reserve far more memory than they hold
 
     @classmethod
     def languages(cls) -> tuple[str, ...]:

@@ -57,8 +57,6 @@ MIXES = {
     "sleeping": Mix("bare, 400 conversations, 64 awake", sessions=400, images=True),
 }
 
-#: V8 reserves some 180 MB for each realm, and all of that counts.
-_OPTIONS = {"process:v8": {"worker_memory_bytes": None}}
 _FIRST = {"javascript": "var cells = 0", "python": "cells = 0"}
 
 
@@ -123,7 +121,6 @@ async def _measure(engine: str, mix: Mix, seconds: float) -> dict[str, Any]:
         bridges=[_wait],
         limits=_LIMITS,
         max_live_sessions=mix.awake,
-        options=_OPTIONS.get(engine),
     ) as stack:
         language = stack.engine.language
         code = _cell(language, mix)

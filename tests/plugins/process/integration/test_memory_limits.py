@@ -1,0 +1,42 @@
+"""The memory limit of workers whose engine reserves far more memory than it uses."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from interpstack import InterpreterStack, Limits
+
+pytest.importorskip("jsrun")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the memory held")
+
+_SESSIONS = 40
+_FILL = "const all = []; for (;;) all.push(new Array(1e5).fill(1.5))"
+
+
+async def test_reserved_memory_does_not_count() -> None:
+    """Each realm of V8 reserves 180 MB, so these have reserved more than the default allows."""
+    async with InterpreterStack("process:v8", options={"workers": 1}) as stack:
+        sessions = [stack.session(f"session {number}") for number in range(_SESSIONS)]
+        for number, session in enumerate(sessions):
+            outcome = await session.eval(f"var n = {number}; n")
+            assert outcome.text == str(number), outcome
+        (worker,) = stack.engine.pool.workers  # type: ignore[attr-defined]
+        outcomes = await asyncio.gather(*(session.eval("n") for session in sessions))
+        assert [outcome.text for outcome in outcomes] == [str(n) for n in range(_SESSIONS)]
+        assert list(stack.engine.pool.workers) == [worker]  # type: ignore[attr-defined]
+
+
+async def test_a_worker_that_holds_too_much_ends() -> None:
+    options = {"workers": 1, "worker_memory_bytes": 2**28}
+    async with InterpreterStack(
+        "process:v8", options=options, limits=Limits(memory_bytes=2**31, cpu_seconds=60)
+    ) as stack:
+        session = stack.session("one")
+        await session.eval("var n = 41; n")
+        error = (await session.eval(_FILL)).error
+        assert error is not None
+        assert "the worker process ran out of memory (worker_memory_bytes)" in error.message
+        assert (await session.eval("n + 1")).text == "42"
