@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpstack_inspect.contract.records import (
+    AskedCall,
     Binding,
     CellLook,
     Conversation,
@@ -11,9 +12,15 @@ from interpstack_inspect.contract.records import (
     EvalSummary,
     InnerCall,
     PauseEvent,
+    Question,
     Turn,
 )
-from interpstack_inspect.contract.source import NotRecorded, RunSource, SourceRequest
+from interpstack_inspect.contract.source import (
+    AnswerRefused,
+    NotRecorded,
+    RunSource,
+    SourceRequest,
+)
 from interpstack_inspect.shown.code import highlighted
 from interpstack_inspect.shown.templates import record_style, templates
 from interpstack_inspect.shown.texts import visible
@@ -21,6 +28,8 @@ from interpstack_inspect.shown.timeline import BAR_WIDTH, Row, last_second, time
 
 __all__ = [
     "BAR_WIDTH",
+    "AnswerRefused",
+    "AskedCall",
     "Binding",
     "CellLook",
     "Conversation",
@@ -30,6 +39,7 @@ __all__ = [
     "InnerCall",
     "NotRecorded",
     "PauseEvent",
+    "Question",
     "Row",
     "RunSource",
     "SourceRequest",

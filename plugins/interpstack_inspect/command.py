@@ -14,7 +14,7 @@ __all__ = ["command"]
 
 
 @click.command()
-@click.argument("target", metavar="DB")
+@click.argument("target", metavar="DB|MODULE:ATTR")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -52,12 +52,15 @@ def command(
     aes_key_env: str | None,
     serializer: str | None,
 ) -> None:
-    """Show the conversations in DB, the database of a checkpointer, as web pages.
+    """Show the conversations of an agent as web pages.
 
-    DB is a path, sqlite:///relative.db, sqlite:////absolute.db or postgresql://…
+    DB is the database of its checkpointer: a path, sqlite:///relative.db, sqlite:////absolute.db or
+    postgresql://… MODULE:ATTR is the agent itself, or a function or a context manager that makes
+    it: then approvals can be decided on the pages, and the agent goes on in this process.
 
     The pages are served to this machine alone. Each printed link opens one browser, and the next
-    one follows when it was used. Looking changes nothing. Ctrl-C ends the server.
+    one follows when it was used. Looking changes nothing. Ctrl-C ends the server, and the runs
+    that were resumed here, as any end of their process would.
     """
     try:
         from interpstack_inspect.serving.server import serve

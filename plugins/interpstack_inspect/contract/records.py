@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 __all__ = [
+    "AskedCall",
     "Binding",
     "CellLook",
     "Conversation",
@@ -18,6 +19,7 @@ __all__ = [
     "EvalSummary",
     "InnerCall",
     "PauseEvent",
+    "Question",
     "Turn",
 ]
 
@@ -86,16 +88,60 @@ class Turn:
 
 
 @attrs.frozen(kw_only=True)
+class AskedCall:
+    """A call that waits for a decision.
+
+    Attributes:
+        name: The name of the tool.
+        args: Its arguments, as JSON.
+        description: A text for the person who decides.
+        allowed: The decisions that are allowed: `approve`, `edit`, `reject`, `respond`.
+        refused: The reason why the last decision was refused; empty if there was none.
+    """
+
+    name: str
+    args: str
+    description: str = ""
+    allowed: Sequence[str] = ()
+    refused: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Question:
+    """An open question of a conversation.
+
+    Attributes:
+        id: The id of the question.
+        digest: A digest of everything that is asked, by which an answer to another one is noticed.
+        calls: The calls that wait for decisions; empty for a question of another form.
+        text: What is asked, as JSON, if there are no such calls.
+        still_running: Calls that go on while the question is open.
+    """
+
+    id: str
+    digest: str
+    calls: Sequence[AskedCall] = ()
+    text: str = ""
+    still_running: Sequence[str] = ()
+
+
+@attrs.frozen(kw_only=True)
 class Conversation:
     """One conversation.
 
     Attributes:
         name: The name of the conversation.
         turns: Its turns, in order.
+        questions: The questions that it waits for.
+        resuming: Whether a run that an answer has resumed is at work.
+        problem: The failure of the last such run; empty if it did not fail.
     """
 
     name: str
     turns: Sequence[Turn]
+    questions: Sequence[Question] = ()
+    resuming: bool = False
+    problem: str = ""
 
 
 @attrs.frozen(kw_only=True)

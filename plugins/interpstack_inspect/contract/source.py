@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from interpstack_core import ConfigurationError
 from interpstack_inspect.contract.records import Conversation, ConversationRow, EvalRecord
 
-__all__ = ["NotRecorded", "RunSource", "SourceRequest"]
+__all__ = ["AnswerRefused", "NotRecorded", "RunSource", "SourceRequest"]
 
 
 class NotRecorded(ConfigurationError):
     """The source has no conversation or eval of the name that was asked for."""
+
+
+class AnswerRefused(ConfigurationError):
+    """An answer that was not passed on, for example to a question that is not open any more."""
 
 
 @attrs.frozen(kw_only=True)
@@ -49,6 +54,14 @@ class RunSource(abc.ABC):
     def title(self) -> str:
         """A name of the place for people, without secrets."""
 
+    @property
+    def takes_answers(self) -> bool:
+        """Whether `answer` goes on with a conversation; false by default."""
+        return False
+
+    async def open(self) -> None:  # noqa: B027 - optional
+        """Get ready on the event loop, before anything else; does nothing by default."""
+
     @abc.abstractmethod
     async def conversations(
         self, *, containing: str = "", limit: int = 100, skip: int = 0
@@ -80,6 +93,20 @@ class RunSource(abc.ABC):
         Raises:
             NotRecorded: There is no such conversation or eval.
         """
+
+    async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
+        """Go on with a conversation; returns when the run has begun. Refuses by default.
+
+        Args:
+            name: The name of the conversation.
+            question: The id of an open question.
+            digest: The digest of the question that was shown.
+            value: The answer, as plain JSON: `{"decisions": […]}` for calls that wait.
+
+        Raises:
+            AnswerRefused: Nothing was done; the message says why.
+        """
+        raise AnswerRefused("These records are only read, so nothing can go on with an answer.")
 
     async def aclose(self) -> None:  # noqa: B027 - optional
         """Free the source's own resources; does nothing by default."""

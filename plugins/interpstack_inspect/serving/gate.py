@@ -60,9 +60,6 @@ class Gate:
         self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         if scope["type"] != "http":
             raise RuntimeError(f"requests of the type {scope['type']!r} are not served")
         answer = self._app

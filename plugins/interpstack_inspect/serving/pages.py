@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from interpstack_core import InterpstackError
-from interpstack_inspect.contract.source import NotRecorded, RunSource
-from interpstack_inspect.serving.gate import OPEN_PATH, Gate, cookie_name
+from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunSource
+from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
+from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
 from interpstack_inspect.serving.views import Views, eval_view
-from interpstack_inspect.serving.visitors import Visitors
+from interpstack_inspect.serving.visitors import Visitor, Visitors
 from interpstack_inspect.shown.templates import record_style, static_file
 
 __all__ = ["inspector"]
@@ -33,7 +35,9 @@ _TITLES: Final = {
     403: "Refused",
     404: "Not recorded",
     405: "Not possible",
+    409: "The answer was not passed on",
     421: "Another address",
+    422: "The form is not complete",
     503: "The records cannot be read now",
 }
 
@@ -56,6 +60,7 @@ def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
         Route("/", pages.conversations),
         Route("/conversation", pages.conversation),
         Route("/eval", pages.eval),
+        Route("/answer", pages.answer, methods=["POST"]),
         *pages.static_routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: pages.refused})
@@ -71,6 +76,10 @@ def _shown(page: Callable[[Any, Request], Awaitable[Response]]) -> Any:
             return await page(self, request)
         except NotRecorded as error:
             return self.problem(404, str(error))
+        except AnswerRefused as error:
+            return self.problem(409, str(error))
+        except FormFault as error:
+            return self.problem(422, str(error))
         except InterpstackError as error:
             return self.problem(503, str(error))
 
@@ -89,6 +98,7 @@ class _Pages:
         texts = {
             "style.css": (style, "text/css"),
             "inspect.js": (static_file("inspect.js"), "text/javascript"),
+            "icon.svg": (static_file("icon.svg"), "image/svg+xml"),
         }
         return [
             Route(f"/static/{name}", partial(_static, text=text, kind=kind))
@@ -137,7 +147,29 @@ class _Pages:
     @_shown
     async def conversation(self, request: Request) -> Response:
         """One conversation."""
-        return self._page("conversation", found=await self._source.conversation(_name(request)))
+        return self._page(
+            "conversation",
+            found=await self._source.conversation(_name(request)),
+            form_token=_visitor(request).form_token,
+            takes_answers=self._source.takes_answers,
+        )
+
+    @_shown
+    async def answer(self, request: Request) -> Response:
+        """Answer a question, and go on to its conversation."""
+        name, form = _name(request), await read_form(request)
+        if not _visitor(request).sent(form.get("token", "")):
+            return self.problem(403, "This form is not one of this browser: open the page again.")
+        asked = (form.get("question", ""), form.get("digest", ""))
+        found = await self._source.conversation(name)
+        open_questions = {(one.id, one.digest): one for one in found.questions}
+        if asked not in open_questions:
+            raise AnswerRefused(
+                "This question is not open any more, or it was asked anew. Nothing was done; look "
+                "at the conversation again."
+            )
+        await self._source.answer(name, *asked, answer_of(open_questions[asked], form))
+        return RedirectResponse(f"/conversation?{urlencode({'name': name})}", 303)
 
     @_shown
     async def eval(self, request: Request) -> Response:
@@ -152,6 +184,11 @@ class _Pages:
 
 async def _static(request: Request, *, text: str, kind: str) -> Response:
     return Response(text, media_type=kind)
+
+
+def _visitor(request: Request) -> Visitor:
+    visitor: Visitor = getattr(request.state, VISITOR)
+    return visitor
 
 
 def _name(request: Request) -> str:

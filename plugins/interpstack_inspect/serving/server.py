@@ -35,11 +35,13 @@ async def serve(source: RunSource, port: int, announce: Callable[[str], object])
         ConfigurationError: The port cannot be bound.
     """
     try:
+        await source.open()
         with _bound(port) as bound:
             address = f"http://{_HOST}:{bound.getsockname()[1]}{OPEN_PATH}"
             visitors = Visitors(lambda token: announce(f"{address}?token={token}"))
             config = uvicorn.Config(
                 inspector(source, visitors),
+                lifespan="off",
                 log_level="warning",
                 limit_concurrency=_CONCURRENCY,
                 proxy_headers=False,

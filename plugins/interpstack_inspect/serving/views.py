@@ -38,7 +38,9 @@ class Views:
     def __init__(self, place: str) -> None:
         self._templates = templates()
         self._templates.globals["place"] = place
-        self._templates.filters.update(brief=_first_line, change=_change, time=_time)
+        self._templates.filters.update(
+            brief=_first_line, change=_change, lines=_line_count, time=_time
+        )
 
     def page(self, name: str, /, **given: Any) -> str:
         """A page, in bytes that any browser reads.
@@ -95,6 +97,10 @@ def _facts(one: EvalRecord) -> Iterator[tuple[str, str]]:
 
 def _first_line(code: str) -> str:
     return brief(code.strip().partition("\n")[0], _CODE_CHARS)
+
+
+def _line_count(text: str) -> int:
+    return text.count("\n") + 1
 
 
 def _time(value: str) -> str:

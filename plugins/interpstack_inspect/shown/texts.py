@@ -25,6 +25,8 @@ def visible(text: str) -> str:
         char
         if char in "\n\t" or unicodedata.category(char) not in _UNSEEN
         else f"\\u{ord(char):04x}"
+        if ord(char) < 0x10000
+        else f"\\u{{{ord(char):x}}}"
         for char in text
     )
 

@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from interpstack_inspect.api import Conversation, EvalRecord, NotRecorded, SourceRequest, Turn
 from interpstack_langchain.inspecting.eval_views import eval_record, eval_summary
+from interpstack_langchain.inspecting.questions import questions_of
 from interpstack_langchain.replay.recorded_evals import RecordedEval, evals_of, recorded_steps
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.replay.serializers import (
@@ -78,7 +79,8 @@ def read_conversation(
     """
     with reading(f"conversation {name!r:.200}"):
         steps = _steps(saver, name)
-        return Conversation(name=name, turns=_turns(steps, evals_of(steps, options.tools)))
+        turns = _turns(steps, evals_of(steps, options.tools))
+        return Conversation(name=name, turns=turns, questions=questions_of(steps))
 
 
 def read_eval(

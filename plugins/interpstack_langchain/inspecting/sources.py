@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from interpstack_inspect.api import RunSource, SourceRequest
+from interpstack_langchain.inspecting.agents import AgentSource, is_reference
 from interpstack_langchain.inspecting.databases import DatabaseSource
 
 __all__ = ["open_source"]
@@ -14,4 +17,6 @@ def open_source(request: SourceRequest) -> RunSource | None:
     Raises:
         ConfigurationError: There is no such database or agent, or an option is wrong.
     """
+    if is_reference(request.target) and not Path(request.target).exists():
+        return AgentSource.of(request)
     return DatabaseSource.of(request)

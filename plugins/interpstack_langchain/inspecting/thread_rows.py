@@ -66,6 +66,8 @@ def thread_rows(
 
 def _tables(saver: BaseCheckpointSaver[Any]) -> Mapping[str, str] | None:
     """Names in the database of a checkpointer that was opened for reading."""
+    if not hasattr(getattr(saver, "conn", None), "execute"):
+        return None  # a pool of connections, which an agent may have
     modules = {cls.__module__ for cls in type(saver).__mro__}
     if "langgraph.checkpoint.sqlite" in modules:
         return {"writes": "writes", "mark": "?", "place": "INSTR"}

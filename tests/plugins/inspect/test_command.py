@@ -55,7 +55,7 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        ((), "Missing argument 'DB'"),
+        ((), "Missing argument 'DB|MODULE:ATTR'"),
         (("x.db", "--port", "70000"), "70000 is not in the range 0<=x<=65535"),
         (("mysql://host/db",), "mysql:// is not a supported kind of database"),
         ((".", "--signing-key-env", "NO_SUCH_KEY"), "no such environment variable"),
@@ -74,3 +74,9 @@ def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPat
     status, text = _run("x.db")
     assert status == 2
     assert "pip install 'interpstack[inspect]'" in text
+
+
+def test_an_agent_that_cannot_be_loaded(tmp_path: Path) -> None:
+    status, text = _run("no_such_module:agent")
+    assert status == 2
+    assert "cannot be loaded: ModuleNotFoundError" in " ".join(text.split())

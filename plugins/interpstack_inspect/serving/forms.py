@@ -1,0 +1,90 @@
+"""Forms that answer questions: what a browser sent, checked and turned into an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from interpstack_inspect.contract.records import AskedCall, Question
+
+__all__ = ["FormFault", "answer_of", "read_form"]
+
+#: Bytes and fields of a form.
+_MOST_BYTES: Final = 2**20
+_MOST_FIELDS: Final = 1000
+
+
+class FormFault(Exception):
+    """A form that cannot be used; the message is for the person who sent it."""
+
+
+async def read_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form.
+
+    Raises:
+        FormFault: It is too large, or no form.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise FormFault("This is not a form of this page.")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise FormFault(f"The form is too large: it takes {_MOST_BYTES:,} bytes.")
+    try:
+        fields = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(body),
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError as error:
+        raise FormFault("This is not a form of this page.") from error
+    return dict(fields)
+
+
+def answer_of(question: Question, form: Mapping[str, str]) -> Any:
+    """The answer to a question that a form gives.
+
+    Raises:
+        FormFault: A decision is missing or not allowed, or a text is not JSON.
+    """
+    if not question.calls:
+        return _json(form.get("answer", ""), "the answer")
+    return {
+        "decisions": [_decision(call, number, form) for number, call in enumerate(question.calls)]
+    }
+
+
+def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> dict[str, Any]:
+    kind = form.get(f"decision-{number}", "")
+    if not kind:
+        raise FormFault(f"Choose a decision for call {number + 1}, {call.name}.")
+    if kind not in call.allowed:
+        raise FormFault(f"{call.name} can be decided with {', '.join(call.allowed)} only.")
+    message = form.get(f"message-{number}", "").replace("\r\n", "\n")
+    if kind == "edit":
+        args = _json(form.get(f"args-{number}", ""), f"the arguments of {call.name}")
+        if not isinstance(args, dict):
+            raise FormFault(f"The arguments of {call.name} are an object of JSON: {{…}}.")
+        return {"type": kind, "edited_action": {"name": call.name, "args": args}}
+    if kind == "respond" or (kind == "reject" and message):
+        return {"type": kind, "message": message}
+    return {"type": kind}
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise FormFault(f"In the form, {what} is not JSON: {error}.") from error
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not in JSON")

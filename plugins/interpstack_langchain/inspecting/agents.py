@@ -1,0 +1,231 @@
+"""Agents as sources: their conversations are read, and answers to their questions resume them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+import attrs
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command
+
+from interpstack import ConfigurationError
+from interpstack_inspect.api import (
+    AnswerRefused,
+    Conversation,
+    ConversationRow,
+    EvalRecord,
+    RunSource,
+    SourceRequest,
+)
+from interpstack_langchain.inspecting.conversations import (
+    ReadingOptions,
+    read_conversation,
+    read_eval,
+)
+from interpstack_langchain.inspecting.thread_rows import thread_rows
+
+__all__ = ["AgentSource", "is_reference"]
+
+_T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
+_REFERENCE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+#: Attempts to read a checkpointer in memory, which may change meanwhile.
+_ATTEMPTS: Final = 10
+_SHOWN_CHARS: Final = 500
+
+
+def is_reference(target: str) -> bool:
+    """Whether a name on the command line has the form `MODULE:ATTR`."""
+    return _REFERENCE.fullmatch(target) is not None
+
+
+@attrs.define(eq=False)
+class AgentSource(RunSource):
+    """The conversations of an agent.
+
+    Args:
+        reference: The name of the agent, for people.
+        made: The agent, or what makes it: a function, a coroutine or a context manager.
+        options: The settings with which its checkpointer is read.
+    """
+
+    reference: str
+    made: Any
+    options: ReadingOptions
+    _agent: Any = attrs.field(default=None, init=False)
+    _opened: AsyncExitStack = attrs.field(factory=AsyncExitStack, init=False)
+    _running: dict[str, asyncio.Task[None]] = attrs.field(factory=dict, init=False)
+    _failed: dict[str, str] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, request: SourceRequest) -> AgentSource:
+        """The agent that was named on the command line.
+
+        Raises:
+            ConfigurationError: It cannot be loaded, or an option is wrong.
+        """
+        if request.serializer is not None or request.aes_key_env is not None:
+            raise ConfigurationError(
+                f"inspect {request.target}: the agent brings its serializer along; leave "
+                "--serializer and --aes-key-env out"
+            )
+        return cls(request.target, _loaded(request.target), ReadingOptions.of(request))
+
+    @property
+    def title(self) -> str:
+        return self.reference
+
+    @property
+    def takes_answers(self) -> bool:
+        return True
+
+    async def open(self) -> None:
+        """Make the agent on the event loop on which it will run.
+
+        Raises:
+            ConfigurationError: There is no agent, or the agent has no checkpointer.
+        """
+        made = self.made
+        try:
+            if not _is_agent(made) and callable(made):
+                made = made()
+            if inspect.isawaitable(made):
+                made = await made
+            if hasattr(made, "__aenter__"):
+                made = await self._opened.enter_async_context(made)
+            elif hasattr(made, "__enter__"):
+                made = self._opened.enter_context(made)
+        except Exception as error:
+            cause = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(f"inspect {self.reference}: it failed: {cause}") from error
+        if not _is_agent(made):
+            raise ConfigurationError(
+                f"inspect {self.reference}: a {type(made).__name__} is not an agent; it takes an "
+                "agent of LangGraph, or a function or a context manager that makes one"
+            )
+        if not isinstance(made.checkpointer, BaseCheckpointSaver):
+            raise ConfigurationError(
+                f"inspect {self.reference}: the agent has no checkpointer, so nothing of its "
+                "conversations is recorded; make it with one"
+            )
+        self._agent = made
+
+    async def conversations(
+        self, *, containing: str = "", limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        return await self._look(
+            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
+        )
+
+    async def conversation(self, name: str) -> Conversation:
+        found = await self._look(lambda saver: read_conversation(saver, name, self.options))
+        return attrs.evolve(
+            found, resuming=name in self._running, problem=self._failed.get(name, "")
+        )
+
+    async def eval(self, name: str, number: int) -> EvalRecord:
+        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
+        """Resume the agent with an answer; returns when the run has begun.
+
+        Args:
+            name: The name of the conversation.
+            question: The id of the question.
+            digest: The digest of the question that was shown.
+            value: The answer.
+
+        Raises:
+            AnswerRefused: The question is not open any more, or another answer is at work.
+        """
+        if name in self._running:
+            raise AnswerRefused(
+                "An answer to a question of this conversation is at work. Look again when it ended."
+            )
+        # Taken before anything is awaited, so that of two answers at once one is refused.
+        begun = asyncio.Event()
+        run = asyncio.create_task(self._resume(name, (question, digest), value, begun))
+        self._running[name] = run
+        run.add_done_callback(lambda run: self._ended(name, run))
+        waiting = asyncio.create_task(begun.wait())
+        await asyncio.wait([run, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if not begun.is_set():
+            waiting.cancel()
+            await run  # raises: it was refused
+
+    async def _resume(
+        self, name: str, asked: tuple[str, str], value: Any, begun: asyncio.Event
+    ) -> None:
+        found = await self.conversation(name)
+        if asked not in [(one.id, one.digest) for one in found.questions]:
+            raise AnswerRefused(
+                "This question is not open any more, or it was asked anew: another answer has "
+                "come first. Nothing was done; look at the conversation again."
+            )
+        self._failed.pop(name, None)
+        begun.set()
+        await self._run(Command(resume={asked[0]: value}), name)
+
+    def _ended(self, name: str, run: asyncio.Task[None]) -> None:
+        """Note the end of a run; one that was refused has raised where it was asked for."""
+        del self._running[name]
+        error = None if run.cancelled() else run.exception()
+        if error is not None and not isinstance(error, AnswerRefused):
+            _log.warning("the resumed run of conversation %r failed", name, exc_info=error)
+            self._failed[name] = f"{type(error).__name__}: {error}"[:_SHOWN_CHARS]
+
+    async def _run(self, command: Any, name: str) -> None:
+        config = {"configurable": {"thread_id": name}}
+        saver = type(self._agent.checkpointer)
+        if saver.aput_writes is not BaseCheckpointSaver.aput_writes:
+            await self._agent.ainvoke(command, config)
+        else:
+            await asyncio.to_thread(self._agent.invoke, command, config)
+
+    async def aclose(self) -> None:
+        """End the runs that answers have resumed, and free what made the agent."""
+        running = [*self._running.values()]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+        await self._opened.aclose()
+
+    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+        """Read the checkpointer in a thread, as also those for an event loop can be read."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await asyncio.to_thread(read, self._agent.checkpointer)
+            except RuntimeError as error:
+                if "changed size during iteration" not in str(error):
+                    raise
+        return await asyncio.to_thread(read, self._agent.checkpointer)
+
+
+def _is_agent(found: Any) -> bool:
+    needed = ("ainvoke", "invoke", "get_state", "checkpointer")
+    return not isinstance(found, type) and all(hasattr(found, name) for name in needed)
+
+
+def _loaded(reference: str) -> Any:
+    module, _, attribute = reference.partition(":")
+    folder = os.getcwd()  # noqa: PTH109
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return getattr(import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
+        raise ConfigurationError(
+            f"inspect {reference}: it cannot be loaded: {type(error).__name__}: {error}; it takes "
+            "MODULE:ATTR of a module in the current directory, or of an installed one"
+        ) from error

@@ -1,0 +1,288 @@
+"""The pages in a real browser: what people see and do, and what other pages cannot do.
+
+`tox -e inspect` runs these tests, and makes the pictures of the documentation with them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import attrs
+import pytest
+from chromium import browser
+from inspected import HOSTILE_SEEN, RecordSource, hostile_record
+from inspected_agents import PAID, agent, config, turn
+from langgraph.checkpoint.memory import InMemorySaver
+
+from interpstack_inspect.api import RunSource
+from interpstack_inspect.serving.server import serve
+from interpstack_langchain.inspecting.agents import AgentSource
+from interpstack_langchain.inspecting.conversations import ReadingOptions
+
+#: The folder for pictures; none are made without it.
+_PICTURES = os.environ.get("INTERPSTACK_PICTURES")
+_WINDOW = {"width": 900, "height": 700}
+_ORDERS = """\
+const totals = []
+for (const n of [1, 2, 3]) totals.push(await tools.look({n}))
+console.log(`${totals.length} orders`)
+await tools.pay({amount: 70})"""
+
+
+@attrs.frozen
+class Site:
+    """An inspector that is served, and a browser that has opened it.
+
+    Attributes:
+        address: The address of the pages.
+        links: Links that were announced.
+        page: A tab of the browser.
+        errors: Messages of the browser, for example of its content security policy.
+    """
+
+    address: str
+    links: list[str]
+    page: Any
+    errors: list[str]
+
+    async def go(self, path: str) -> Any:
+        await self.page.goto(self.address + path)
+        return self.page
+
+    async def text(self) -> str:
+        return str(await self.page.inner_text("body"))
+
+    async def accessible(self) -> None:
+        """Have axe look for violations, light and dark."""
+        from axe_playwright_python.async_playwright import Axe
+
+        for scheme in ("light", "dark"):
+            await self.page.emulate_media(color_scheme=scheme)
+            found = await _axe(self.page, Axe)
+            assert found.violations_count == 0, found.generate_report()
+        await self.page.emulate_media(color_scheme="light")
+
+    async def picture(self, name: str) -> None:
+        if _PICTURES:
+            await self.page.screenshot(path=Path(_PICTURES, name))
+
+
+async def _axe(page: Any, axe: Any) -> Any:
+    """The findings of axe, whose script the policy of a page would not let in."""
+    session = await page.context.new_cdp_session(page)
+    await session.send("Page.setBypassCSP", {"enabled": True})
+    return await axe().run(page)
+
+
+@asynccontextmanager
+async def site(source: RunSource) -> AsyncIterator[Site]:
+    """A source in a browser."""
+    links: list[str] = []
+    announced = asyncio.Event()
+
+    def announce(link: str) -> None:
+        links.append(link)
+        announced.set()
+
+    async with browser() as opened:
+        serving = asyncio.ensure_future(serve(source, 0, announce))
+        try:
+            await asyncio.wait_for(announced.wait(), 30)
+            context = await opened.new_context(viewport=_WINDOW)
+            page = await context.new_page()
+            errors: list[str] = []
+            page.on("console", lambda message: errors.append(message.text))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("dialog", lambda dialog: errors.append(dialog.message))
+            await page.goto(links[0])
+            await page.wait_for_url("**/")
+            yield Site(links[0].partition("/open")[0], links, page, errors)
+        finally:
+            serving.cancel()
+            await asyncio.wait([serving])
+
+
+@pytest.fixture
+def made() -> Any:
+    PAID.clear()
+    return agent(InMemorySaver())
+
+
+def _source(made: Any) -> AgentSource:
+    return AgentSource("shop:agent", made, ReadingOptions())
+
+
+async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
+    for name in ("orders of today", "another"):
+        await made.ainvoke(turn(_ORDERS), config(name))
+    async with site(_source(made)) as seen:
+        page = seen.page
+        await seen.accessible()
+        await page.keyboard.press("Tab")
+        assert await page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        await page.get_by_label("Names that contain").fill("ORDERS")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/?containing=ORDERS")
+        assert await page.locator("tbody tr").count() == 1
+        await page.get_by_role("link", name="orders of today").focus()
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/conversation?**")
+        await seen.accessible()
+        await seen.picture("inspect-approval.png")
+        await page.get_by_role("link", name="Eval 1").click()
+        await page.wait_for_url("**/eval?**")
+        await seen.accessible()
+        assert "3 calls of tools.look" in await seen.text()
+        await page.get_by_label("Entries that contain").fill("seen 2")
+        assert await page.locator(".timeline tbody tr:visible").count() == 1
+        assert "1 of 5 entries" in await seen.text()
+        await page.get_by_label("Entries that contain").fill("")
+        assert await page.locator(".timeline tbody tr:visible").count() == 5
+        await page.locator("summary").first.focus()
+        await page.keyboard.press("Enter")
+        assert await page.get_by_text('"seen 1"').is_visible()
+        await page.locator("summary").first.press("Enter")
+        await page.evaluate("scrollTo(0, 0)")
+        await seen.picture("inspect-eval.png")
+        assert seen.errors == []
+
+
+async def test_a_timeline_of_a_thousand_calls() -> None:
+    made = agent(InMemorySaver(), max_ptc_calls=None)
+    code = "(await Promise.all(Array.from({length: 1000}, (_, n) => tools.look({n})))).length"
+    await made.ainvoke(turn(code), config())
+    async with site(_source(made)) as seen:
+        taken = []
+        for _ in range(5):
+            begun = time.perf_counter()
+            page = await seen.go("/eval?name=t&number=1")
+            assert await page.locator(".timeline tbody tr").count() == 1000
+            taken.append(time.perf_counter() - begun)
+        await page.get_by_label("Entries that contain").fill("seen 77")
+        assert await page.locator(".timeline tbody tr:visible").count() == 11
+        print(f"a timeline of 1,000 calls: {min(taken):.2f} s")
+        assert min(taken) < 1
+
+
+@pytest.mark.parametrize(
+    ("decide", "paid", "answer"),
+    [
+        (lambda page: page.get_by_label("approve").check(), [70], "paid 70"),
+        (lambda page: _edit(page), [7], "paid 7"),
+        (lambda page: _reject(page), [], "too much"),
+    ],
+    ids=["approve", "edit", "reject"],
+)
+async def test_a_decision_resumes_the_run_and_the_page_shows_it(
+    made: Any, decide: Callable[[Any], Any], paid: list[int], answer: str
+) -> None:
+    await made.ainvoke(turn(_ORDERS), config())
+    async with site(_source(made)) as seen:
+        page = await seen.go("/conversation?name=t")
+        assert await page.locator(".status.paused").count() == 1
+        await decide(page)
+        await page.get_by_role("button", name="Resume").click()
+        await page.wait_for_url("**/conversation?name=t")
+        while await page.get_by_role("status").count():
+            await page.reload()
+        assert "Open questions" not in await seen.text()
+        assert await page.locator(".status.paused").count() == 0
+        assert paid == PAID
+        await page.get_by_role("link", name="Eval 1").click()
+        await page.wait_for_url("**/eval?**")
+        assert answer in await seen.text()
+        assert seen.errors == []
+
+
+async def _edit(page: Any) -> None:
+    await page.get_by_label("edit", exact=True).check()
+    await page.get_by_label("Arguments, for edit").fill('{"amount": 7}')
+
+
+async def _reject(page: Any) -> None:
+    await page.get_by_label("reject", exact=True).check()
+    await page.get_by_label("Message, for").fill("too much")
+
+
+async def test_hostile_texts_stay_text() -> None:
+    source = RecordSource({"<b>": [hostile_record()]})
+    async with site(source) as seen:
+        page = seen.page
+        await page.get_by_role("link", name="<b>").click()
+        await page.wait_for_url("**/conversation?**")
+        await page.get_by_role("link", name="Eval 1").click()
+        await page.wait_for_url("**/eval?**")
+        shown = await page.evaluate("document.body.textContent")
+        assert shown.count(HOSTILE_SEEN) >= 15
+        assert await page.locator("img").count() == 0
+        assert await page.locator("script").count() == 1
+        await seen.accessible()
+        assert seen.errors == []
+
+
+async def test_a_used_link_and_another_browser_see_nothing(made: Any) -> None:
+    await made.ainvoke(turn("'secret'"), config())
+    async with site(_source(made)) as seen:
+        other = await seen.page.context.browser.new_page()
+        for path in (seen.links[0], f"{seen.address}/", f"{seen.address}/open?token=wrong"):
+            answer = await other.goto(path)
+            assert answer.status == 401
+            assert "secret" not in await other.inner_text("body")
+        await other.goto(seen.links[1])
+        await other.wait_for_url("**/")
+        assert "The conversation that changed last" in await other.inner_text("body")
+
+
+class _OtherPage(BaseHTTPRequestHandler):
+    """A page of another origin on this machine."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>other</title><body></body>")
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing is to be logged."""
+
+
+async def test_a_page_of_another_origin_can_neither_read_nor_send(made: Any) -> None:
+    await made.ainvoke(turn(_ORDERS), config())
+    other = ThreadingHTTPServer(("127.0.0.1", 0), _OtherPage)
+    Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        async with site(_source(made)) as seen:
+            page = await seen.page.context.new_page()
+            await page.goto(f"http://127.0.0.1:{other.server_port}/")
+            read = """address => fetch(address, {credentials: "include"})
+                .then(answer => answer.text(), error => error.name)"""
+            assert await page.evaluate(read, seen.address) == "TypeError"
+            frame = """address => new Promise(done => {
+                const frame = document.createElement("iframe")
+                frame.onload = () => done(frame.contentDocument === null)
+                frame.src = address
+                document.body.append(frame)
+            })"""
+            assert await page.evaluate(frame, seen.address)
+            send = """address => {
+                const form = document.createElement("form")
+                form.method = "post"
+                form.action = address
+                document.body.append(form)
+                form.submit()
+            }"""
+            async with page.expect_navigation() as sent:
+                await page.evaluate(send, f"{seen.address}/answer?name=t")
+            assert (await sent.value).status == 403
+            assert PAID == []
+    finally:
+        other.shutdown()
+        other.server_close()

@@ -1,0 +1,99 @@
+"""Forms: fields are bounded, and answers are checked before anything is resumed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from interpstack_inspect.api import AskedCall, Question
+from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
+
+CALL = AskedCall(name="pay", args="{}", allowed=["approve", "edit", "reject", "respond"])
+ASKED = Question(id="q", digest="d", calls=[CALL])
+
+
+def request(body: bytes, kind: str = "application/x-www-form-urlencoded") -> Request:
+    sent = [body[:5], body[5:]]
+
+    async def receive() -> Any:
+        part = sent.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(sent)}
+
+    headers = [(b"content-type", kind.encode())]
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+async def test_fields_of_a_form() -> None:
+    assert await read_form(request(b"a=1&b=%E2%82%AC+x&c=")) == {"a": "1", "b": "€ x", "c": ""}
+    assert await read_form(request(b"")) == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"a=1", "multipart/form-data"),
+        (b"a=1", ""),
+        (b"a", "application/x-www-form-urlencoded"),
+        (b"a=%ff", "application/x-www-form-urlencoded"),
+        (b"a=\xff", "application/x-www-form-urlencoded"),
+        (b"&".join([b"a=1"] * 2000), "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_what_is_no_form_is_refused(body: bytes, kind: str) -> None:
+    with pytest.raises(FormFault, match="not a form of this page"):
+        await read_form(request(body, kind))
+
+
+async def test_a_form_that_is_too_large_is_refused() -> None:
+    with pytest.raises(FormFault, match="too large"):
+        await read_form(request(b"a=" + b"x" * 2**20))
+
+
+@pytest.mark.parametrize(
+    ("form", "decision"),
+    [
+        ({"decision-0": "approve", "message-0": "m", "args-0": "?"}, {"type": "approve"}),
+        ({"decision-0": "reject"}, {"type": "reject"}),
+        ({"decision-0": "reject", "message-0": "a\r\nb"}, {"type": "reject", "message": "a\nb"}),
+        ({"decision-0": "respond", "message-0": ""}, {"type": "respond", "message": ""}),
+        (
+            {"decision-0": "edit", "args-0": '{"a": [1, "\\u202e"]}'},
+            {"type": "edit", "edited_action": {"name": "pay", "args": {"a": [1, "\u202e"]}}},
+        ),
+    ],
+)
+def test_decisions(form: dict[str, str], decision: Any) -> None:
+    assert answer_of(ASKED, form) == {"decisions": [decision]}
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({}, "Choose a decision for call 1, pay."),
+        ({"decision-0": "pay"}, "pay can be decided with approve, edit, reject, respond only."),
+        ({"decision-0": "edit"}, "the arguments of pay is not JSON"),
+        ({"decision-0": "edit", "args-0": "[1]"}, "an object of JSON"),
+        ({"decision-0": "edit", "args-0": '{"a": NaN}'}, "NaN is not in JSON"),
+        ({"decision-0": "edit", "args-0": "[" * 10**5}, "is not JSON"),
+    ],
+)
+def test_a_decision_that_is_missing_or_wrong(form: dict[str, str], message: str) -> None:
+    with pytest.raises(FormFault, match=message):
+        answer_of(ASKED, form)
+
+
+def test_each_call_has_a_decision_of_its_own() -> None:
+    asked = Question(id="q", digest="d", calls=[CALL, CALL])
+    form = {"decision-0": "approve", "decision-1": "reject"}
+    assert answer_of(asked, form) == {"decisions": [{"type": "approve"}, {"type": "reject"}]}
+    with pytest.raises(FormFault, match="call 2"):
+        answer_of(asked, {"decision-0": "approve"})
+
+
+def test_a_question_of_another_form_takes_json() -> None:
+    asked = Question(id="q", digest="d", text="?")
+    assert answer_of(asked, {"answer": '{"a": 1}'}) == {"a": 1}
+    with pytest.raises(FormFault, match="the answer is not JSON"):
+        answer_of(asked, {"answer": "yes"})
