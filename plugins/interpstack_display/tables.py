@@ -13,6 +13,8 @@ from interpstack_core import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["check_parts", "is_table", "json_text", "markdown_table"]
 
+#: Bits of an integer that Python writes as text.
+_BITS: Final = 14_000
 _PIPE: Final = re.compile(r"(\\*+)\|")
 #: Columns of a table.
 _COLUMNS: Final = 50
@@ -117,4 +119,6 @@ def _plain_scalar(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return f"<integer of {value.bit_length()} bits>"
     return value

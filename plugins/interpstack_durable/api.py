@@ -10,7 +10,7 @@ from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.entries import answered_by, noted_in
 from interpstack_durable.flights import CallsInFlight, Flights
-from interpstack_durable.forms import UnreadableJournal, form_of
+from interpstack_durable.forms import UnreadableJournal, damage_told, form_of
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
@@ -37,6 +37,7 @@ __all__ = [
     "UndeliveredAnswers",
     "UnreadableJournal",
     "answered_by",
+    "damage_told",
     "form_of",
     "free_parked",
     "journal_of",

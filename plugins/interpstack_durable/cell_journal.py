@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from interpstack import Cell, Request, Step
 from interpstack_durable.entries import (
@@ -17,7 +17,7 @@ from interpstack_durable.entries import (
     read_undelivered,
     step_entry,
 )
-from interpstack_durable.forms import UnreadableJournal, read_recorded
+from interpstack_durable.forms import damage_told, read_recorded
 from interpstack_durable.journal import (
     Journal,
     ReplayDivergence,
@@ -27,10 +27,6 @@ from interpstack_durable.journal import (
 from interpstack_durable.suspensions import read_suspension, suspension_text
 
 __all__ = ["CellJournal", "JournalStore"]
-
-
-#: Exceptions from reading entries of another form. `ProtocolError` is a `ValueError`.
-_DAMAGE: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class JournalStore(Protocol):
@@ -101,13 +97,8 @@ class CellJournal(Journal):
     async def begin(self, now: float) -> float:
         stored = await self._store.load()
         self._began = now
-        try:
+        with damage_told():
             self._take_up(stored)
-        except _DAMAGE as error:
-            raise UnreadableJournal(
-                f"the journal of this eval is damaged ({type(error).__name__}: {error!s:.200}). "
-                "Nothing was done, and the eval stays as it is"
-            ) from error
         return self._began
 
     def _take_up(self, stored: Sequence[Entry]) -> None:

@@ -152,7 +152,9 @@ def compare(step: int, recorded: Sequence[Asked], asked: Sequence[Request]) -> N
 
 
 def _told(asked: Asked | None) -> str:
-    return "nothing more" if asked is None else f"{asked[1]}({asked[3]})"
+    if asked is None:
+        return "nothing more"
+    return f"{asked[1]!s:.100}({asked[3]!s:.{_PREVIEW_CHARS}})"
 
 
 def read_step(entry: Entry) -> Step:

@@ -7,7 +7,8 @@ raise `VERSION`, let `_READERS` read the form that was the newest until then, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
@@ -15,10 +16,22 @@ import attrs
 from interpstack import InterpstackError, __version__
 from interpstack_durable.retries import effective
 
-__all__ = ["VERSION", "Recorded", "UnreadableJournal", "form_of", "read_recorded"]
+__all__ = [
+    "VERSION",
+    "Recorded",
+    "UnreadableJournal",
+    "damage_told",
+    "form_of",
+    "read_recorded",
+]
 
 #: The form that is written.
 VERSION: Final = 2
+
+#: Exceptions from reading entries of another form. `ProtocolError` is a `ValueError`.
+_DAMAGE: Final = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 Entry = Mapping[str, Any]
 
@@ -43,6 +56,18 @@ class Recorded:
     first_request: int = 1
 
 
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """Turn exceptions from reading damaged entries into `UnreadableJournal`."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise UnreadableJournal(
+            f"the journal of this eval is damaged ({type(error).__name__}: {error!s:.200}). "
+            "Nothing was done, and the eval stays as it is"
+        ) from error
+
+
 def read_recorded(entries: Sequence[Entry]) -> Recorded:
     """A journal as it is stored, in the newest form.
 
@@ -52,13 +77,14 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
     if not entries:
         return Recorded()
     form = form_of(entries)
-    reader = _READERS.get(form) if isinstance(form, int) else None
+    reader = _READERS.get(form) if type(form) is int else None
     if reader is None:
         known = " and ".join(str(number) for number in sorted(_READERS))
         wrote = entries[0].get("release")
+        named = isinstance(wrote, str) and wrote.isprintable() and wrote
         raise UnreadableJournal(
-            f"the journal of this eval has the form {form!r}, written by "
-            f"{f'interpstack {wrote}' if wrote else 'another release of interpstack'}; "
+            f"the journal of this eval has the form {form!r:.20}, written by "
+            f"{f'interpstack {wrote:.20}' if named else 'another release of interpstack'}; "
             f"interpstack {__version__} reads the forms {known}. Nothing was done, and the eval "
             "stays as it is: resume it with the release that wrote the journal"
         )

@@ -9,7 +9,7 @@ import attrs
 
 from interpstack import Settlement
 from interpstack_durable.entries import Entry, read_answers
-from interpstack_durable.forms import read_recorded
+from interpstack_durable.forms import damage_told, read_recorded
 
 __all__ = ["RecordedCell", "RecordedEntry", "RecordedRequest", "read_cell"]
 
@@ -72,14 +72,14 @@ def read_cell(entries: Sequence[Entry]) -> RecordedCell:
     """Read the entries that a `JournalStore` keeps of one cell.
 
     Raises:
-        UnreadableJournal: A release wrote the journal in a form that this one cannot read.
-        ProtocolError: A recorded answer is damaged; other damage raises `LookupError`,
-            `TypeError` or `ValueError`.
+        UnreadableJournal: A release wrote the journal in a form that this one cannot read, or the
+            journal is damaged.
     """
     if not entries:
         return RecordedCell()
-    recorded = read_recorded(entries).entries
-    return RecordedCell(began=float(recorded[0]["began"]), entries=tuple(map(_read, recorded)))
+    with damage_told():
+        recorded = read_recorded(entries).entries
+        return RecordedCell(began=float(recorded[0]["began"]), entries=tuple(map(_read, recorded)))
 
 
 def _read(entry: Entry) -> RecordedEntry:

@@ -91,7 +91,10 @@ def _cell(value: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    try:
+        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    except ValueError:  # Python writes no integer of more than some thousand digits
+        return "…"
 
 
 def _cut(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import Settlement
-from interpstack_durable.api import RecordedRequest, read_cell
+from interpstack_durable.api import RecordedRequest, damage_told, read_cell
 from interpstack_inspect.api import InnerCall, PauseEvent
 
 __all__ = ["Pause", "RecordedCall", "Timeline", "offered_in", "read_timeline"]
@@ -125,8 +125,13 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     """Read a journal.
 
     Raises:
-        UnreadableJournal: A release wrote it in a form that this one cannot read.
+        UnreadableJournal: A release wrote it in a form that this one cannot read, or it is damaged.
     """
+    with damage_told():
+        return _timeline(entries)
+
+
+def _timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     cell = read_cell(entries)
     if cell.began is None:
         return Timeline(began=None, steps=0, events=())

@@ -49,6 +49,10 @@ def test_no_text_leaves_its_column() -> None:
     ]
 
 
+def test_an_integer_without_end_is_described() -> None:
+    assert markdown_table([{"a": 10**5000}]).splitlines()[-1] == "| <integer of 16610 bits> |"
+
+
 def test_values_that_json_lacks_take_their_nearest_form() -> None:
     value = {
         "map": MapValue([(1, "a")]),
@@ -57,7 +61,7 @@ def test_values_that_json_lacks_take_their_nearest_form() -> None:
         "none": [UNDEFINED, None],
         "bytes": b"123",
         "date": datetime(2026, 1, 2, tzinfo=UTC),
-        "numbers": [math.nan, math.inf, 10**30, True],
+        "numbers": [math.nan, math.inf, 10**30, True, 10**5000],
     }
     assert json.loads(json_text(value)) == {
         "map": [[1, "a"]],
@@ -66,5 +70,5 @@ def test_values_that_json_lacks_take_their_nearest_form() -> None:
         "none": [None, None],
         "bytes": "<3 bytes>",
         "date": "2026-01-02T00:00:00+00:00",
-        "numbers": ["nan", "inf", 10**30, True],
+        "numbers": ["nan", "inf", 10**30, True, "<integer of 16610 bits>"],
     }

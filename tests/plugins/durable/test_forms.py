@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpstack_durable.api import UnreadableJournal
-from interpstack_durable.forms import VERSION, read_recorded
+from interpstack_durable.forms import VERSION, damage_told, read_recorded
 
 
 def test_the_newest_form_is_read_as_it_is() -> None:
@@ -25,8 +25,24 @@ def test_the_form_before_numbers_requests_in_its_own_way() -> None:
     assert read_recorded([{"version": 1}]).first_request == 1
 
 
-@pytest.mark.parametrize("version", [0, 3, "2", None, 2.5])
+@pytest.mark.parametrize("version", [0, 3, "2", None, 2.0, True])
 def test_other_forms_are_refused_and_named(version: Any) -> None:
     with pytest.raises(UnreadableJournal, match="reads the forms 1 and 2") as caught:
         read_recorded([{"version": version, "release": "9.9"}])
     assert f"the form {version!r}, written by interpstack 9.9;" in str(caught.value)
+
+
+@pytest.mark.parametrize("release", ["9" * 10**6, "\x1b[2J", ["9"], {"a": 1}, 9, ""])
+def test_the_name_of_a_release_is_checked(release: Any) -> None:
+    with pytest.raises(UnreadableJournal) as caught:
+        read_recorded([{"version": "x" * 10**6, "release": release}])
+    told = str(caught.value)
+    assert len(told) < 400
+    assert told.isprintable()
+
+
+@pytest.mark.parametrize("error", [KeyError("a"), RecursionError(), OverflowError("x" * 10**6)])
+def test_damage_is_told_in_one_way(error: Exception) -> None:
+    with pytest.raises(UnreadableJournal, match="is damaged") as caught, damage_told():
+        raise error
+    assert len(str(caught.value)) < 400

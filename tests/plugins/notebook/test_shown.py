@@ -60,6 +60,10 @@ def test_a_table_has_one_column_for_each_field() -> None:
     assert re.findall("<td>(.*?)</td>", made) == ["1", "true", "", "", "", ""]
 
 
+def test_an_integer_without_end_costs_no_table() -> None:
+    assert "<td>…</td>" in table([{"a": 10**5000}])  # Python does not write it
+
+
 def test_a_table_is_bounded() -> None:
     rows = [{f"column {n}": "x" * 1000 for n in range(60)}] * 1234
     made = table(rows)

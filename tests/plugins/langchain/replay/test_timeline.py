@@ -8,6 +8,7 @@ import pytest
 from langgraph.types import Interrupt
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
+from interpstack_durable.api import UnreadableJournal
 from interpstack_durable.entries import header, kept_entry, step_entry
 from interpstack_langchain.replay.timeline import (
     Pause,
@@ -141,3 +142,17 @@ def test_the_offer_says_which_names_were_listed() -> None:
     found = read_timeline([{**FIRST, **about}])
     assert (found.offered, found.language) == ({"tools.pay": True, "old": False}, "python")
     assert offered_in({}) == {}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"notes": {"decision 1": 7}},
+        {"notes": {"pauses": "x", "pause x": {}}},
+        {"notes": [1]},
+        {"settled": [[1]]},
+    ],
+)
+def test_damage_is_told(damage: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableJournal, match="is damaged"):
+        read_timeline([FIRST, {**step(1.5, [asked(1)]), **damage}])
