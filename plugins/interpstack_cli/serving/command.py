@@ -40,7 +40,9 @@ def _address(
     host, colon, port = value.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise click.BadParameter("takes HOST:PORT, as 127.0.0.1:8000", ctx, option)
+        raise click.BadParameter(
+            f"takes HOST:PORT, such as 127.0.0.1:8000; got {value!r:.60}", ctx, option
+        )
     return host, int(port)
 
 

@@ -126,10 +126,9 @@ def _chosen(servers: Path, name: str) -> tuple[HttpServer, OAuth]:
         if isinstance(server, HttpServer) and server.oauth is not None and server.oauth.needs_login
     }
     if name not in reached:
-        listed = ", ".join(sorted(reached)) or "there are none"
+        listed = ", ".join(sorted(reached)) or "none"
         raise ConfigurationError(
-            f'{shown(name)} is no server of {servers} with a login ("oauth": true); '
-            f"they are: {listed}"
+            f'{servers} has no server {shown(name)} with a login ("oauth": true); it has: {listed}'
         )
     server = reached[name]
     if server.oauth is None:

@@ -268,7 +268,8 @@ def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:
         shown = [{"runId": one.id, "name": one.name, "status": one.status} for one in runs]
         click.echo(json.dumps(shown, indent=2))
     else:
-        console().print(run_table(runs) if runs else "There are no runs.")
+        terminal = console()
+        terminal.print(run_table(runs, terminal.width) if runs else "There are no runs.")
 
 
 @command.command("show")

@@ -35,6 +35,8 @@ __all__ = [
 _SHOWN_CHARS: Final = 200
 #: Characters that JSON does not escape, but which a terminal obeys.
 _UNSEEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+#: Characters of a line in which a table has room for an id of a run, which has 30.
+_WIDE: Final = 60
 #: Steps of a phase that a tree shows one by one.
 _STEPS: Final = 20
 _MARKS: Final = {"running": "…", "waiting": "?", "ok": "✓", "failed": "✗"}
@@ -93,9 +95,17 @@ def status_of(result: WorkflowResult) -> int:
     return 0 if result.status in _GOOD else 1
 
 
-def run_table(runs: list[RunRecord]) -> Table:
-    """Runs, one in a row."""
-    table = Table("run", "workflow", "status", "created", "agents", "tokens", box=None)
+def run_table(runs: list[RunRecord], width: int) -> Table:
+    """Runs, one in a row; the id of a run is in one line, to be copied, if there is room.
+
+    Args:
+        runs: The runs.
+        width: Characters in a line of the terminal.
+    """
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
+    table.add_column("run", overflow="fold", no_wrap=width >= _WIDE)
+    for column in ("workflow", "status", "created", "agents", "tokens"):
+        table.add_column(column, overflow="fold")
     for run in runs:
         created = datetime.fromtimestamp(run.created, UTC).strftime("%Y-%m-%d %H:%M:%S")
         tokens = run.usage.get("input_tokens", 0) + run.usage.get("output_tokens", 0)

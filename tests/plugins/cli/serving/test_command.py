@@ -75,7 +75,7 @@ def _status(address: str, token: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--http", "8000"], "takes HOST:PORT"),
+        (["--http", "8000"], "takes HOST:PORT, such as 127.0.0.1:8000; got '8000'"),
         (["--http", "127.0.0.1:99999"], "takes HOST:PORT"),
         (["--http", "0.0.0.0:0"], "0.0.0.0 is reached from other machines"),
         (["--allow-host", "a"], "--allow-host and --allow-origin are for --http"),

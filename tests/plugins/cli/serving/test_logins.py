@@ -68,8 +68,8 @@ def test_servers_without_a_login_are_refused(run: Any, tmp_path: Path, command: 
     for name in ("open", "absent"):
         result = run("mcp", command, str(file), name)
         assert result.exit_code == 2
-        assert f"'{name}' is no server of" in result.stderr
-        assert "they are: guarded" in result.stderr
+        assert f"has no server '{name}' with a login" in result.stderr
+        assert "it has: guarded" in result.stderr
 
 
 def test_a_server_that_is_not_there_is_named(run: Any, tmp_path: Path) -> None:

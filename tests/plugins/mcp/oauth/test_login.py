@@ -149,7 +149,7 @@ async def test_the_return_of_another_login_is_not_taken(guarded: Guarded) -> Non
 
 
 async def test_only_servers_with_a_login_are_accepted(guarded: Guarded) -> None:
-    with pytest.raises(ConfigurationError, match=r"'other' is no server of .*they are: guarded"):
+    with pytest.raises(ConfigurationError, match=r"has no server 'other' .*it has: guarded"):
         await log_in(guarded.file, "other", browser())
 
 

@@ -88,6 +88,18 @@ def test_waits_say_how_they_end(wait: Any, told: str) -> None:
     assert told in printed(run_tree(run, RunTree()))
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_table_of_runs_loses_nothing(width: int) -> None:
+    run = RunRecord(id="run_01m87g9x5x80qeywjs28jh2rf4", name="research", status="completed")
+    text = io.StringIO()
+    Console(width=width, file=text).print(run_table([run], width))
+    rows = text.getvalue().splitlines()
+    assert max(map(len, rows)) <= width
+    ids = "".join(row.split(" ")[0] for row in rows)
+    assert run.id in (ids if width < 60 else text.getvalue())
+    assert "…" not in text.getvalue()
+
+
 def test_runs_are_rows_and_trees() -> None:
     run = RunRecord(
         id="run_1",
@@ -98,7 +110,7 @@ def test_runs_are_rows_and_trees() -> None:
         error={"name": "Error", "message": "x" * 500},
         waiting_for=({"id": "root/s", "kind": "ask", "question": "Go?"},),
     )
-    row = printed(run_table([run]))
+    row = printed(run_table([run], 400))
     assert "run_1" in row
     assert "[bold]n[/]" in row
     found = RunTree()
