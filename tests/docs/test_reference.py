@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from importlib import metadata
 from pathlib import Path
 
 import attrs
@@ -53,6 +54,14 @@ def test_api_page_names_what_is_public(module: str) -> None:
     names = first_cells(text)
     assert len(names) == len(set(names))
     assert set(names) == set(importlib.import_module(module).__all__)
+
+
+def test_the_table_of_plugins_names_each_of_this_distribution() -> None:
+    table = sections(page("how-to/compose-a-stack.md"))["The plugins of this distribution"]
+    named = first_cells(table)
+    installed = metadata.distribution("interpstack").entry_points.select(group="interpstack")
+    assert len(named) == len(set(named))
+    assert set(named) == installed.names
 
 
 def test_api_page_names_modules_that_exist() -> None:
