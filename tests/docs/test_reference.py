@@ -64,6 +64,13 @@ def test_the_table_of_plugins_names_each_of_this_distribution() -> None:
     assert set(named) == installed.names
 
 
+def test_the_table_of_commands_names_each_of_this_distribution() -> None:
+    text = page("how-to/use-the-command-line.md").partition("## ")[0]
+    named = {name.split()[1] for name in first_cells(text) if name.startswith("interpstack ")}
+    points = metadata.distribution("interpstack").entry_points
+    assert named == points.select(group="interpstack.commands").names
+
+
 def test_api_page_names_modules_that_exist() -> None:
     found = {n for n in sections(page("reference/api.md")) if re.match(r"interpstack[._]", n)}
     assert found == SECTIONS
