@@ -72,8 +72,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: The backend in which `import("@/skills/…")` finds skills.
         budget: Limits on the total use of all evals of a turn, with the subagents they dispatch.
-        cost_of: Returns the cost of a model's message, for `Budget.cost`; by default, the `cost` in
-            the message's `response_metadata`.
+        cost_of: Returns the cost of a model's message, for `Budget.cost`; by default, the cost that
+            the model reports in the message's `usage_metadata` or `response_metadata`.
         durable: Whether evals are recorded while they run, where the agent has a checkpointer.
             Without it, an eval that was interrupted runs again from its start, calls included.
         tool_events: Whether start and end of tool calls are reported on the graph's custom stream;

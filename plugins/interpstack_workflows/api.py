@@ -15,6 +15,7 @@ from interpstack_workflows.budgets.budget import (
     Reservation,
     RunBudget,
 )
+from interpstack_workflows.budgets.prices import Price, Prices
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.commands.live import LiveProgress
 from interpstack_workflows.errors import (
@@ -134,6 +135,8 @@ __all__ = [
     "PhaseCall",
     "PhaseEvent",
     "PhaseMetadata",
+    "Price",
+    "Prices",
     "Rate",
     "Rehearsal",
     "RehearsedStep",

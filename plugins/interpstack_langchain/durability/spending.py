@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
@@ -212,10 +212,33 @@ class Reports(BaseCallbackHandler):
     def _cost(self, message: AIMessage) -> float:
         if self.cost_of is not None:
             return self.cost_of(message)
-        metadata: Mapping[str, Any] = message.response_metadata or {}
-        usage = metadata.get("token_usage")
-        found = metadata.get("cost", usage.get("cost") if isinstance(usage, Mapping) else None)
-        return _number(found)
+        return reported_cost(message) or 0
+
+
+def reported_cost(message: AIMessage) -> float | None:
+    """The cost that a model reports with its message; `None` if it does not.
+
+    Providers report it in one of several places: `total_cost`, or `input_cost` and `output_cost`,
+    in the `usage_metadata`; `cost` in the `response_metadata`, or in its `token_usage`.
+    """
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    metadata: Mapping[str, Any] = message.response_metadata or {}
+    tokens = metadata.get("token_usage")
+    reports: list[Sequence[Any]] = [
+        [usage.get("total_cost")],
+        [usage.get("input_cost"), usage.get("output_cost")],
+        [metadata.get("cost")],
+        [tokens.get("cost") if isinstance(tokens, Mapping) else None],
+    ]
+    for parts in reports:
+        if all(_is_amount(part) for part in parts):
+            return float(sum(parts))
+    return None
+
+
+def _is_amount(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 <= value < float("inf")
 
 
 def _tokens(message: AIMessage) -> float:
@@ -226,5 +249,4 @@ def _tokens(message: AIMessage) -> float:
 
 def _number(value: Any) -> float:
     """A number that a provider reports; 0 for any other value."""
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if fits and 0 <= value < float("inf") else 0
+    return value if _is_amount(value) else 0

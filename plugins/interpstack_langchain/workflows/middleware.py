@@ -28,7 +28,7 @@ __all__ = ["WorkflowMiddleware"]
 _T = TypeVar("_T")
 _PREFIX = "workflow_"
 #: Arguments of a runner of its own.
-_OWN = ("agents", "store", "workflows", "engine", "worktrees")
+_OWN = ("agents", "store", "workflows", "engine", "worktrees", "prices")
 
 
 class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -41,13 +41,14 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         runner: Runs the workflows; the middleware does not close it. Without one, the middleware
-            makes its own of the next five arguments.
+            makes its own of the next six arguments.
         agents: Agents that workflows may call, by name; see `WorkflowRunner`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that are offered by name; see `WorkflowRunner`.
         engine: A JavaScript engine: its name, a stack, or the engine itself.
         worktrees: The root of a git repository, or `GitWorktrees`, for agents that workflows call
             with `isolation: "worktree"`.
+        prices: Money for a million tokens by the name of a model; see `WorkflowRunner`.
         tool_prefix: Begins the names of the tools.
         budget: The most that one run may use: a number of tokens, a mapping by kind, or
             `BudgetLimits`. A run that the model starts with a larger budget is refused.
@@ -76,6 +77,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         engine: InterpreterStack | Engine | str = "quickjs",
         worktrees: GitWorktrees | Path | str | None = None,
+        prices: Mapping[str, Any] | None = None,
         tool_prefix: str = _PREFIX,
         budget: BudgetLimits | Mapping[str, Any] | int | None = None,
         wall_seconds: float | None = None,

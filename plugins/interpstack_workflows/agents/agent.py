@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.stores.store import WorkflowStore
 
@@ -41,6 +42,9 @@ class AgentCall:
         correction: The agent has answered in this attempt, and its answer did not fit the schema;
             the prompt says why.
         max_tokens: Tokens that this call may use at most; `None` for no limit.
+        prices: The host's prices of models.
+        needs_cost: Whether a budget limits the cost: an agent that does not know its cost has to
+            fail, since the budget would not hold.
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.
@@ -62,6 +66,8 @@ class AgentCall:
     attempt: int = 1
     correction: bool = False
     max_tokens: int | None = None
+    prices: Prices = attrs.field(factory=Prices, repr=False)
+    needs_cost: bool = False
     decisions: Mapping[str, Any] | None = None
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
     store: WorkflowStore | None = attrs.field(default=None, repr=False)

@@ -179,6 +179,10 @@ class RunBudget:
         """The tokens that are spent."""
         return self._run.spent.tokens
 
+    def limits_cost(self, names: Iterable[str | None] = ()) -> bool:
+        """Whether a call is under a limit of cost, of the run or of these phases and children."""
+        return any(pot.limits.cost is not None for pot in self._pots(names))
+
     def remaining(self, name: str | None = None) -> dict[str, float | None]:
         """The rest of each amount, reservations not deducted; `None` for no limit.
 

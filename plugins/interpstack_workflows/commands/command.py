@@ -78,6 +78,12 @@ _worktrees = click.option(
     metavar="FOLDER",
     help="A git repository: agents called with isolation: 'worktree' get worktrees of it.",
 )
+_prices = click.option(
+    "--prices",
+    metavar="JSON",
+    callback=json_value,
+    help="Prices of a million tokens by model, or @FILE.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -90,6 +96,7 @@ def _with_runner(
     events: Callable[[WorkflowEvent], Any] | None = None,
     sandboxes: Mapping[str, Sandbox] | None = None,
     worktrees: str | None = None,
+    prices: Any = None,
 ) -> _T:
     """Use a runner on the store of a URL; both are closed at the end."""
 
@@ -103,6 +110,7 @@ def _with_runner(
                 events=events,
                 sandboxes=sandboxes,
                 worktrees=worktrees,
+                prices=prices,
             ) as runner:
                 return await use(runner)
         finally:
@@ -157,6 +165,7 @@ def check(files: list[Path]) -> None:
 @_exec_commands
 @_exec_env
 @_worktrees
+@_prices
 def run(
     *,
     file: Path,
@@ -174,6 +183,7 @@ def run(
     exec_command: Sequence[str],
     exec_env: Sequence[str],
     worktrees: str | None,
+    prices: Any,
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
@@ -197,6 +207,7 @@ def run(
             events=events,
             sandboxes=sandboxes,
             worktrees=worktrees,
+            prices=prices,
         )
     print_result(result)
     sys.exit(status_of(result))
@@ -219,6 +230,7 @@ def run(
 @_exec_commands
 @_exec_env
 @_worktrees
+@_prices
 def resume(
     *,
     run_id: str,
@@ -232,6 +244,7 @@ def resume(
     exec_command: Sequence[str],
     exec_env: Sequence[str],
     worktrees: str | None,
+    prices: Any,
 ) -> None:
     """Go on with a run where it was left."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
@@ -251,6 +264,7 @@ def resume(
             events=events,
             sandboxes=sandboxes,
             worktrees=worktrees,
+            prices=prices,
         )
     print_result(result)
     sys.exit(status_of(result))

@@ -14,6 +14,7 @@ from interpstack import ConfigurationError
 from interpstack_core.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
+from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.events.hub import EventHub
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
@@ -79,6 +80,10 @@ def check_settings(given: Mapping[str, Any]) -> None:
             )
 
 
+def _worktrees(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:
+    return GitWorktrees(given) if isinstance(given, (Path, str)) else given
+
+
 @attrs.frozen(kw_only=True)
 class RunParts:
     """The parts of a runner that its runs use.
@@ -96,6 +101,7 @@ class RunParts:
         linger_seconds: How long the realm of a run that only waits is kept.
         models: The names that the host gives to models.
         output_bytes: Bytes of each stream of a command that scripts get.
+        prices: The prices of models.
         worktrees: Makes worktrees for isolated agents; `None` if the host has no repository.
     """
 
@@ -109,9 +115,10 @@ class RunParts:
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float
+    prices: Prices = attrs.field(factory=Prices)
     models: Models = attrs.field(factory=Models)
     output_bytes: int = OUTPUT_BYTES
-    worktrees: GitWorktrees | None = None
+    worktrees: GitWorktrees | None = attrs.field(default=None, converter=_worktrees)
 
     @property
     def early_seconds(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from interpstack import Engine, InterpreterStack
 from interpstack_workflows.agents.selectors import Models
+from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.hub import EventHub, Subscription
@@ -67,6 +68,8 @@ class WorkflowRunner(RunnerViews):
         agents: Agents by name, as scripts call them by `agentType`; one called `default` is used
             where a script names none.
         models: Names for models, each with a selector, as in `{"fast": "provider/model"}`.
+        prices: Money for a million tokens by the name of the model, as in
+            `{"acme-large": {"input": 3, "output": 15}}`, for models that do not report their cost.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that scripts may call by name; see `Catalog`.
         sandboxes: What runs the commands of `exec`, by profile, as in `local/build`: a
@@ -91,6 +94,7 @@ class WorkflowRunner(RunnerViews):
         *,
         agents: Mapping[str, Any] | None = None,
         models: Mapping[str, str] | None = None,
+        prices: Mapping[str, Any] | None = None,
         store: WorkflowStore | str = "memory:",
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
         sandboxes: Mapping[str, Sandbox] | None = None,
@@ -105,12 +109,8 @@ class WorkflowRunner(RunnerViews):
         clock: Callable[[], float] = time.time,
     ) -> None:
         check_settings(locals())
-        if isinstance(worktrees, (Path, str)):
-            worktrees = GitWorktrees(worktrees)
-        own = not isinstance(engine, InterpreterStack)
-        stack = InterpreterStack(engine) if not isinstance(engine, InterpreterStack) else engine
-        self._closing = stack if own else None
-        self._catalog = Catalog(workflows)
+        stack = engine if isinstance(engine, InterpreterStack) else InterpreterStack(engine)
+        self._closing = None if stack is engine else stack
         self._owns_store = isinstance(store, str)
         self._hub = EventHub(events)
         parts = RunParts(
@@ -118,7 +118,8 @@ class WorkflowRunner(RunnerViews):
             runtime=WorkflowRuntime(stack.engine),
             agents=find_agents(agents or {}, stack),
             models=Models(models),
-            catalog=self._catalog,
+            prices=Prices(prices),
+            catalog=Catalog(workflows),
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,
             worktrees=worktrees,
@@ -165,7 +166,7 @@ class WorkflowRunner(RunnerViews):
             ArgumentsError: The workflow does not take these arguments.
             WorkflowError: The options are wrong.
         """
-        script = self._catalog.given(what)
+        script = self._parts.catalog.given(what)
         metadata = await metadata_of(script)
         await check_arguments(metadata, args)
         record = new_run(script, metadata, args, RunOptions(**options), self._parts.clock())
@@ -202,7 +203,7 @@ class WorkflowRunner(RunnerViews):
         """
         record = await self.show(run_id)
         if source is not None:
-            script = self._catalog.given(source)
+            script = self._parts.catalog.given(source)
             await change_script(self._parts, record, script, accept=accept_changes)
         stay = Stay(
             reopen=record.status in ("failed", "cancelled"), retry_failed=retry_failed, patient=wait

@@ -75,7 +75,7 @@ class LangChainAgent(Agent):
         self.max_cost = max_cost
 
     async def run(self, call: AgentCall) -> AgentAnswer:
-        meter = Meter(call.max_tokens)
+        meter = Meter(call.max_tokens, call.prices, needs_cost=call.needs_cost)
         # A run of its own, even where a node of another graph has started the workflow.
         outside = var_child_runnable_config.set(None)
         try:

@@ -1,16 +1,19 @@
-"""The tokens of one call of an agent, counted over all its models, and their limit."""
+"""The tokens and the cost of one call of an agent, over all its models, and their limits."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+import attrs
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from interpstack_workflows.api import AgentFailed, Usage
+from interpstack_langchain.durability.spending import reported_cost
+from interpstack_workflows.api import AgentFailed, Prices, Usage
 
 __all__ = ["Meter", "TokenLimitExceeded"]
 
@@ -26,14 +29,26 @@ class Meter(BaseCallbackHandler):
 
     Args:
         max_tokens: Tokens after which no model is called any more; `None` for no limit.
+        prices: Prices of models that do not report their cost.
+        needs_cost: Whether the cost of each model has to be known.
     """
 
     run_inline = True
     #: An error of `on_chat_model_start` keeps the model from being called.
     raise_error = True
 
-    def __init__(self, max_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        prices: Prices | None = None,
+        *,
+        needs_cost: bool = False,
+    ) -> None:
         self._max_tokens = max_tokens
+        self._prices = prices or Prices()
+        self._needs_cost = needs_cost
+        self._names: dict[UUID, str] = {}  # of models that have begun
+        self._unpriced: str | None = None
         self._lock = threading.Lock()
         self._counted: set[UUID] = set()
         self._silent = False
@@ -45,10 +60,11 @@ class Meter(BaseCallbackHandler):
         return self._usage
 
     def check(self) -> None:
-        """Make sure that a limit can be held.
+        """Make sure that limits can be held.
 
         Raises:
-            AgentFailed: There is a limit, and a model does not report what it uses.
+            AgentFailed: There is a limit of tokens or cost, and the use or the cost of a model is
+                not known.
         """
         if self._max_tokens is not None and self._silent:
             raise AgentFailed(
@@ -58,7 +74,22 @@ class Meter(BaseCallbackHandler):
                 final=True,
             )
 
-    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        if self._needs_cost and self._unpriced is not None:
+            raise AgentFailed(
+                f"the model {self._unpriced!r:.100} reports no cost and has no price, so that the"
+                " budget in cost cannot be held; name its price in prices, or give the budget in"
+                " tokens",
+                self._usage,
+                final=True,
+            )
+
+    def on_chat_model_start(
+        self,
+        *args: Any,
+        run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Refuse a call of a model beyond the limit.
 
         Raises:
@@ -70,29 +101,58 @@ class Meter(BaseCallbackHandler):
             raise TokenLimitExceeded(
                 f"the agent has used {self._usage.tokens} of {self._max_tokens} tokens"
             )
+        if run_id is not None and isinstance(name := (metadata or {}).get("ls_model_name"), str):
+            self._names[run_id] = name
 
     def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
         """Refuse a call of a text model; see `on_chat_model_start`."""
-        self.on_chat_model_start()
+        self.on_chat_model_start(*args, **kwargs)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count one call of a model, once."""
-        used = _reported(response)
+        message = _message(response)
+        used = None if message is None else _tokens(message)
         with self._lock:
             if run_id in self._counted:
                 return
             self._counted.add(run_id)
-            if used is None:
-                self._silent = True
-            else:
-                self._usage = self._usage + used
+            name = _name(message) or self._names.pop(run_id, None)
+            cost = self._cost(message, used, name)
+            self._silent = self._silent or used is None
+            if cost is None:
+                self._unpriced = name or "unknown"
+            self._usage = self._usage + attrs.evolve(used or Usage(), cost=cost or 0.0)
+
+    def _cost(
+        self, message: AIMessage | None, used: Usage | None, name: str | None
+    ) -> float | None:
+        """The cost of a call, as the model reports it, or by its price; `None` if unknown."""
+        reported = None if message is None else reported_cost(message)
+        price = self._prices.find(name)
+        if reported is not None or message is None or used is None or price is None:
+            return reported
+        told: Mapping[str, Any] = message.usage_metadata or {}
+        details = told.get("input_token_details") or {}
+        cached = max(0, int(details.get("cache_read") or 0))
+        return price.cost(used.input_tokens, used.output_tokens, cached)
 
 
-def _reported(response: LLMResult) -> Usage | None:
+def _message(response: LLMResult) -> AIMessage | None:
     first = next((one for batch in response.generations for one in batch), None)
     message = first.message if isinstance(first, ChatGeneration) else None
-    told = message.usage_metadata if isinstance(message, AIMessage) else None
+    return message if isinstance(message, AIMessage) else None
+
+
+def _tokens(message: AIMessage) -> Usage | None:
+    told = message.usage_metadata
     if told is None:
         return None
     read, written = told.get("input_tokens") or 0, told.get("output_tokens") or 0
     return Usage(input_tokens=max(0, int(read)), output_tokens=max(0, int(written)))
+
+
+def _name(message: AIMessage | None) -> str | None:
+    """The name of a model, as it reports it."""
+    metadata: dict[str, Any] = {} if message is None else message.response_metadata
+    found = metadata.get("model_name") or metadata.get("model")
+    return found if isinstance(found, str) else None

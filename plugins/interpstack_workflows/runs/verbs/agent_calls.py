@@ -180,6 +180,10 @@ class AgentCalls:
             phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
             max_tokens=options.max_tokens,
+            prices=self._parts.prices,
+            needs_cost=self._host.budget.limits_cost(
+                (options.phase, *opened.scope.place.names[1:])
+            ),
             emit=partial(self._host.teller.agent_event, opened, name, options.model.provider),
             store=self._parts.store,
         )

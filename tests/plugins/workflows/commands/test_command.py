@@ -61,6 +61,29 @@ def result_of(done: Result) -> Any:
     return json.loads(done.stdout[done.stdout.index("\n{\n") :])
 
 
+PRICED = """
+from interpstack_workflows.api import AgentAnswer, Usage
+
+
+async def default(call):
+    price = call.prices.find("acme-1")
+    return AgentAnswer("ok", Usage(output_tokens=1000, cost=price.cost(0, 1000)))
+"""
+
+
+def test_prices_make_costs(folder: Path) -> None:
+    (folder / "priced.py").write_text(PRICED)
+    prices = folder / "prices.json"
+    prices.write_text('{"acme-*": {"input": 1, "output": 20}}')
+    args = ["--args", '{"words": ["a"]}', "--agents", "priced:default", "--prices", f"@{prices}"]
+    done = result_of(command("run", "shout.workflow.js", *args))
+    assert done["usage"]["cost"] == pytest.approx(0.02 * done["usage"]["agents"])
+    shown = command("show", done["runId"])
+    assert "0.02 cost" in shown.stdout
+    wrong = command("run", "shout.workflow.js", "--prices", '{"acme": 3}', status=2)
+    assert "prices takes prices of a million tokens" in wrong.stderr
+
+
 def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
     args = ["--args", '{"words": ["a", "b"]}', "--agents", team(folder)]
     done = command("run", "shout.workflow.js", *args)
