@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import attrs
 import click
 
+from interpstack import InterpreterStack
 from interpstack_workflows.budgets.budget import BudgetLimits
 from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
@@ -28,11 +29,14 @@ from interpstack_workflows.commands.shown import (
     run_tree,
     status_of,
 )
+from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runs.runner import WorkflowRunner
+from interpstack_workflows.runtime.boundary import WorkflowModuleInput
+from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import Sandbox
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
 
@@ -136,11 +140,27 @@ def command() -> None:
     required=True,
     callback=lambda c, o, v: [script_path(c, o, one) for one in v],
 )
-def check(files: list[Path]) -> None:
-    """Check the metadata of workflow files, and that they can be parsed; nothing runs."""
+@_engine
+def check(files: list[Path], engine: str) -> None:
+    """Check the metadata, imports and exports of workflow files.
+
+    Their code runs until it first waits for something, which it does not get: no agent is called.
+    """
+    with InterpreterStack(engine) as stack:
+        _check(files, WorkflowRuntime(stack.engine))
+
+
+def _check(files: list[Path], runtime: WorkflowRuntime) -> None:
     for path in files:
-        found = read_metadata(Catalog().given(path).source, name=path.name)
+        script = Catalog().given(path)
+        found = read_metadata(script.source, name=path.name)
         arguments_schema(found)
+        try:
+            runtime.check_module(
+                WorkflowModuleInput(source=script.source, source_name=script.source_name)
+            )
+        except WorkflowModuleError as error:
+            raise WorkflowModuleError(f"{path.name}: {error}".partition("\n")[0]) from error
         phases = ", ".join(phase.title for phase in found.phases)
         click.echo(
             f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")

@@ -72,6 +72,8 @@ class ModuleRun:
         self._ended = False
         #: Whether the module ended because it cannot be declared or evaluated.
         self.failed_at_start = False
+        #: Whether it ended before its default export began, or without waiting for anything.
+        self.is_unusable = False
 
     @property
     def awaiting(self) -> tuple[str, ...]:
@@ -215,6 +217,7 @@ class ModuleRun:
 
     def _failed(self, error: GuestError, stage: str) -> WorkflowModuleError:
         self.failed_at_start = stage in ("declare", "evaluate")
+        self.is_unusable = stage not in ("run", "result")
         text = error.message
         if error.name == "ModuleNotFound" and stage == "declare":
             text = f"{RESTRICTED}; {text}"

@@ -64,6 +64,22 @@ class WorkflowRuntime:
             raise
         return opened
 
+    def check_module(self, start: WorkflowModuleInput) -> None:
+        """Run a module until it first waits for an answer, which it does not get.
+
+        Its default export may fail here: it has neither the right arguments nor answers.
+
+        Raises:
+            WorkflowModuleError: It cannot be declared or evaluated, has no default export, or
+                computes for too long; it would fail in every run.
+            EngineFailure: The engine broke.
+        """
+        opened = WorkflowExecution(*self._open(start))
+        try:
+            opened.check()
+        finally:
+            opened.close()
+
     async def open_module(self, start: WorkflowModuleInput) -> ModuleExecution:
         """Prepare a module, whose code runs at the first `ModuleExecution.advance`.
 
@@ -156,6 +172,12 @@ class WorkflowExecution:
         """Evaluate the module as far as it goes without an answer; errors of it are raised."""
         self._advance()
         if isinstance(self._end, WorkflowModuleError) and self._run.failed_at_start:
+            raise self._end
+
+    def check(self) -> None:
+        """Run the module until it waits; errors that it has in every run are raised."""
+        self._advance()
+        if isinstance(self._end, WorkflowModuleError) and self._run.is_unusable:
             raise self._end
 
     def poll(self) -> Call | Request | Complete | Pending:

@@ -182,6 +182,34 @@ def test_a_changed_script_is_compared(folder: Path) -> None:
     assert "anew: agent a!" in other.stdout
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "workflow module must default export a workflow result or function"),
+        (b"import fs from 'node:fs'; export default 1", "workflow imports are restricted; only "),
+        (b"await import('x'); export default 1", "workflow imports are restricted; only workflow"),
+        (b"throw new RangeError('now'); export default 1", "RangeError: now"),
+    ],
+)
+def test_a_check_refuses_what_a_run_refuses(folder: Path, body: bytes, message: str) -> None:
+    (folder / "wrong.js").write_bytes(_META % b"phases: []" + body)
+    ran = result_of(command("run", "wrong.js", "--db", "memory:", status=1))["error"]["message"]
+    assert message in ran
+    (line,) = command("check", "wrong.js", status=2).stderr.splitlines()
+    assert line == f"Error: wrong.js: {ran.splitlines()[0]}"
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
+def test_a_check_needs_no_arguments_and_no_answers(folder: Path, engine: str) -> None:
+    (folder / "fails.js").write_bytes(
+        _META % b"phases: []" + b"export default ({ files }) => files.map((one) => agent(one))"
+    )
+    waits = b"const first = await agent('one'); export default first.length"
+    (folder / "waits.js").write_bytes(_META % b"phases: []" + waits)
+    done = command("check", "fails.js", "waits.js", "--engine", engine)
+    assert done.stdout == "fails.js: n: d\nwaits.js: n: d\n"
+
+
 def test_checking_a_file_runs_nothing(folder: Path) -> None:
     done = command("check", "shout.workflow.js")
     assert done.stdout == "shout.workflow.js: shout: Shouts words (Shout)\n"
