@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -73,6 +73,9 @@ class AgentCall:
     store: WorkflowStore | None = attrs.field(default=None, repr=False)
 
 
+_NOTHING: Final = Usage()
+
+
 @attrs.frozen
 class AgentAnswer:
     """The answer of an agent.
@@ -84,7 +87,7 @@ class AgentAnswer:
     """
 
     value: Any
-    usage: Usage = attrs.field(factory=Usage)
+    usage: Usage = _NOTHING
     session_id: str | None = None
 
 

@@ -140,11 +140,11 @@ class RunTeller:
             self._tell(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
             return
         given = opened.request.options or {}
-        options = {**opened.scope.place.phase_defaults(given), **given}
-        agent = asked_name(self._parts.agents, options.get("agentType"))
+        agent = asked_name(self._parts.agents, given.get("agentType"))
         self._census.count(step, agent)
         if not self._parts.hub.hears():
             return
+        options = {**opened.scope.place.phase_defaults(given), **given}
         fields: dict[str, Any] = {
             name: value if isinstance(value := options.get(name), str) else None
             for name in ("label", "phase", "model")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from types import TracebackType
 from typing import Any, Final
 
 import attrs
@@ -228,8 +230,7 @@ class Scheduler:
         """Agents that work now."""
         return self._count
 
-    @asynccontextmanager
-    async def slot(
+    def slot(
         self,
         run_id: str,
         *,
@@ -238,7 +239,7 @@ class Scheduler:
         model: str | None = None,
         priority: int = 0,
         tokens: int = 0,
-    ) -> AsyncIterator[None]:
+    ) -> AbstractAsyncContextManager[None]:
         """Wait for a slot, and hold it inside the block.
 
         Args:
@@ -250,24 +251,29 @@ class Scheduler:
             tokens: Tokens that the call is expected to use, for rates.
         """
         job = _Job(run_id, scope, provider, model, priority, tokens)
-        ready = job.ready
-        begun = self._waiting.is_empty and self._count < self._max and self._may_begin(job, [])
-        if begun:
+        return _Slot(partial(self._enter, job), partial(self._leave, job))
+
+    async def _enter(self, job: _Job) -> None:
+        """Wait for the slot of a job."""
+        if self._waiting.is_empty and self._count < self._max and self._may_begin(job, []):
             self._begin(job)
-        else:
-            self._waiting.add(job, (run_id, *scope))
-            self._give()
+            return
+        self._waiting.add(job, (job.run_id, *job.scope))
+        self._give()
         try:
-            await ready
-            begun = True
-            yield
-        finally:
-            # Cancelled just as the slot was given: the slot goes back all the same.
-            if begun or (ready.done() and not ready.cancelled()):
-                self._end(job)
-            else:
-                ready.cancel()
-            self._give()
+            await job.ready
+        except BaseException:
+            self._leave(job)
+            raise
+
+    def _leave(self, job: _Job) -> None:
+        """Take the slot of a job back, or its place among those that wait."""
+        # Cancelled just as the slot was given: the slot goes back all the same.
+        if job.ready.done() and not job.ready.cancelled():
+            self._end(job)
+        else:
+            job.ready.cancel()
+        self._give()
 
     def _give(self) -> None:
         while self._count < self._max and not self._waiting.is_empty:
@@ -315,3 +321,29 @@ class Scheduler:
             self._timer = None
         if seconds is not None:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._give)
+
+
+class _Slot(AbstractAsyncContextManager[None]):
+    """The slot of one job, inside a block.
+
+    No generator, as a decorated function would make: there is a slot for each step of a run.
+
+    Args:
+        enter: Waits for the slot.
+        leave: Gives the slot back.
+    """
+
+    def __init__(self, enter: Callable[[], Awaitable[None]], leave: Callable[[], None]) -> None:
+        self._enter = enter
+        self._leave = leave
+
+    async def __aenter__(self) -> None:
+        await self._enter()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._leave()

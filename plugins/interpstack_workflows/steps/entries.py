@@ -83,7 +83,12 @@ _STEP: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
     "started": ("started", (bool,)),
     "dropped": ("dropped", (int,)),
 }
-_DEFAULTS: Final = StepRecord(name="")
+#: Fields that a stored step may lack: with their short names, and their usual values.
+_USUAL: Final = tuple(
+    (field, short, getattr(StepRecord(name=""), field))
+    for field, (short, _) in _STEP.items()
+    if field != "name"
+)
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
@@ -96,12 +101,12 @@ def entry_to_json(entry: Entry) -> dict[str, Any]:
 
 
 def _step_to_json(step: StepRecord) -> dict[str, Any]:
-    data = {
-        short: getattr(step, field)
-        for field, (short, _) in _STEP.items()
-        if getattr(step, field) != getattr(_DEFAULTS, field)
-    }
-    return {"name": step.name, **data}
+    data: dict[str, Any] = {"name": step.name}
+    for field, short, usual in _USUAL:
+        value = getattr(step, field)
+        if value != usual:
+            data[short] = value
+    return data
 
 
 def entry_from_json(data: Any) -> Entry:

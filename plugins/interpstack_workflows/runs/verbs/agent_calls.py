@@ -40,6 +40,7 @@ __all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
 
 #: Types whose values are the same in JSON.
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
+_NOTHING: Final = Usage()
 
 
 class AgentHost(Protocol):
@@ -65,11 +66,11 @@ class Spending:
     """
 
     def __init__(self) -> None:
-        self.used = Usage()
+        self.used = _NOTHING
 
     def add(self, usage: Usage) -> None:
         """Count what one call of an agent used."""
-        self.used = self.used + usage
+        self.used = usage if self.used is _NOTHING else self.used + usage
 
 
 @attrs.frozen
@@ -175,7 +176,7 @@ class AgentCalls:
             schema=options.schema,
             model=options.model.model,
             provider=options.model.provider,
-            model_options=options.model.options,
+            model_options=dict(options.model.options),
             label=options.label,
             phase=options.phase,
             key=f"{self._run_id}/{opened.scope.place.scope}/{opened.name}",
@@ -268,7 +269,7 @@ class AgentCalls:
                 call = await task.work.enter(call)
             wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
-            told, calls, began = Usage(), 0, time.monotonic()
+            told, calls, began = _NOTHING, 0, time.monotonic()
             try:
                 await self._host.before_effects()
                 self._host.teller.agent_started(task.opened, call)

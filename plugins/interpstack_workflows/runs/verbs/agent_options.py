@@ -94,6 +94,8 @@ class AgentOptions:
         Raises:
             StepFailed: There is an unknown option, or one of another type.
         """
+        if not given and not defaults:
+            return _USUAL
         for name in given:
             if name not in _NAMES:
                 raise _wrong(f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}")
@@ -110,6 +112,19 @@ class AgentOptions:
             retry=Retry.of(given.get("retry")),
             isolated=_isolated(given),
         )
+
+
+#: The options of a call that leaves all of them to the agent, as most calls do.
+_USUAL: Final = AgentOptions(
+    agent_type=None,
+    schema=None,
+    model=ModelChoice(),
+    label=None,
+    phase=None,
+    max_tokens=None,
+    priority=0,
+    retry=Retry(),
+)
 
 
 def _is_whole(value: Any) -> bool:

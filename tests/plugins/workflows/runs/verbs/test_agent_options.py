@@ -58,3 +58,18 @@ async def test_a_limit_of_tokens_reaches_the_agent(given: str, taken: int | None
     async with runner(agent) as one:
         await one.run(script(f"return agent('a', {{maxTokens: {given}}})"))
     assert [call.max_tokens for call in calls] == [taken]
+
+
+async def test_calls_without_options_share_nothing() -> None:
+    seen: list[dict[str, str]] = []
+
+    async def agent(call: AgentCall) -> str:
+        options = call.model_options
+        assert isinstance(options, dict)
+        seen.append(dict(options))
+        options["thinking"] = "mine alone"
+        return "x"
+
+    async with runner(agent) as one:
+        await one.run(script("await agent('a'); await agent('b')"))
+    assert seen == [{}, {}]
