@@ -15,10 +15,11 @@ from typing import Final, TypeVar
 
 import attrs
 
-from interpstack_core import run_guest, start_anew_after_fork, to_end
+from interpstack_core import ConfigurationError, run_guest, start_anew_after_fork, to_end
+from interpstack_core.checks import shown
 from interpstack_stores import SessionBusy, SessionStore, SessionStoreError, SessionTaken
 
-__all__ = ["Claim", "Terms"]
+__all__ = ["Claim", "Terms", "check_seconds"]
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -165,3 +166,14 @@ class Claim:
                     return
             except SessionStoreError as error:
                 _log.warning("the claim of session %r was not renewed: %s", self.key, error)
+
+
+def check_seconds(name: str, value: float, least: float) -> None:
+    """Refuse what is no number of seconds.
+
+    Raises:
+        ConfigurationError: It is none, or too small.
+    """
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not good or not least <= value <= 10**9:
+        raise ConfigurationError(f"{name} takes a number from {least}; got {shown(value)}")

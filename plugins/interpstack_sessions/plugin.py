@@ -17,7 +17,7 @@ from interpstack_core import (
     hookimpl,
 )
 from interpstack_core.checks import expect, shown
-from interpstack_sessions.claims import Claim, Terms
+from interpstack_sessions.claims import Claim, Terms, check_seconds
 from interpstack_sessions.keeper import StoreKeeper
 from interpstack_stores import SessionStore, check_key, open_store
 
@@ -60,8 +60,8 @@ class StoredSessions:
         expect(store, (SessionStore, type(None)), "store takes a SessionStore")
         if saves not in ("cell", "sleep"):
             raise ConfigurationError(f"saves takes 'cell' or 'sleep'; got {shown(saves)}")
-        _check_seconds("claim_seconds", claim_seconds, 0.1)
-        _check_seconds("patience_seconds", patience_seconds, 0)
+        check_seconds("claim_seconds", claim_seconds, 0.1)
+        check_seconds("patience_seconds", patience_seconds, 0)
         self._store, self._saves = store, saves
         self._lock = threading.Lock()
         self._terms = Terms(self._opened, float(claim_seconds), float(patience_seconds))
@@ -92,12 +92,6 @@ class StoredSessions:
                 self._store = open_store(url)
                 atexit.register(self._store.close)
             return self._store
-
-
-def _check_seconds(name: str, value: float, least: float) -> None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good or not least <= value <= 10**9:
-        raise ConfigurationError(f"{name} takes a number from {least}; got {shown(value)}")
 
 
 #: The plugin of the name `sessions`, whose store the environment names.

@@ -1,0 +1,1 @@
+"""A web server for agents with an interpreter: several workers, one database."""

@@ -1,0 +1,48 @@
+"""Metrics for Prometheus, of all workers together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+
+__all__ = ["MISSED", "measured", "page"]
+
+_TURNS = Counter("agent_turns", "Turns that have ended.", ["end"])
+_SECONDS = Histogram("agent_turn_seconds", "Seconds of a turn, with waiting for its thread.")
+_RUNNING = Gauge("agent_turns_running", "Turns that run.", multiprocess_mode="livesum")
+MISSED = Counter("agent_events_missed", "Progress events that slow clients did not receive.")
+
+
+@contextmanager
+def measured() -> Iterator[None]:
+    """Measure a turn."""
+    begun, end = time.monotonic(), "failed"
+    _RUNNING.inc()
+    try:
+        yield
+        end = "answered"
+    finally:
+        _RUNNING.dec()
+        _TURNS.labels(end).inc()
+        _SECONDS.observe(time.monotonic() - begun)
+
+
+def page() -> bytes:
+    """The metrics in Prometheus's text format."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)
+    return generate_latest(registry)

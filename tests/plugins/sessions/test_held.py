@@ -1,0 +1,90 @@
+"""Keys held for blocks: by one at a time, to the end of the block, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from interpstack import ConfigurationError
+from interpstack_sessions.api import HeldKeys
+from interpstack_stores import MemoryStore, SessionBusy, SessionTaken
+
+
+async def test_blocks_of_one_key_run_one_after_another() -> None:
+    store, inside, most = MemoryStore(), 0, 0
+
+    async def turn(keys: HeldKeys) -> None:
+        nonlocal inside, most
+        async with keys.held("talk"):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0.01)
+            inside -= 1
+
+    servers = [HeldKeys(store, patience_seconds=60) for _ in range(2)]
+    await asyncio.gather(*(turn(servers[n % 2]) for n in range(8)))
+    assert most == 1
+
+
+async def test_a_held_key_is_busy_and_free_after_the_block() -> None:
+    keys = HeldKeys(MemoryStore(), patience_seconds=0)
+
+    async def fail() -> None:
+        async with keys.held("a"), keys.held("b"):
+            with pytest.raises(SessionBusy):
+                await keys.held("a").__aenter__()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    async with keys.held("a"), keys.held("b"):
+        pass
+
+
+async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
+    store = MemoryStore()
+    keys = HeldKeys(store, claim_seconds=0.3)
+
+    async def lose() -> None:
+        async with keys.held("talk"):
+            store.delete("talk")  # as after a pause longer than the claim
+            store.claim("talk", "another", 60)
+            await asyncio.Event().wait()
+
+    with pytest.raises(SessionTaken):
+        await lose()
+    with pytest.raises(SessionBusy):  # the claim of the other was not given back
+        store.claim("talk", "third", 60)
+
+
+async def test_a_time_limit_of_the_block_is_its_own() -> None:
+    keys = HeldKeys(MemoryStore(), patience_seconds=0)
+    with pytest.raises(TimeoutError):
+        await _timed_out(keys)
+    async with keys.held("talk"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"store": "memory:"}, "store takes a SessionStore"),
+        ({"claim_seconds": 0}, "claim_seconds takes a number from 0.1"),
+        ({"patience_seconds": -1}, "patience_seconds takes a number from 0"),
+    ],
+)
+def test_wrong_settings_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        HeldKeys(**{"store": MemoryStore(), **options})
+
+
+async def test_a_wrong_key_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="the key of a stored session"):
+        await HeldKeys(MemoryStore()).held("").__aenter__()
+
+
+async def _timed_out(keys: HeldKeys) -> None:
+    async with keys.held("talk"):
+        raise TimeoutError
