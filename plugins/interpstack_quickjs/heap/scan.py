@@ -22,7 +22,7 @@ from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.images import Memory, difference
 from interpstack_quickjs.webassembly.machine import address_of
 from interpstack_quickjs.webassembly.raw_calls import raw_call
-from interpstack_quickjs.webassembly.templates import PAGE, runs
+from interpstack_quickjs.webassembly.templates import put_back, runs
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import wasm_host
 
@@ -56,8 +56,9 @@ class Scanner:
             raw_call(self._store, exports[name]) for name in ("place", "reset", "free", "compare")
         )
         self._base: Memory | None = None
-        #: Whether the room for the guest's memory holds the base heap.
-        self._is_ready = False
+        #: Pages in which the room for the guest's memory may differ from the base heap, a byte
+        #: for each; `None` if that may be any of them.
+        self._stale: bytes | None = None
 
     def scan(self, guest: Guest, base: Base) -> Heap:
         """A guest's memory without its free blocks, as the memory of `base` and the differences."""
@@ -69,43 +70,44 @@ class Scanner:
         if self._base is not before:
             self._base = None  # until it is whole
             ctypes.memmove(start + _PAGE, address_of(before), len(before))
-            self._base, self._is_ready = before, False
+            self._base, self._stale = before, None
         written = guest.written(before)
         if written is None:
-            self._is_ready = False
+            self._stale = None
             stack = guest.copy_to(start + heap, size)
         else:
-            stack = self._copy_written(guest, start, heap, written)
+            stack = self._copy_written(guest, start + heap, before, written)
         marks = 0
         if written is not None:  # the page of zeros has room for them behind the zeros
             marks = _ZEROS
-            ctypes.memmove(start + marks, written, len(written))
+            ctypes.memmove(start + marks, address_of(written), len(written))
         self._place(_PAGE, len(before), heap, size, marks)
         space = base.heap.workspace.address
         self._reset(space, space + WORKSPACE_BYTES)
         if base.allocator:
             self._free(base.allocator, room)
         found = ctypes.string_at(start + room, self._compare(stack, room, 0))
-        if written is not None:
-            self._put_back(start, heap, written)
+        self._stale = written
         return difference(base.heap, stack, size, found)
 
-    def _copy_written(self, guest: Guest, start: int, heap: int, written: bytes) -> int:
+    def _copy_written(self, guest: Guest, address: int, before: Memory, written: bytes) -> int:
         """Copy the pages that the guest has written into a copy of the base heap."""
-        if not self._is_ready:
-            ctypes.memmove(start + heap, start + _PAGE, PAGE * len(written))
-        self._is_ready = False  # until its pages are put back
-        return guest.copy_runs(start + heap, runs(written))
-
-    def _put_back(self, start: int, heap: int, written: bytes) -> None:
-        for first, end in runs(written):
-            ctypes.memmove(start + heap + first, start + _PAGE + first, end - first)
-        self._is_ready = True
+        stale, self._stale = self._stale, None
+        if stale is None or len(stale) != len(written):
+            stale = bytes([1]) * len(written)
+        put_back(address, _without(stale, written), before)
+        return guest.copy_runs(address, runs(written))
 
     def _grow(self, needed: int) -> None:
         missing = needed - self._memory.data_len(self._store)
         if missing > 0:
             self._memory.grow(self._store, -(-missing // _PAGE))
+
+
+def _without(pages: bytes, others: bytes) -> bytes:
+    """The marks of pages that are not among the others."""
+    left = int.from_bytes(pages) & ~int.from_bytes(others)
+    return left.to_bytes(len(pages))
 
 
 @cache

@@ -27,6 +27,7 @@ __all__ = [
     "Template",
     "drop_template",
     "keep_template",
+    "put_back",
     "runs",
     "template_of",
 ]
@@ -39,6 +40,7 @@ PAGE: Final = 4096
 _WRITTEN: Final = bytes(bool(top & 0x40 or (top & 0x80 and not top & 0x20)) for top in range(256))
 #: Pages that were written to, with few others between them: to copy these takes less than a call.
 _RUN: Final = re.compile(rb"\x01+(?:\x00{1,6}\x01+)*")
+_MARKED: Final = re.compile(rb"\x01+")
 #: `fcntl` with the seals against a change of size, of content and of the seals themselves.
 _ADD_SEALS: Final = 1033
 _SEALS: Final = 0x1 | 0x2 | 0x4 | 0x8
@@ -125,13 +127,7 @@ class Template:
 
     def put_back(self, address: int, written: bytes) -> None:
         """Give written pages the template's content again, or zeros behind it; keep the pages."""
-        source = ctypes.cast(ctypes.c_char_p(self.memory), ctypes.c_void_p).value or 0
-        for start, end in runs(written):
-            viewed = min(end, len(self.memory))
-            if start < viewed:
-                ctypes.memmove(address + start, source + start, viewed - start)
-            if viewed < end:
-                ctypes.memset(address + max(start, viewed), 0, end - max(start, viewed))
+        put_back(address, written, self.memory)
 
     def reset(self, address: int, size: int) -> None:
         """Discard everything that was written to a memory that began as a view.
@@ -147,6 +143,26 @@ def runs(written: bytes) -> Iterator[tuple[int, int]]:
     """Start and end, in bytes, of runs that hold all pages that were written to."""
     for found in _RUN.finditer(written):
         yield PAGE * found.start(), PAGE * found.end()
+
+
+def put_back(address: int, pages: bytes, content: bytes | bytearray) -> None:
+    """Give marked pages of a memory their earlier content again, and write to no others.
+
+    To write to any other page of a view would make that page a written one, too.
+
+    Args:
+        address: The address of the memory in this process.
+        pages: A byte for each page, 1 where it is marked.
+        content: The earlier content; zeros follow it.
+    """
+    whole = (ctypes.c_char * (PAGE * len(pages))).from_address(address)
+    memory, before = memoryview(whole).cast("B"), memoryview(content)
+    for found in _MARKED.finditer(pages):  # dozens of calls of `memmove` would take longer
+        start, end = PAGE * found.start(), PAGE * found.end()
+        if end <= len(content):
+            memory[start:end] = before[start:end]
+        else:
+            memory[start:end] = bytes(before[start:end]).ljust(end - start, b"\0")
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:

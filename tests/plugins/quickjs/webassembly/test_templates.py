@@ -130,6 +130,20 @@ def test_a_view_knows_the_pages_that_were_written(instance: Instance, template: 
     assert not instance.is_view_of(None)
 
 
+def test_a_wiped_view_has_no_more_written_pages_than_before(
+    instance: Instance, template: Template, memory: bytes
+) -> None:
+    assert instance.begin_with(template)
+    for page in (300, 302, 305):
+        ctypes.memset(instance.host_address() + page * PAGE, 7, 1)
+    before = instance.written()
+    for _ in range(3):
+        instance.wipe()
+        assert instance.begin_with(template)
+    assert instance.written() == before
+    assert _read(instance) == memory
+
+
 def test_near_runs_of_pages_are_one() -> None:
     assert list(runs(b"\1\0\0\1\1")) == [(0, 5 * PAGE)]
     assert list(runs(b"\0\1" + bytes(7) + b"\1")) == [(PAGE, 2 * PAGE), (9 * PAGE, 10 * PAGE)]
