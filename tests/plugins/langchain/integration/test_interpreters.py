@@ -365,7 +365,7 @@ def test_limits_reach_the_stack() -> None:
 
 @pytest.mark.parametrize("name", ["value_bytes", "timers", "concurrency", "console_chars"])
 def test_limits_are_checked(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} takes a whole number"):
+    with pytest.raises(ConfigurationError, match=f"{name} takes a positive integer"):
         CodeInterpreterMiddleware(**{name: 0})
 
 
