@@ -118,6 +118,29 @@ _REFUSED = {
     "digits": "await host.echo(2n ** 500000n)",
 }
 
+#: What code gets for an answer, and what it cannot make of one; each with the text that it shows.
+_ANSWERS = {
+    "a field called then": ("const a = await host.echo({then: 'x', constructor: 1}); [a.then, Object.keys(a)].join()", "x,then,constructor"),
+    "a field called then, in a list": ("const [a] = await host.echo([{then: 1}]); (await a) === a", "true"),
+    "a field called __proto__": (
+        "const a = await host.echo(JSON.parse('{\"__proto__\": {\"x\": 1}, \"toJSON\": 1, \"length\": -1}')); "
+        "[Object.getPrototypeOf(a) === Object.prototype, a.x, ({}).x, Object.keys(a)].join()", "true,,,__proto__,toJSON,length",
+    ),
+    "an input that changes later": ("const a = {x: 1}, p = host.echo(a); a.x = 2; (await p).x", "1"),
+    "an answer that changes later": ("const a = {x: [1]}, b = await host.echo(a); b.x.push(2); [a.x, (await host.echo(a)).x].join('; ')", "1; 1"),
+    "a call that a call makes": ("let p; const r = await host.echo({get x() { p = host.echo({x: 9}); return 1; }}); [r.x, (await p).x].join()", "1,9"),
+    "a promise with its own then": (
+        "const p = host.echo(5); p.then = p.catch = () => { throw 1; }; let got = 0; "
+        "Promise.prototype.then.call(p, v => { got = v; }); await host.echo(1); got", "5",
+    ),
+    "a constructor": ("try { new host.echo(1); 'made'; } catch (e) { e.name; }", "TypeError"),
+    "other ways to call": ("[await host.echo.call(null, 1), await host.echo.apply({}, [2]), await Reflect.apply(host.echo, undefined, [3])].join()", "1,2,3"),
+}  # fmt: skip
+
+#: Errors that code makes to look like those of the host; nothing is stopped or undone for them.
+_FORGED = ("EngineFailure", "Timeout", "OutOfMemory", "Deadlock", "CallBudgetExceeded")
+_FORGES = "var keepForged = 'kept'; throw Object.assign(new Error('x'), {{name: '{0}', state: 'lost', stopped: true}})"
+
 #: Cells that leave variables which change when they are read, or run code then.
 GLOBALS: Final = (
     "globalThis.flips = [0]; let n = 0; Object.defineProperty(flips, 0, {get: () => n++ % 2 ? Array(3000).fill(0).reduce(a => [a], 1) : 1}); 0",
@@ -154,6 +177,20 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     **group(
         "bounded readings",
         {k: Attack(v, ("RangeError", "TypeError"), limits=_LIMITS) for k, v in _REFUSED.items()},
+    ),
+    **group("answers", {k: Attack(v, shows=shown) for k, (v, shown) in _ANSWERS.items()}),
+    "answers/a getter that makes its own call": Attack(
+        "let n = 0; const a = {get x() { if (n++ < 1000) host.echo(a).catch(() => {}); return 1; }}; (await host.echo(a)).x",
+        (VALUE, "RangeError", "CallBudgetExceeded"),
+        shows="1",
+        limits=_LIMITS,
+    ),
+    **group(
+        "forged",
+        {
+            name: Attack(_FORGES.format(name), (name,), message="x", then=(("keepForged", "kept"),))
+            for name in _FORGED
+        },
     ),
     "bounded readings/wide text": Attack(
         r"await host.echo('\u6f22'.repeat(5e4))",
