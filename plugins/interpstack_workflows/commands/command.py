@@ -18,6 +18,7 @@ from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
     WholeNumber,
     agents_named,
+    host_modules,
     json_value,
     local_sandboxes,
     script_path,
@@ -30,14 +31,13 @@ from interpstack_workflows.commands.shown import (
     status_of,
 )
 from interpstack_workflows.errors import WorkflowModuleError
-from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.catalog import Catalog
+from interpstack_workflows.runs.host_modules import read_modules
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
-from interpstack_workflows.sandbox.sandbox import Sandbox
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
 
 __all__ = ["command"]
@@ -88,6 +88,14 @@ _prices = click.option(
     callback=json_value,
     help="Prices of a million tokens by model, or @FILE.",
 )
+_modules = click.option(
+    "--module",
+    "modules",
+    metavar="SPECIFIER=FILE",
+    multiple=True,
+    callback=host_modules,
+    help="A module that scripts may import, such as team:prompts=prompts.js.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -95,27 +103,15 @@ def _with_runner(
     use: Callable[[WorkflowRunner], Awaitable[_T]],
     url: str,
     *,
-    agents: Mapping[str, Any] | None = None,
     engine: str = "quickjs",
-    events: Callable[[WorkflowEvent], Any] | None = None,
-    sandboxes: Mapping[str, Sandbox] | None = None,
-    worktrees: str | None = None,
-    prices: Any = None,
+    **options: Any,
 ) -> _T:
     """Use a runner on the store of a URL; both are closed at the end."""
 
     async def main() -> _T:
         store = open_store(url)
         try:
-            async with WorkflowRunner(
-                engine,
-                agents=agents,
-                store=store,
-                events=events,
-                sandboxes=sandboxes,
-                worktrees=worktrees,
-                prices=prices,
-            ) as runner:
+            async with WorkflowRunner(engine, store=store, **options) as runner:
                 return await use(runner)
         finally:
             await store.aclose()
@@ -141,23 +137,26 @@ def command() -> None:
     callback=lambda c, o, v: [script_path(c, o, one) for one in v],
 )
 @_engine
-def check(files: list[Path], engine: str) -> None:
+@_modules
+def check(files: list[Path], engine: str, modules: Mapping[str, Path]) -> None:
     """Check the metadata, imports and exports of workflow files.
 
     Their code runs until it first waits for something, which it does not get: no agent is called.
     """
     with InterpreterStack(engine) as stack:
-        _check(files, WorkflowRuntime(stack.engine))
+        _check(files, WorkflowRuntime(stack.engine), read_modules(modules))
 
 
-def _check(files: list[Path], runtime: WorkflowRuntime) -> None:
+def _check(files: list[Path], runtime: WorkflowRuntime, modules: Mapping[str, str]) -> None:
     for path in files:
         script = Catalog().given(path)
         found = read_metadata(script.source, name=path.name)
         arguments_schema(found)
         try:
             runtime.check_module(
-                WorkflowModuleInput(source=script.source, source_name=script.source_name)
+                WorkflowModuleInput(
+                    source=script.source, source_name=script.source_name, modules=modules
+                )
             )
         except WorkflowModuleError as error:
             raise WorkflowModuleError(f"{path.name}: {error}".partition("\n")[0]) from error
@@ -186,13 +185,12 @@ def _check(files: list[Path], runtime: WorkflowRuntime) -> None:
 @_exec_env
 @_worktrees
 @_prices
+@_modules
 def run(
     *,
     file: Path,
     args: Any,
-    agents: Mapping[str, Any],
     url: str,
-    engine: str,
     budget: int | None,
     max_agents: int | None,
     max_cost: float | None,
@@ -202,8 +200,7 @@ def run(
     allow_exec: Sequence[str],
     exec_command: Sequence[str],
     exec_env: Sequence[str],
-    worktrees: str | None,
-    prices: Any,
+    **options: Any,
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
@@ -219,16 +216,7 @@ def run(
         )
 
     with progress() as events:
-        result = _with_runner(
-            use,
-            url,
-            agents=agents,
-            engine=engine,
-            events=events,
-            sandboxes=sandboxes,
-            worktrees=worktrees,
-            prices=prices,
-        )
+        result = _with_runner(use, url, events=events, sandboxes=sandboxes, **options)
     print_result(result)
     sys.exit(status_of(result))
 
@@ -251,20 +239,18 @@ def run(
 @_exec_env
 @_worktrees
 @_prices
+@_modules
 def resume(
     *,
     run_id: str,
-    agents: Mapping[str, Any],
     url: str,
-    engine: str,
     retry_failed: bool,
     source: Path | None,
     accept_changes: bool,
     allow_exec: Sequence[str],
     exec_command: Sequence[str],
     exec_env: Sequence[str],
-    worktrees: str | None,
-    prices: Any,
+    **options: Any,
 ) -> None:
     """Go on with a run where it was left."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
@@ -276,16 +262,7 @@ def resume(
         return await handle.rest()
 
     with progress() as events:
-        result = _with_runner(
-            use,
-            url,
-            agents=agents,
-            engine=engine,
-            events=events,
-            sandboxes=sandboxes,
-            worktrees=worktrees,
-            prices=prices,
-        )
+        result = _with_runner(use, url, events=events, sandboxes=sandboxes, **options)
     print_result(result)
     sys.exit(status_of(result))
 
@@ -334,9 +311,14 @@ def show(run_id: str, url: str, as_json: bool) -> None:
 @click.argument("file", callback=script_path)
 @_agents
 @_database
-def diff(run_id: str, file: Path, agents: Mapping[str, Any], url: str) -> None:
+@_modules
+def diff(
+    run_id: str, file: Path, agents: Mapping[str, Any], url: str, modules: Mapping[str, Path]
+) -> None:
     """Compare a script with the records of a run; nothing runs, nothing is spent."""
-    found = _with_runner(lambda runner: runner.diff(run_id, file), url, agents=agents)
+    found = _with_runner(
+        lambda runner: runner.diff(run_id, file), url, agents=agents, modules=modules
+    )
     for title, steps in (
         ("answered", found.answered),
         ("anew", found.anew),

@@ -16,7 +16,14 @@ from interpstack import ConfigurationError
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 
-__all__ = ["WholeNumber", "agents_named", "json_value", "local_sandboxes", "script_path"]
+__all__ = [
+    "WholeNumber",
+    "agents_named",
+    "host_modules",
+    "json_value",
+    "local_sandboxes",
+    "script_path",
+]
 
 
 def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -41,6 +48,21 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
 
 def _no_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+def host_modules(
+    ctx: click.Context, option: click.Parameter, texts: Sequence[str]
+) -> Mapping[str, Path]:
+    """The files of modules by specifier, as in `team:prompts=prompts.js`."""
+    found: dict[str, Path] = {}
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file) or name in found:
+            raise click.BadParameter(
+                f"takes SPECIFIER=FILE, each specifier once; got {text}", ctx, option
+            )
+        found[name] = Path(file)
+    return found
 
 
 def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:

@@ -122,7 +122,8 @@ class _DryRun:
     async def scope(self, place: ScopePlace, now: float) -> Value | None:
         """Run one scope; returns its result, or `None` if something is missing for it."""
         answers = self._left[place.scope] = RecordedAnswers(self._entries.get(place.scope, ()))
-        module = await self._parts.runtime.open_module(module_input(place, self._seed, None))
+        given = module_input(place, self._seed, None, self._parts.modules)
+        module = await self._parts.runtime.open_module(given)
         scope = _DryScope(place, answers, StepNames(place.scope))
         settled: list[tuple[str, Resolution]] = []
         try:

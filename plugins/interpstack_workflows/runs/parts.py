@@ -23,7 +23,7 @@ from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
-__all__ = ["RunParts", "check_settings"]
+__all__ = ["RunParts", "check_settings", "worktrees_of"]
 
 
 #: Seconds in which some hundred runs are claimed, and replay what they have recorded.
@@ -80,7 +80,8 @@ def check_settings(given: Mapping[str, Any]) -> None:
             )
 
 
-def _worktrees(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:
+def worktrees_of(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:
+    """The worktrees that a host gives, or of the repository that it names."""
     return GitWorktrees(given) if isinstance(given, (Path, str)) else given
 
 
@@ -101,6 +102,7 @@ class RunParts:
         linger_seconds: How long the realm of a run that only waits is kept.
         models: The names that the host gives to models.
         output_bytes: Bytes of each stream of a command that scripts get.
+        modules: Sources of the modules that scripts may import beside those of workflows.
         prices: The prices of models.
         worktrees: Makes worktrees for isolated agents; `None` if the host has no repository.
     """
@@ -115,10 +117,11 @@ class RunParts:
     clock: Callable[[], float]
     max_depth: int
     linger_seconds: float
+    modules: Mapping[str, str] = attrs.field(factory=dict)
     prices: Prices = attrs.field(factory=Prices)
     models: Models = attrs.field(factory=Models)
     output_bytes: int = OUTPUT_BYTES
-    worktrees: GitWorktrees | None = attrs.field(default=None, converter=_worktrees)
+    worktrees: GitWorktrees | None = None
 
     @property
     def early_seconds(self) -> float:

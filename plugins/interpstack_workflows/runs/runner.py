@@ -18,9 +18,10 @@ from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import Catalog, metadata_of
 from interpstack_workflows.runs.changes import change_script
+from interpstack_workflows.runs.host_modules import read_modules
 from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
 from interpstack_workflows.runs.keeping.serving import serve
-from interpstack_workflows.runs.parts import RunParts, check_settings
+from interpstack_workflows.runs.parts import RunParts, check_settings, worktrees_of
 from interpstack_workflows.runs.reading.views import RunnerViews
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
@@ -72,6 +73,8 @@ class WorkflowRunner(RunnerViews):
             `{"acme-large": {"input": 3, "output": 15}}`, for models that do not report their cost.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that scripts may call by name; see `Catalog`.
+        modules: Modules that scripts may import, by specifier: files or sources, as in
+            `{"team:prompts": Path("prompts.js")}`; see `read_modules`.
         sandboxes: What runs the commands of `exec`, by profile, as in `local/build`: a
             `LocalSandbox`, or an async function of an `ExecSpec`.
         output_bytes: Bytes of standard output, and of standard error, that scripts get of a
@@ -97,6 +100,7 @@ class WorkflowRunner(RunnerViews):
         prices: Mapping[str, Any] | None = None,
         store: WorkflowStore | str = "memory:",
         workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
+        modules: Mapping[str, Path | str] | None = None,
         sandboxes: Mapping[str, Sandbox] | None = None,
         output_bytes: int = OUTPUT_BYTES,
         worktrees: GitWorktrees | Path | str | None = None,
@@ -114,20 +118,21 @@ class WorkflowRunner(RunnerViews):
         self._owns_store = isinstance(store, str)
         self._hub = EventHub(events)
         parts = RunParts(
-            store=open_store(store) if isinstance(store, str) else store,
             runtime=WorkflowRuntime(stack.engine),
             agents=find_agents(agents or {}, stack),
             models=Models(models),
+            modules=read_modules(modules),
             prices=Prices(prices),
             catalog=Catalog(workflows),
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,
-            worktrees=worktrees,
+            worktrees=worktrees_of(worktrees),
             scheduler=scheduler or Scheduler(),
             hub=self._hub,
             clock=clock,
             max_depth=max_depth,
             linger_seconds=linger_seconds,
+            store=open_store(store) if isinstance(store, str) else store,  # last: nothing failed
         )
         super().__init__(parts)
         self._keeper = RunKeeper(parts, lease_seconds, live_runs)

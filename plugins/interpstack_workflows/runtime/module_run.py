@@ -28,7 +28,7 @@ from interpstack_workflows.runtime.requests import (
     read_request,
     settlement,
 )
-from interpstack_workflows.runtime.sources import CELL_NAME, ENTRY, RESTRICTED, module_sources
+from interpstack_workflows.runtime.sources import CELL_NAME, ENTRY, module_sources, restricted
 from interpstack_workflows.runtime.texts import parsed
 
 __all__ = ["ModuleRun"]
@@ -176,7 +176,7 @@ class ModuleRun:
 
     def _load(self, request: EngineRequest) -> Settlement:
         if request.wire != ENTRY or self._loading:
-            refusal = f"{RESTRICTED}; there is no {str(request.wire)[:100]!r}"
+            refusal = f"{restricted(self._start)}; there is no {str(request.wire)[:100]!r}"
             return Settlement(request.id, error=GuestError("ModuleNotFound", refusal))
         self._loading = 1
         entry = self._start.source_name
@@ -220,7 +220,7 @@ class ModuleRun:
         self.is_unusable = stage not in ("run", "result")
         text = error.message
         if error.name == "ModuleNotFound" and stage == "declare":
-            text = f"{RESTRICTED}; {text}"
+            text = f"{restricted(self._start)}; {text}"
         elif stage in ("declare", "evaluate", "load", "run") and error.name not in ("", "Error"):
             text = f"{error.name}: {text}"
         if error.place is not None:

@@ -11,7 +11,7 @@ from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
 from interpstack_workflows.runtime.requests import KINDS
 
-__all__ = ["CELL", "CELL_NAME", "ENTRY", "GUARD_CELL", "RESTRICTED", "bridge_set", "module_sources"]
+__all__ = ["CELL", "CELL_NAME", "ENTRY", "GUARD_CELL", "bridge_set", "module_sources", "restricted"]
 
 #: The specifier by which the cell imports the module of the workflow.
 ENTRY: Final = "@/workflow"
@@ -21,9 +21,8 @@ CELL: Final = f'await $workflow(() => import("{ENTRY}"))'
 GUARD_CELL: Final = "$workflow.guard()"
 #: The name of the cell, whose frames in stack traces are not the script's.
 CELL_NAME: Final = "interpstack:workflow"
-RESTRICTED: Final = (
-    "workflow imports are restricted; only workflow:extra and workflow:sandbox are available"
-)
+#: Modules of the host that an error lists.
+_LISTED: Final = 20
 _OWNER: Final = "interpstack_workflows"
 #: Read when this is imported: an event loop must not wait for files.
 _SOURCE: Final = (files(_OWNER) / "runtime" / "workflow.js").read_text("utf-8")
@@ -54,6 +53,14 @@ def bridge_set() -> BridgeSet:
     ]
     source = GuestSource(JAVASCRIPT.name, CELL_NAME, _SOURCE, owner=_OWNER)
     return BridgeSet({each.name: each for each in bridges}, (source,), {}, JAVASCRIPT)
+
+
+def restricted(start: WorkflowModuleInput) -> str:
+    """The message for an import that a workflow may not make; it names those that it may."""
+    host = sorted(start.modules)
+    more = [f"{len(host) - _LISTED} more"] if len(host) > _LISTED else []
+    *names, last = ["workflow:extra", "workflow:sandbox", *host[:_LISTED], *more]
+    return f"workflow imports are restricted; only {', '.join(names)} and {last} are available"
 
 
 def module_sources(start: WorkflowModuleInput) -> Mapping[str, str]:

@@ -189,7 +189,7 @@ class LiveRun:
         return RecordedAnswers(self._entries.pop(place.scope, ()), retry_failed=self._retry_failed)
 
     async def open_module(self, place: ScopePlace) -> ModuleExecution:
-        given = module_input(place, self._record.seed, self._budget.total)
+        given = module_input(place, self._record.seed, self._budget.total, self._parts.modules)
         return await self._parts.runtime.open_module(given)
 
     async def before_effects(self) -> None:

@@ -171,7 +171,7 @@ class _Rehearsing:
         self._scopes += 1
         if self._scopes > _SCOPES:
             raise _Stopped(f"after {_SCOPES} workflows")
-        given = module_input(place, 0, self._budget.total)
+        given = module_input(place, 0, self._budget.total, self._parts.modules)
         module = await self._parts.runtime.open_module(
             attrs.evolve(given, poll_seconds=_POLL_SECONDS)
         )

@@ -21,7 +21,9 @@ from interpstack_workflows.steps.entries import StepRecord
 __all__ = ["module_input", "resolution"]
 
 
-def module_input(place: ScopePlace, seed: int, total: int | None) -> WorkflowModuleInput:
+def module_input(
+    place: ScopePlace, seed: int, total: int | None, modules: Mapping[str, str]
+) -> WorkflowModuleInput:
     """The input of a scope's module.
 
     Args:
@@ -29,6 +31,7 @@ def module_input(place: ScopePlace, seed: int, total: int | None) -> WorkflowMod
         seed: The seed of the run, from which each scope gets its own.
         total: The tokens of the run's budget. What is spent reaches the module with each answer,
             as it was recorded; at the start it is told of nothing.
+        modules: Sources of the host's modules, by specifier.
     """
     digest = hashlib.sha256(f"{seed}/{place.scope}".encode()).digest()
     return WorkflowModuleInput(
@@ -37,6 +40,7 @@ def module_input(place: ScopePlace, seed: int, total: int | None) -> WorkflowMod
         args=place.args,
         seed=int.from_bytes(digest[:4]),
         budget=ModuleBudget(total, place.spent),
+        modules=modules,
     )
 
 

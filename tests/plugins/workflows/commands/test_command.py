@@ -210,6 +210,25 @@ def test_a_check_needs_no_arguments_and_no_answers(folder: Path, engine: str) ->
     assert done.stdout == "fails.js: n: d\nwaits.js: n: d\n"
 
 
+def test_modules_of_the_host_are_named(folder: Path) -> None:
+    (folder / "uses.js").write_bytes(
+        b"import { hello } from 'team:words';" + _META % b"phases: []" + b"export default hello"
+    )
+    (folder / "words.js").write_text("export const hello = 'hello'", "utf-8")
+    given = ["--module", "team:words=words.js"]
+    done = result_of(command("run", "uses.js", "--run-id", "m", *given))
+    assert done["result"] == "hello"
+    assert command("check", "uses.js", *given).stdout == "uses.js: n: d\n"
+    command("diff", "m", "uses.js", *given)
+    assert "only workflow:extra and" in command("check", "uses.js", status=2).stderr
+    for wrong, message in (
+        (["--module", "words.js"], "takes SPECIFIER=FILE, each specifier once; got words.js"),
+        ([*given, *given], "takes SPECIFIER=FILE, each specifier once; got team:words=words.js"),
+        (["--module", "team:words=gone.js"], "the module 'team:words' cannot be read from gone.js"),
+    ):
+        assert message in command("check", "uses.js", *wrong, status=2).stderr
+
+
 def test_checking_a_file_runs_nothing(folder: Path) -> None:
     done = command("check", "shout.workflow.js")
     assert done.stdout == "shout.workflow.js: shout: Shouts words (Shout)\n"
