@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -14,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError
+from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 
 __all__ = [
     "ACCEPTED",
@@ -116,9 +116,7 @@ def _sqlite(
         )
     if not path.is_file():
         raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
-    make = _saver(
-        option, "langgraph.checkpoint.sqlite", "SqliteSaver", "langgraph-checkpoint-sqlite"
-    )
+    make = saver_class("sqlite", option)
     place = f"{path.as_uri()}?mode=ro{'&immutable=1' if unchanging else ''}"
     try:
         opened = sqlite3.connect(place, uri=True, check_same_thread=False)
@@ -136,8 +134,7 @@ def _sqlite(
 
 @contextmanager
 def _postgres(url: str, serde: SerializerProtocol | None, option: str) -> Iterator[Saver]:
-    package = "langgraph-checkpoint-postgres 'psycopg[binary]'"
-    make = _saver(option, "langgraph.checkpoint.postgres", "PostgresSaver", package)
+    make = saver_class("postgres", option)
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
     from psycopg.rows import dict_row
@@ -160,16 +157,6 @@ def _postgres(url: str, serde: SerializerProtocol | None, option: str) -> Iterat
         ) from error
     except psycopg.Error as error:
         raise _unreadable(option, shown_url(url), error) from error
-
-
-def _saver(option: str, module: str, name: str, package: str) -> Callable[..., Saver]:
-    try:
-        found: Callable[..., Saver] = getattr(import_module(module), name)
-    except ImportError as error:
-        raise ConfigurationError(
-            f"{option} needs a package that is not installed ({error}); run: pip install {package}"
-        ) from error
-    return found
 
 
 def _read_only(saver: Callable[..., Saver]) -> Callable[..., Saver]:

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import RESUME
 
-from interpstack import ConfigurationError, call_blocking
+from interpstack import ConfigurationError, call_blocking, to_end
 from interpstack_langchain.workflows.whole_methods import runs_method, whole
 from interpstack_workflows.api import UnknownRun, WorkflowStore
 
@@ -69,8 +69,12 @@ class CheckpointsOfRuns(WorkflowStore):
         return function() if runs_method() else await self._blocking(function)
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
-        """Run a function that blocks in a thread."""
-        return await call_blocking(function)
+        """Run a function that blocks in a thread.
+
+        A caller that is cancelled waits for the thread: once a runner is closed, nothing uses the
+        checkpointer any more, whose connection its owner may then close.
+        """
+        return await to_end(call_blocking(function))
 
     async def _get(self, run_id: str, namespace: str) -> CheckpointTuple | None:
         config = _config(run_id, namespace, "" if namespace == RUN else namespace)

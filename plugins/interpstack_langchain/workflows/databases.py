@@ -6,12 +6,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
 from interpstack import ConfigurationError
+from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_langchain.workflows.opened_stores import OpenedStore, SqliteStore
 
@@ -35,7 +35,7 @@ def open_sqlite(url: str) -> CheckpointWorkflowStore:
         ConfigurationError: The database cannot be opened, or a package is missing.
     """
     path = Path(unquote(url.removeprefix("sqlite:///")) if url.startswith("sqlite:") else url)
-    saver = _saver("langgraph.checkpoint.sqlite", "SqliteSaver", "langgraph-checkpoint-sqlite")
+    saver = saver_class("sqlite", "this store")
     with ExitStack() as opening:
         try:
             waiting, made = _opened_file(path, saver, opening)
@@ -91,8 +91,7 @@ def open_postgres(url: str) -> CheckpointWorkflowStore:
     Raises:
         ConfigurationError: The database cannot be opened, or a package is missing.
     """
-    package = "langgraph-checkpoint-postgres 'psycopg[binary]'"
-    saver = _saver("langgraph.checkpoint.postgres", "PostgresSaver", package)
+    saver = saver_class("postgres", "this store")
     import psycopg
     from psycopg.rows import dict_row
 
@@ -132,17 +131,6 @@ def _setting_up(connection: Any) -> Iterator[None]:
         yield
     finally:
         connection.execute(f"SELECT pg_advisory_unlock({_SETTING_UP})")
-
-
-def _saver(module: str, name: str, package: str) -> Callable[..., Any]:
-    try:
-        found: Callable[..., Any] = getattr(import_module(module), name)
-    except ImportError as error:
-        raise ConfigurationError(
-            f"this store needs a package that is not installed ({error}); "
-            f"run: pip install {package}"
-        ) from error
-    return found
 
 
 def _unopened(shown: str, error: Exception) -> ConfigurationError:

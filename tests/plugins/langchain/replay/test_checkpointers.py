@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from interpstack import ConfigurationError
-from interpstack_langchain.replay import checkpointers
+from interpstack_langchain.langgraph_internals import saver_classes
 from interpstack_langchain.replay.checkpointers import is_at_rest, open_checkpointer
 
 
@@ -114,7 +114,7 @@ def test_a_checkpointer_that_is_not_installed_says_what_to_install(
     def missing(name: str) -> Any:
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(checkpointers, "import_module", missing)
+    monkeypatch.setattr(saver_classes, "import_module", missing)
     assert "run: pip install langgraph-checkpoint-sqlite" in refused(str(database))
     postgres = refused("postgresql://u:secret@host/db")
     assert "run: pip install langgraph-checkpoint-postgres 'psycopg[binary]'" in postgres

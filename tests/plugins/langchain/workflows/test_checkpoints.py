@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -45,6 +46,24 @@ async def test_a_thread_runs_each_method_as_a_whole(saver: SqliteSaver) -> None:
     await store.renew(taken.lease, 60)
     await store.leave(run, taken.lease)
     assert store.handed == 6
+
+
+async def test_a_cancelled_caller_waits_for_the_thread(saver: SqliteSaver) -> None:
+    store, runs, goes_on = CheckpointWorkflowStore(saver), threading.Event(), threading.Event()
+
+    def block() -> None:
+        runs.set()
+        goes_on.wait()
+
+    reading = asyncio.create_task(store._blocking(block))
+    await asyncio.to_thread(runs.wait)
+    for _ in range(2):
+        reading.cancel()
+        await asyncio.sleep(0.02)
+        assert not reading.done()
+    goes_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
 
 
 async def test_an_async_checkpointer_needs_no_thread() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
+from interpstack_langchain.langgraph_internals import saver_classes
 from interpstack_langchain.workflows import databases
 from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
 from interpstack_workflows.api import RunRecord
@@ -91,6 +92,6 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, ope
     def absent(module: str) -> Any:
         raise ImportError(f"No module named {module!r}")
 
-    monkeypatch.setattr(databases, "import_module", absent)
+    monkeypatch.setattr(saver_classes, "import_module", absent)
     with pytest.raises(ConfigurationError, match="run: pip install langgraph-checkpoint-"):
         opener("x")
