@@ -50,8 +50,6 @@ for _late in (
     importlib.import_module(_late)
 
 RUN = "run_drawn"
-#: How long a runner that was killed keeps its run.
-LEASE_SECONDS = 1.0
 #: What each call of an agent uses.
 USED = Usage(input_tokens=3, output_tokens=5, cost=0.25, seconds=1.5)
 
@@ -137,7 +135,7 @@ async def run(job: dict[str, Any], begun: int) -> None:
             agents={"default": agent},
             store=store,
             workflows=case.workflows,
-            lease_seconds=LEASE_SECONDS,
+            lease_seconds=job["lease"],
             linger_seconds=job["linger"],
         ) as runner:
             result = await _to_end(runner, store, case)
