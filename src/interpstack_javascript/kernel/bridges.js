@@ -1,10 +1,14 @@
   // -- what the guest sees of bridges ------------------------------------------------------
 
+  // A stub is a bound function and nothing else: each stored state contains all stubs. Names of bridges
+  // are identifiers with dots, which JSON does not escape.
+  const ask = (name, counts, input) => request(name, input, '"' + name + '"', counts);
+  const tell = (name, input) => { call(name, input); };
   function stub(name, last, awaited, counts) {
-    const quoted = stringify(name);
-    const made = awaited ? { [last](input) { return request(name, input, quoted, counts); } }[last]
-      : { [last](input) { call(name, input); } }[last];
-    return freeze(asNative(made));
+    const made = awaited ? bindTo(ask, undefined, name, counts)
+      : bindTo(tell, undefined, name);
+    defineProperty(made, "name", { __proto__: null, value: last });
+    return freeze(made);
   }
   // The same function, whose text is that of a native one: its source is no code of the guest's.
   function asNative(made) {

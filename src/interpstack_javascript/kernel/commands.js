@@ -3,7 +3,8 @@
     // What is offered, and how much of it may be used: [["tools.x", awaited, listed?, counted?], …], {limits}
     bind(offered, given) {
       const names = keys(given);
-      for (let i = 0; i < names.length; i++) limits[names[i]] = given[names[i]];
+      for (let i = 0; i < names.length; i++)
+        if (limits[names[i]] !== given[names[i]]) limits[names[i]] = given[names[i]];
       bind(offered);
     },
     // A new cell: its seed as four 32-bit integers; the host's time in ms, the engine's name

@@ -1,6 +1,7 @@
   // -- state of the realm and of the running cell ------------------------------------------
 
-  const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000, requests: null };
+  const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000, requests: null,
+    tooMany: "CallBudgetExceeded", noModule: "ModuleNotFound" }; // a stored state has the others
   const roots = table();      // first parts of bridge names -> what the guest sees there
   const guarded = table();    // those whose global the guest cannot change
   const builtin = table();    // names of globals that are not the guest's own
