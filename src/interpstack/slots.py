@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from itertools import takewhile
@@ -58,12 +58,12 @@ class Slots:
 
     @asynccontextmanager
     async def slot(
-        self, waiting: AbstractContextManager[object] | None = None
+        self, waiting: Callable[[], AbstractContextManager[object]] = nullcontext
     ) -> AsyncIterator[None]:
         """Hold a slot, after earlier waiters.
 
         Args:
-            waiting: Entered while it waits.
+            waiting: Makes a block that is entered while it waits.
 
         Raises:
             ConfigurationError: One of them is on a loop that waits for this very caller.
@@ -75,7 +75,7 @@ class Slots:
             signal = ticket.given = Future[None]() if ticket in self._waiting else None
         try:
             if signal is not None:
-                with waiting or nullcontext():
+                with waiting():
                     await self._wait(ticket, asyncio.wrap_future(signal))
             yield
         finally:

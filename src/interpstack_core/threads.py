@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -92,23 +92,19 @@ async def run_guest(
     code may use its realm before it has stopped.
     """
     running = (threads or _pool("guests", _guests)).submit(function)
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    running.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(ended.set))
     try:
-        return await asyncio.wrap_future(running)
+        await ended.wait()  # `wrap_future` takes as long as the way to the thread and back
+        return running.result()
     except asyncio.CancelledError:
         if running.cancel():  # its turn had not come
             raise
         interrupt()
         while not running.done():
             with suppress(asyncio.CancelledError):  # the first one is raised below
-                await asyncio.wait({_ending(running)})
+                await ended.wait()
         raise
-
-
-def _ending(running: Future[_T]) -> asyncio.Future[_T]:
-    """The end of work in a thread, which may be an exception that nobody retrieves."""
-    ending = asyncio.wrap_future(running)
-    ending.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-    return ending
 
 
 async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = None) -> _T:
@@ -164,7 +160,9 @@ async def call_blocking(
         return await asyncio.wrap_future(running)
     except asyncio.CancelledError:
         seconds = 0.0 if running.cancelled() else outlasts()
-        if not seconds or not await outlasted(_ending(running), seconds):
+        ending = asyncio.wrap_future(running)  # may be an exception that nobody retrieves
+        ending.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        if not seconds or not await outlasted(ending, seconds):
             raise
         return running.result()
 

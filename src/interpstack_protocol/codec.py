@@ -85,10 +85,14 @@ def _other(accepted: str, data: Any) -> _Wrong:
     return _Wrong(f"takes {accepted}; got {shown(data)}")
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 @attrs.frozen
 class _Form:
     read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value
+    write: Callable[[Any], Any] = _as_it_is
 
     def read_at(self, step: str, data: Any) -> Any:
         try:
@@ -190,10 +194,12 @@ def _object(data: Any) -> dict[str, Any]:
 
 
 def _optional(form: _Form) -> _Form:
-    return _Form(
-        lambda data: None if data is None else form.read(data),
-        lambda value: None if value is None else form.write(value),
-    )
+    def read(data: Any) -> Any:
+        return None if data is None else form.read(data)
+
+    if form.write is _as_it_is:
+        return _Form(read)
+    return _Form(read, lambda value: None if value is None else form.write(value))
 
 
 def _items(form: _Form) -> _Form:
@@ -216,6 +222,8 @@ def _entries(form: _Form) -> _Form:
     def read(data: Any) -> dict[str, Any]:
         return {key: form.read_at(key[:40], item) for key, item in _object(data).items()}
 
+    if form.write is _as_it_is:
+        return _Form(read, dict)
     return _Form(read, lambda value: {key: form.write(item) for key, item in value.items()})
 
 
@@ -225,9 +233,12 @@ def _fields(kind: type) -> _Form:
     forms = {field.name: _form(hints[field.name]) for field in fields}
     later = {field.name: field.default for field in fields if "later" in field.metadata}
     named = all(field.kw_only for field in fields)
+    written = {name: f.write for name, f in forms.items() if f.write is not _as_it_is}
 
     def write(value: Any) -> Any:
-        told = {name: form.write(getattr(value, name)) for name, form in forms.items()}
+        told = {name: getattr(value, name) for name in forms}
+        for name, write_field in written.items():
+            told[name] = write_field(told[name])
         for name in reversed(later):
             if getattr(value, name) != later[name]:
                 break  # in an array, earlier fields need their places

@@ -80,9 +80,9 @@ async def test_what_is_entered_while_one_waits_is_left_with_the_slot() -> None:
         def __exit__(self, *raised: Any) -> None:
             entered.append("out")
 
-    async with slots.slot(Waiting()):
+    async with slots.slot(Waiting):
         assert entered == [], "nobody was before it"
-        second = asyncio.ensure_future(slots.slot(Waiting()).__aenter__())
+        second = asyncio.ensure_future(slots.slot(Waiting).__aenter__())
         await asyncio.sleep(0)
         assert entered == ["in"]
     await second

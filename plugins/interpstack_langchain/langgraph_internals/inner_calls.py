@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import attrs
+from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import (
     CONFIG_KEY_CHECKPOINT_NS,
@@ -27,8 +29,8 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 __all__ = ["inside"]
 
 
-@contextmanager
-def inside(configurable: Mapping[str, Any], eval_id: str = "") -> Iterator[None]:
+@attrs.define(eq=False)
+class inside:  # noqa: N801 - a block, written out because each call from code enters one
     """Run the block in the scope with these values, as code that it calls does.
 
     Middleware around a tool calls `interrupt` outside the tool's own configuration. Events that are
@@ -41,31 +43,48 @@ def inside(configurable: Mapping[str, Any], eval_id: str = "") -> Iterator[None]
     Raises:
         ParentCommand: A graph in the scope sent a command to the graph that runs it.
     """
-    before = var_child_runnable_config.get()
-    config = before or {}
-    task = config.get("configurable", {})
-    merged = {**task, **configurable}
-    var_child_runnable_config.set({**config, "configurable": merged})
-    try:
-        with _shown_as_task(merged, eval_id):
-            yield
-    except ParentCommand as error:
+
+    configurable: Mapping[str, Any]
+    eval_id: str = ""
+    _before: RunnableConfig | None = attrs.field(default=None, init=False)
+    _merged: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _shown: AbstractContextManager[None] | None = attrs.field(default=None, init=False)
+
+    def __enter__(self) -> None:
+        self._before = var_child_runnable_config.get()
+        merged = self._merged = {**self._of_task, **self.configurable}
+        var_child_runnable_config.set({**(self._before or {}), "configurable": merged})
+        stream = merged.get(CONFIG_KEY_STREAM)
+        if stream is not None and "tasks" in stream.modes:
+            self._shown = _shown_as_task(stream, merged, self.eval_id)
+            self._shown.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        try:
+            if self._shown is not None:
+                self._shown.__exit__(kind, error, trace)
+            if isinstance(error, ParentCommand):
+                self._pass_on(error)
+        finally:
+            var_child_runnable_config.set(self._before)
+
+    @property
+    def _of_task(self) -> Mapping[str, Any]:
+        """The values of the task that runs the eval."""
+        values: Mapping[str, Any] = (self._before or {}).get("configurable", {})
+        return values
+
+    def _pass_on(self, error: ParentCommand) -> None:
+        """Send a command for the graph above the scope to the graph above the task."""
         command = error.args[0]
-        if command.graph != merged.get(CONFIG_KEY_CHECKPOINT_NS):
-            raise
-        graph = task.get(CONFIG_KEY_CHECKPOINT_NS)
-        raise ParentCommand(dataclasses.replace(command, graph=graph)) from error
-    finally:
-        var_child_runnable_config.set(before)
+        if command.graph == self._merged.get(CONFIG_KEY_CHECKPOINT_NS):
+            graph = self._of_task.get(CONFIG_KEY_CHECKPOINT_NS)
+            raise ParentCommand(dataclasses.replace(command, graph=graph)) from error
 
 
 @contextmanager
-def _shown_as_task(configurable: Mapping[str, Any], eval_id: str) -> Iterator[None]:
+def _shown_as_task(stream: Any, configurable: Mapping[str, Any], eval_id: str) -> Iterator[None]:
     """Send start and end of the block to a stream that shows the tasks of subgraphs."""
-    stream = configurable.get(CONFIG_KEY_STREAM)
-    if stream is None or "tasks" not in stream.modes:
-        yield
-        return
     *graph, place = str(configurable.get(CONFIG_KEY_CHECKPOINT_NS, "")).split(NS_SEP)
     name, _, task = place.partition(NS_END)
     given = {"tool_call": {"type": "tool_call", "id": eval_id}}

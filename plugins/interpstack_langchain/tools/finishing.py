@@ -29,9 +29,11 @@ async def finished(run: Coroutine[Any, Any, Any], call: NativeCall) -> Any:
     Raises:
         CancelledError: The caller was cancelled, and the tool had not returned.
     """
-    running = asyncio.ensure_future(run)
+    ended = asyncio.get_running_loop().create_future()
+    running = asyncio.ensure_future(_telling(run, ended))
+    running.add_done_callback(lambda _: _tell(ended))  # of a task that never began
     try:
-        return await asyncio.shield(running)
+        await ended  # `shield` goes on a turn of the event loop later
     except asyncio.CancelledError:
         if call.leave():
             running.cancel()
@@ -40,7 +42,19 @@ async def finished(run: Coroutine[Any, Any, Any], call: NativeCall) -> Any:
         if not _has_value(running):
             raise
         _go_on()
-        return running.result()
+    return running.result()
+
+
+async def _telling(run: Coroutine[Any, Any, Any], ended: asyncio.Future[None]) -> Any:
+    try:
+        return await run
+    finally:
+        _tell(ended)
+
+
+def _tell(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)
 
 
 def _has_value(running: asyncio.Future[Any]) -> bool:

@@ -35,7 +35,7 @@ def to_guest(value: Any) -> Any:
     Raises:
         ValueError: The value contains itself or is nested too deep.
     """
-    return _Conversion().of(value, 0)
+    return value if type(value) in _PLAIN else _Conversion().of(value, 0)
 
 
 class _Conversion:

@@ -44,11 +44,11 @@ class CellClock:
         for guard in self.guards:
             guard.computed(seconds)
 
-    def left(self, *, wall: bool = True) -> float | None:
-        """Seconds the guest may compute now; `wall` counts those until the cell must end, too."""
-        both = (self._cpu_left(), self.wall_left() if wall else None)
-        known = [seconds for seconds in both if seconds is not None]
-        return max(0.0, min(known)) if known else None
+    def left(self, until: float | None = None) -> float | None:
+        """Seconds the guest may compute now, of those `until` the cell must end, if it must."""
+        cpu = self._cpu_left()
+        least = cpu if until is None or (cpu is not None and cpu < until) else until
+        return None if least is None else max(0.0, least)
 
     def wall_left(self, *, shared: bool = True) -> float | None:
         """Seconds until the cell must end, which may be negative.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import attrs
 
@@ -25,18 +25,17 @@ class Guards:
     def __iter__(self) -> Iterator[CellGuard]:
         return iter(self._all)
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Enter all of `CellGuard.running`, the first outermost."""
+    def running(self) -> ExitStack:
+        """Enter all of `CellGuard.running`, the first outermost; returns the block to leave."""
         with ExitStack() as block:
             for guard in self._all:
                 block.enter_context(guard.running())
-            yield
+            return block.pop_all()
 
     def least(self, kind: Seconds, own: float | None) -> float | None:
         """The smallest of the cell's own seconds and all allowances."""
-        given = (own, *(guard.allowance(kind) for guard in self._all))
-        return min((one for one in given if one is not None), default=None)
+        given = [own, *[guard.allowance(kind) for guard in self._all]] if self._all else [own]
+        return min([one for one in given if one is not None], default=None)
 
     def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
         """The first error that a guard has for a cell out of time."""
@@ -45,8 +44,10 @@ class Guards:
 
     def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
         """The first refusal; guards behind it are not asked."""
-        errors = (guard.admit(bridge, request) for guard in self._all)
-        return next((error for error in errors if error is not None), None)
+        for guard in self._all:
+            if (error := guard.admit(bridge, request)) is not None:
+                return error
+        return None
 
     def amounts(self) -> dict[str, float]:
         """The amounts of all guards; of one kind, the largest."""

@@ -11,8 +11,7 @@ that the cell will be run again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -207,38 +206,27 @@ class _Loop:
     async def _poll(self) -> Progress:
         self.run.requests.check_cancelled()
         now, settled = self.step.now, self.step.settlements
-        told = [one.error for one in settled if one.error is not None]
-        self.failures |= {(error.name, error.message): error.data for error in told}
-        self.step = attrs.evolve(self.step, settlements=())
-        budget = self.run.clock.left(wall=not self.run.requests.paused)
-        check = partial(_checked, limits=self.limits)
-        with self._stopped_in_time():
-            progress = await self.steps.compute(
-                lambda: self.execution.apoll(now, budget, settled, check)
-            )
+        for one in settled:
+            if (error := one.error) is not None:
+                self.failures[error.name, error.message] = error.data
+        until = None if self.run.requests.paused else self.run.clock.wall_left()
+        budget, check = self.run.clock.left(until), partial(_checked, limits=self.limits)
+        poll = partial(self.execution.apoll, now, budget, settled, check)
+        # Engines count CPU time, of which a busy machine gives less than the clock shows.
+        late = None if until is None else max(until, 0.0) + _LATE_SECONDS
+        loop = asyncio.get_running_loop()
+        timer = None if late is None else loop.call_later(late, self.execution.interrupt)
+        try:
+            progress = await self.steps.compute(poll)
+        finally:
+            if timer is not None:
+                timer.cancel()
         self.polls += 1
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
         self._became(progress)
         await self.steps.take(progress)
         return progress
-
-    @contextmanager
-    def _stopped_in_time(self) -> Iterator[None]:
-        """Stop the guest when the wall time is up.
-
-        Engines count CPU time, of which a busy machine gives less than the clock shows.
-        """
-        left = None if self.run.requests.paused else self.run.clock.wall_left()
-        if left is None:
-            yield
-            return
-        late = max(left, 0.0) + _LATE_SECONDS
-        timer = asyncio.get_running_loop().call_later(late, self.execution.interrupt)
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell."""

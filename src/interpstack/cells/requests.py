@@ -124,7 +124,8 @@ class Requests:
             except TimeoutError:
                 return False
         self._wake.clear()
-        await asyncio.sleep(0)  # calls that ended in the same turn of the loop join this crossing
+        if self.open:  # calls that ended in the same turn of the loop join this crossing
+            await asyncio.sleep(0)
         return True
 
     def woken(self) -> Coroutine[Any, Any, Any]:
@@ -222,7 +223,7 @@ class Requests:
                 settlement = await make()
             else:
                 settlement = await self.around(request, make, lambda: self._finishing)
-        return self._named(settlement)
+        return settlement if settlement.error is None else self._named(settlement)
 
     def _named(self, settlement: Settlement) -> Settlement:
         error = settlement.error

@@ -46,11 +46,13 @@ class Listener:
         Raises:
             ConfigurationError: It is not a function, or nobody would await its result.
         """
-        if tell is not None and not callable(tell):
+        if tell is None:
+            return None
+        if not callable(tell):
             raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
         if iscoroutinefunction(tell) or iscoroutinefunction(type(tell).__call__):
             raise ConfigurationError(f"on_console takes no async function; got {shown(tell)}")
-        return None if tell is None else cls(tell, room)
+        return cls(tell, room)
 
     def begin(self) -> None:
         """Note that the cell begins, in its task: `tell` is called in a copy of its context."""

@@ -63,6 +63,8 @@ class SessionPool:
 
     async def trim(self) -> None:
         """Hibernate the live sessions idle longest, down to the bound."""
+        if len(self._used) <= self._max_live:
+            return
         with self._lock:
             for key in [key for key, session in self._used.items() if not session.live]:
                 del self._used[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 
 import attrs
 
@@ -118,7 +119,7 @@ class SessionQueue:
                 f"session {self.key!r} is asked for something by a bridge of its own running "
                 "cell, which would wait for itself; use another session"
             )
-        return self.slots.slot(_waits.waiting(running, self))
+        return self.slots.slot(partial(_waits.waiting, running, self))
 
     def _abandon(self) -> None:
         if self._entered:

@@ -79,12 +79,13 @@ class _Runner:
     async def _run_once(self, cell: Cell, listener: Listener | None) -> Outcome:
         session, stack = self.session, self.session.stack
         try:
-            each = stack.each("interpstack_transform_cell")
-            cell = transformed(each, session, cell, partial(_checked, stack))
+            if each := stack.each("interpstack_transform_cell"):
+                cell = transformed(each, session, cell, partial(_checked, stack))
         except GuestException as error:
             return Outcome(error=error.error)
         wraps = self._wrappers if stack.each("interpstack_wrap_request") else None
-        opened = stack.hook.interpstack_open_cell(session=session, cell=cell)
+        opens = stack.each("interpstack_open_cell")
+        opened = stack.hook.interpstack_open_cell(session=session, cell=cell) if opens else ()
         extensions = Extensions.of(opened, wraps)
         steps = extensions.steps
         if cell.seed is None:
@@ -103,6 +104,8 @@ class _Runner:
             return self._told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
 
     def _told(self, outcome: Outcome) -> Outcome:
+        if not (self.notices or outcome.notices):
+            return outcome
         told, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
         return attrs.evolve(outcome, notices=tuple(told))
 
@@ -268,11 +271,12 @@ class Session(SyncToo):
     def render(self, outcome: Outcome) -> str:
         """The outcome as a model reads it, cut to the stack's limits."""
         expect(outcome, Outcome, "render takes an Outcome")
-        text = self.stack.hook.interpstack_render_outcome(session=self, outcome=outcome)
-        if text is not None:
-            expect(text, str, "interpstack_render_outcome returns text or None")
-            return str(text)
-        limits = self.stack.limits
+        stack, limits = self.stack, self.stack.limits
+        if stack.each("interpstack_render_outcome"):
+            text = stack.hook.interpstack_render_outcome(session=self, outcome=outcome)
+            if text is not None:
+                expect(text, str, "interpstack_render_outcome returns text or None")
+                return str(text)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
     @property

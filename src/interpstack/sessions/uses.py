@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import attrs
 
@@ -23,22 +23,22 @@ class Uses:
     state: RealmSlot
     keeper: StateKeeper | None
 
-    @asynccontextmanager
-    async def held(self, *, changes: bool = True) -> AsyncIterator[None]:
+    def held(self, *, changes: bool = True) -> AbstractAsyncContextManager[None]:
         """Have the session to oneself, with its current state; see `SessionQueue.held`."""
+        return self.queue.held() if self.keeper is None else self._kept(self.keeper, changes)
+
+    @asynccontextmanager
+    async def _kept(self, keeper: StateKeeper, changes: bool) -> AsyncIterator[None]:
         async with self.queue.held():
-            if self.keeper is None:
-                yield
-                return
-            await self.keeper.enter(self.state)
+            await keeper.enter(self.state)
             try:
                 yield
             except GeneratorExit:
                 raise  # the event loop is gone
             except BaseException:
-                await to_end(self.keeper.leave(self.state, changed=changes))
+                await to_end(keeper.leave(self.state, changed=changes))
                 raise
-            await to_end(self.keeper.leave(self.state, changed=changes))
+            await to_end(keeper.leave(self.state, changed=changes))
 
     async def sleep(self) -> bool:
         """Let the realm go, to the keeper or to an image in memory; False if there is none."""
