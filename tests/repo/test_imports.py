@@ -63,6 +63,7 @@ _PUBLIC_MODULES = ("interpstack_core.checks",)
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
+    "interpstack_inspect": ("interpstack_workflows",),
     "interpstack_langchain": (
         "interpstack_accounts",
         "interpstack_display",

@@ -198,9 +198,9 @@ class Server:
         visitors.open()
         return made
 
-    def client(self, address: str = ADDRESS) -> httpx.AsyncClient:
-        """A browser that has opened nothing yet."""
-        transport = httpx.ASGITransport(self.app)
+    def client(self, address: str = ADDRESS, *, raises: bool = True) -> httpx.AsyncClient:
+        """A browser that has opened nothing yet; a fault of the server is raised, or a page."""
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=raises)
         return httpx.AsyncClient(transport=transport, base_url=address)
 
     @asynccontextmanager

@@ -10,6 +10,7 @@ import attrs
 
 from interpstack_core import ConfigurationError
 from interpstack_inspect.contract.records import Conversation, ConversationRow, EvalRecord
+from interpstack_workflows.api import RunRecord, RunTree
 
 __all__ = ["AnswerRefused", "NotRecorded", "RunSource", "SourceRequest"]
 
@@ -93,6 +94,18 @@ class RunSource(abc.ABC):
         Raises:
             NotRecorded: There is no such conversation or eval.
         """
+
+    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+        """Runs of workflows, the newest first; none by default."""
+        return ()
+
+    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+        """A run of a workflow, with its steps.
+
+        Raises:
+            NotRecorded: There is none of this id; always by default.
+        """
+        raise NotRecorded(f"there is no run {run_id!r:.200}")
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
         """Go on with a conversation; returns when the run has begun. Refuses by default.

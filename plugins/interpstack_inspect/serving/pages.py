@@ -18,8 +18,9 @@ from interpstack_core import InterpstackError
 from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunSource
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
 from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
-from interpstack_inspect.serving.views import Views, eval_view
+from interpstack_inspect.serving.views import Views, code_lines, eval_view
 from interpstack_inspect.serving.visitors import Visitor, Visitors
+from interpstack_inspect.serving.workflow_views import pruned
 from interpstack_inspect.shown.templates import record_style, static_file
 
 __all__ = ["inspector"]
@@ -38,6 +39,7 @@ _TITLES: Final = {
     409: "The answer was not passed on",
     421: "Another address",
     422: "The form is not complete",
+    500: "The page could not be made",
     503: "The records cannot be read now",
 }
 
@@ -60,10 +62,14 @@ def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
         Route("/", pages.conversations),
         Route("/conversation", pages.conversation),
         Route("/eval", pages.eval),
+        Route("/workflows", pages.workflows),
+        Route("/workflow", pages.workflow),
         Route("/answer", pages.answer, methods=["POST"]),
         *pages.static_routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: pages.refused})
+    app = Starlette(
+        routes=routes, exception_handlers={HTTPException: pages.refused, Exception: pages.broken}
+    )
     return Gate(app, visitors, pages.problem)
 
 
@@ -116,6 +122,12 @@ class _Pages:
         status = error.status_code if isinstance(error, HTTPException) else 400
         detail = error.detail if isinstance(error, HTTPException) else ""
         return self.problem(status, "There is no such page." if status == 404 else detail)
+
+    async def broken(self, request: Request, error: Exception) -> Response:
+        """A page for records of a form that the templates do not expect; the server logs why."""
+        return self.problem(
+            500, "The page could not be made: the record may be damaged. The terminal says more."
+        )
 
     async def open(self, request: Request) -> Response:
         """Exchange the token of a link for a cookie."""
@@ -178,6 +190,20 @@ class _Pages:
         one = await self._source.eval(name, _number(request, "number"))
         return self._page("eval", name=name, **eval_view(one))
 
+    @_shown
+    async def workflows(self, request: Request) -> Response:
+        """The list of runs of workflows."""
+        return self._page("workflows", runs=await self._source.workflows(_LISTED), limit=_LISTED)
+
+    @_shown
+    async def workflow(self, request: Request) -> Response:
+        """One run of a workflow, as a tree."""
+        run, tree = await self._source.workflow(_name(request, "run", "a run"))
+        hidden = pruned(tree)
+        ending = run.source_name.rpartition(".")[2]  # a name of the language, too
+        code = code_lines(run.source, ending)
+        return self._page("workflow", run=run, tree=tree, hidden=hidden, code=code)
+
     def _page(self, template: str, **given: Any) -> Response:
         return HTMLResponse(self._views.page(template, **given))
 
@@ -191,10 +217,10 @@ def _visitor(request: Request) -> Visitor:
     return visitor
 
 
-def _name(request: Request) -> str:
-    name = request.query_params.get("name")
+def _name(request: Request, key: str = "name", of: str = "a conversation") -> str:
+    name = request.query_params.get(key)
     if name is None or len(name) > _NAME_CHARS:
-        raise HTTPException(400, f"It takes the name of a conversation, up to {_NAME_CHARS} long.")
+        raise HTTPException(400, f"It takes the name of {of}, up to {_NAME_CHARS} long.")
     return name
 
 

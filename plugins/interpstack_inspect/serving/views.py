@@ -8,6 +8,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from interpstack_inspect.contract.records import Binding, EvalRecord, InnerCall
+from interpstack_inspect.serving.workflow_views import FILTERS
 from interpstack_inspect.shown.answers import answer_parts
 from interpstack_inspect.shown.call_lines import call_lines, calls_of_lines
 from interpstack_inspect.shown.code import highlighted
@@ -15,7 +16,7 @@ from interpstack_inspect.shown.templates import templates
 from interpstack_inspect.shown.texts import brief
 from interpstack_inspect.shown.timeline import BAR_WIDTH, last_second, timeline_rows
 
-__all__ = ["Views", "eval_view"]
+__all__ = ["Views", "code_lines", "eval_view"]
 
 #: Characters of code that a list shows.
 _CODE_CHARS: Final = 80
@@ -38,6 +39,7 @@ class Views:
     def __init__(self, place: str) -> None:
         self._templates = templates()
         self._templates.globals["place"] = place
+        self._templates.filters.update(FILTERS)
         self._templates.filters.update(
             brief=_first_line, change=_change, lines=_line_count, time=_time
         )
@@ -62,7 +64,7 @@ def eval_view(one: EvalRecord) -> Mapping[str, Any]:
     return {
         "one": one,
         "facts": list(_facts(one)),
-        "code": _lines(code, one.language),
+        "code": code_lines(code, one.language),
         "calls": calls_of_lines(lines, (call.bridge for call in calls)),
         "lines": lines,
         "ambiguous": any(len(found) > 1 for found in lines.values()),
@@ -73,7 +75,8 @@ def eval_view(one: EvalRecord) -> Mapping[str, Any]:
     }
 
 
-def _lines(code: str, language: str) -> Sequence[Any]:
+def code_lines(code: str, language: str) -> Sequence[Any]:
+    """The lines of code as safe markup."""
     marked = highlighted(code, language)
     return [Markup(line) for line in str(marked).rstrip("\n").split("\n")]  # noqa: S704 - it is
 

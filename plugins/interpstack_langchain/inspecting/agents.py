@@ -32,6 +32,8 @@ from interpstack_langchain.inspecting.conversations import (
     read_eval,
 )
 from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
+from interpstack_workflows.api import RunRecord, RunTree
 
 __all__ = ["AgentSource", "is_reference"]
 
@@ -135,6 +137,12 @@ class AgentSource(RunSource):
 
     async def eval(self, name: str, number: int) -> EvalRecord:
         return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+        return await read_runs(self._agent.checkpointer, limit)
+
+    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+        return await read_run(self._agent.checkpointer, run_id)
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
         """Resume the agent with an answer; returns when the run has begun.

@@ -24,6 +24,7 @@ from interpstack_langchain.inspecting.conversations import (
     read_eval,
 )
 from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_langchain.replay.checkpointers import (
     ACCEPTED,
     is_at_rest,
@@ -32,6 +33,7 @@ from interpstack_langchain.replay.checkpointers import (
     shown_url,
     sqlite_path,
 )
+from interpstack_workflows.api import RunRecord, RunTree
 
 __all__ = ["DatabaseSource"]
 
@@ -89,6 +91,12 @@ class DatabaseSource(RunSource):
 
     async def eval(self, name: str, number: int) -> EvalRecord:
         return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+        return await self._look(lambda saver: asyncio.run(read_runs(saver, limit)))
+
+    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+        return await self._look(lambda saver: asyncio.run(read_run(saver, run_id)))
 
     async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
         async with self._looks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from inspected import RecordSource
 
-from interpstack_inspect.contract.source import AnswerRefused
+from interpstack_inspect.contract.source import AnswerRefused, NotRecorded
 
 
 async def test_a_source_that_only_reads_takes_no_answers() -> None:
@@ -15,3 +15,10 @@ async def test_a_source_that_only_reads_takes_no_answers() -> None:
     with pytest.raises(AnswerRefused, match="only read"):
         await source.answer("t", "question", "digest", {})
     await source.aclose()
+
+
+async def test_a_source_without_workflows() -> None:
+    source = RecordSource()
+    assert await source.workflows() == ()
+    with pytest.raises(NotRecorded, match="there is no run 'x'"):
+        await source.workflow("x")

@@ -21,11 +21,13 @@ from chromium import browser
 from inspected import HOSTILE_SEEN, RecordSource, hostile_record
 from inspected_agents import PAID, agent, config, turn
 from langgraph.checkpoint.memory import InMemorySaver
+from workflow_runs import Prompts, runner, script
 
 from interpstack_inspect.api import RunSource
 from interpstack_inspect.serving.server import serve
 from interpstack_langchain.inspecting.agents import AgentSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 
 #: The folder for pictures; none are made without it.
 _PICTURES = os.environ.get("INTERPSTACK_PICTURES")
@@ -210,6 +212,22 @@ async def _edit(page: Any) -> None:
 async def _reject(page: Any) -> None:
     await page.get_by_label("reject", exact=True).check()
     await page.get_by_label("Message, for").fill("too much")
+
+
+async def test_a_workflow_is_a_tree() -> None:
+    saver = InMemorySaver()
+    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+        await running.run(script("phase('Read'); return await agent('read')", "orders"))
+    async with site(_source(agent(saver))) as seen:
+        page = seen.page
+        await page.get_by_role("link", name="Workflows").click()
+        await page.wait_for_url("**/workflows")
+        await seen.accessible()
+        await page.locator("tbody a").click()
+        await page.wait_for_url("**/workflow?**")
+        await seen.accessible()
+        assert await page.locator(".tree .status.ok").count() == 1
+        assert seen.errors == []
 
 
 async def test_hostile_texts_stay_text() -> None:

@@ -148,6 +148,15 @@ async def test_a_place_that_cannot_be_read_says_why_and_is_looked_at_again(
         assert (await client.get("/")).status_code == 200
 
 
+async def test_a_record_that_no_page_can_show_is_a_page_that_says_so() -> None:
+    source = RecordSource({"t": [record(drawn={"tokens": "many"})]})
+    server = Server.of(source)
+    async with server.browser() as client, server.client(raises=False) as careless:
+        careless.cookies.update(client.cookies)
+        page = await looked_at(careless, "/eval?name=t&number=1", 500)
+        assert "the record may be damaged" in page.words
+
+
 async def test_a_page_cannot_be_written() -> None:
     async with Server.of(RecordSource()).browser() as client:
         answer = await client.post("/", headers={"origin": "http://127.0.0.1:4747"})

@@ -1,0 +1,55 @@
+"""Runs of workflows: trees that fit a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from interpstack_inspect.serving import workflow_views
+from interpstack_inspect.serving.workflow_views import FILTERS, pruned
+from interpstack_workflows.api import RunTree, StepNode, Usage, WorkflowNode
+
+
+def _tree() -> RunTree:
+    tree = RunTree("root")
+    tree.root.steps.update(
+        {
+            "a": StepNode("agent", "first", "ok", "one"),
+            "b": StepNode("agent", "second", "failed", "one", error="Error: no"),
+            "c": StepNode("workflow", "inner", "running"),
+        }
+    )
+    tree.root.entered("one")
+    tree.root.entered("two")
+    child = WorkflowNode("inner")
+    child.steps["d"] = StepNode("ask", "sure?", "waiting", "lost")
+    tree.root.children["c"] = child
+    return tree
+
+
+def test_steps_by_phase() -> None:
+    found = [
+        (phase, [name for name, _ in steps]) for phase, steps in FILTERS["phases"](_tree().root)
+    ]
+    assert found == [(None, ["c"]), ("one", ["a", "b"]), ("two", [])]
+    (only,) = FILTERS["phases"](_tree().root.children["c"])
+    assert [name for name, _ in only[1]] == ["d"]
+    assert list(FILTERS["phases"](WorkflowNode("empty"))) == [(None, [])]
+
+
+@pytest.mark.parametrize(("most", "left"), [(9, "abcd"), (3, "bcd"), (1, "b"), (0, "")])
+def test_steps_that_have_succeeded_are_left_out_first(
+    most: int, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflow_views, "_MOST_STEPS", most)
+    tree = _tree()
+    assert pruned(tree) == 4 - len(left)
+    names = [*tree.root.steps, *tree.root.children["c"].steps]
+    assert "".join(sorted(names)) == left
+
+
+def test_values_times_and_tokens() -> None:
+    assert FILTERS["json"]({"a": "é"}) == '{\n  "a": "é"\n}'
+    assert len(FILTERS["json"]("x" * 30_000)) == 20_001
+    assert FILTERS["moment"](0.0) == "1970-01-01 00:00:00 UTC"
+    assert FILTERS["moment"](1e300) == "1e+300 s since 1970"
+    assert FILTERS["tokens"](Usage(input_tokens=2, output_tokens=3)) == 5
