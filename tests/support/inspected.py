@@ -139,6 +139,10 @@ class RecordSource(RunSource):
         turn = Turn(number=1, began=evals[0].began, text=f"input of {name}", evals=evals)
         return Conversation(name=name, turns=[turn])
 
+    async def version(self, name: str) -> str:
+        self._look()
+        return str(len(self.evals.get(name, ())))
+
     async def eval(self, name: str, number: int) -> EvalRecord:
         self._look()
         found = self.evals.get(name, [])

@@ -95,6 +95,13 @@ class RunSource(abc.ABC):
             NotRecorded: There is no such conversation or eval.
         """
 
+    @abc.abstractmethod
+    async def version(self, name: str) -> str:
+        """A short text that is another one whenever more of a conversation is recorded.
+
+        Asked for every second while a page is open; the same for a name that is unknown.
+        """
+
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         """Runs of workflows, the newest first; none by default."""
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial, wraps
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from interpstack_core import InterpstackError
 from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunSource
+from interpstack_inspect.serving.changes import versions
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
 from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
 from interpstack_inspect.serving.views import Views, code_lines, eval_view
@@ -27,6 +28,8 @@ __all__ = ["inspector"]
 
 #: Conversations on a page of the list.
 _LISTED: Final = 100
+#: Pages that follow a conversation at once.
+_STREAMS: Final = 64
 #: Characters of a name that is asked for, and of a number.
 _NAME_CHARS: Final = 2_000
 _DIGITS: Final = 9
@@ -62,6 +65,7 @@ def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
         Route("/", pages.conversations),
         Route("/conversation", pages.conversation),
         Route("/eval", pages.eval),
+        Route("/changes", pages.changes),
         Route("/workflows", pages.workflows),
         Route("/workflow", pages.workflow),
         Route("/answer", pages.answer, methods=["POST"]),
@@ -97,6 +101,7 @@ class _Pages:
         self._source = source
         self._visitors = visitors
         self._views = Views(source.title)
+        self._streams = 0
 
     def static_routes(self) -> list[Route]:
         """Scripts and styles, which hold nothing of the records."""
@@ -159,9 +164,13 @@ class _Pages:
     @_shown
     async def conversation(self, request: Request) -> Response:
         """One conversation."""
+        name = _name(request)
+        version = await self._source.version(name)  # before: else a change could be missed
         return self._page(
             "conversation",
-            found=await self._source.conversation(_name(request)),
+            live=name,
+            version=version,
+            found=await self._source.conversation(name),
             form_token=_visitor(request).form_token,
             takes_answers=self._source.takes_answers,
         )
@@ -187,8 +196,24 @@ class _Pages:
     async def eval(self, request: Request) -> Response:
         """One eval."""
         name = _name(request)
+        version = await self._source.version(name)
         one = await self._source.eval(name, _number(request, "number"))
-        return self._page("eval", name=name, **eval_view(one))
+        return self._page("eval", name=name, live=name, version=version, **eval_view(one))
+
+    @_shown
+    async def changes(self, request: Request) -> Response:
+        """A stream of the versions of a conversation, for pages that follow it."""
+        if self._streams >= _STREAMS:
+            return self.problem(503, f"{_STREAMS} pages are followed already; reload this one.")
+        return StreamingResponse(self._versions(_name(request)), media_type="text/event-stream")
+
+    async def _versions(self, name: str) -> AsyncIterator[str]:
+        self._streams += 1
+        try:
+            async for version in versions(self._source, name):
+                yield version
+        finally:
+            self._streams -= 1
 
     @_shown
     async def workflows(self, request: Request) -> Response:

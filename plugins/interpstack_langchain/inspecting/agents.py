@@ -31,7 +31,7 @@ from interpstack_langchain.inspecting.conversations import (
     read_conversation,
     read_eval,
 )
-from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_workflows.api import RunRecord, RunTree
 
@@ -137,6 +137,10 @@ class AgentSource(RunSource):
 
     async def eval(self, name: str, number: int) -> EvalRecord:
         return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def version(self, name: str) -> str:
+        stored = await self._look(lambda saver: thread_version(saver, name))
+        return f"{stored} {name in self._running}"
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         return await read_runs(self._agent.checkpointer, limit)

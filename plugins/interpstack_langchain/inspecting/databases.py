@@ -23,7 +23,7 @@ from interpstack_langchain.inspecting.conversations import (
     read_conversation,
     read_eval,
 )
-from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_langchain.replay.checkpointers import (
     ACCEPTED,
@@ -91,6 +91,9 @@ class DatabaseSource(RunSource):
 
     async def eval(self, name: str, number: int) -> EvalRecord:
         return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def version(self, name: str) -> str:
+        return await self._look(lambda saver: thread_version(saver, name))
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         return await self._look(lambda saver: asyncio.run(read_runs(saver, limit)))

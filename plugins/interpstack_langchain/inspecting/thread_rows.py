@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from interpstack_inspect.api import ConversationRow
 
-__all__ = ["thread_rows"]
+__all__ = ["thread_rows", "thread_version"]
 
 #: Threads of SQLite and PostgreSQL, which have the same tables under other names. Runs of
 #: workflows are threads, too, and have a namespace that no graph has.
@@ -27,6 +28,11 @@ _ASKS: Final = (
     "AND w.channel = '__interrupt__' AND w.checkpoint_id = "
     "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = {mark} AND checkpoint_ns = '') "
     "LIMIT 1"
+)
+#: Of a thread, numbers that grow with each row, also with one that takes the place of another.
+_VERSION: Final = (
+    "SELECT (SELECT COUNT(*) FROM checkpoints WHERE thread_id = {mark}) AS steps, "
+    "COUNT(*) AS writes, MAX({row}) AS newest FROM {writes} WHERE thread_id = {mark}"
 )
 #: Between the first day of such ids, in 1582, and that of Unix, in 100 nanoseconds.
 _UUID_EPOCH: Final = 0x01B21DD213814000
@@ -64,15 +70,29 @@ def thread_rows(
     ]
 
 
+def thread_version(saver: BaseCheckpointSaver[Any], name: str) -> str:
+    """A text that is another one whenever more of a thread is stored."""
+    tables = _tables(saver)
+    if tables is None:
+        saved = [*saver.list({"configurable": {"thread_id": name}})]
+        places = sorted((_graph(one), str(one.checkpoint["id"])) for one in saved)
+        writes = sorted(repr((t, c)) for one in saved for t, c, _ in one.pending_writes or ())
+        return hashlib.sha256(repr((places, writes)).encode()).hexdigest()
+    connection: Any = getattr(saver, "conn")  # noqa: B009 - see `thread_rows`
+    row = connection.execute(_VERSION.format(**tables), [name, name]).fetchone()
+    return "-".join(map(str, _columns(row)))
+
+
 def _tables(saver: BaseCheckpointSaver[Any]) -> Mapping[str, str] | None:
     """Names in the database of a checkpointer that was opened for reading."""
     if not hasattr(getattr(saver, "conn", None), "execute"):
         return None  # a pool of connections, which an agent may have
     modules = {cls.__module__ for cls in type(saver).__mro__}
     if "langgraph.checkpoint.sqlite" in modules:
-        return {"writes": "writes", "mark": "?", "place": "INSTR"}
+        return {"writes": "writes", "mark": "?", "place": "INSTR", "row": "rowid"}
     if "langgraph.checkpoint.postgres" in modules:
-        return {"writes": "checkpoint_writes", "mark": "%s", "place": "STRPOS"}
+        row = "xmin::text::bigint"
+        return {"writes": "checkpoint_writes", "mark": "%s", "place": "STRPOS", "row": row}
     return None
 
 

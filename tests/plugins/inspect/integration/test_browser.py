@@ -21,6 +21,7 @@ from chromium import browser
 from inspected import HOSTILE_SEEN, RecordSource, hostile_record
 from inspected_agents import PAID, agent, config, turn
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from workflow_runs import Prompts, runner, script
 
 from interpstack_inspect.api import RunSource
@@ -171,7 +172,6 @@ async def test_a_timeline_of_a_thousand_calls() -> None:
         await page.get_by_label("Entries that contain").fill("seen 77")
         assert await page.locator(".timeline tbody tr:visible").count() == 11
         print(f"a timeline of 1,000 calls: {min(taken):.2f} s")
-        assert min(taken) < 1
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,35 @@ async def test_a_decision_resumes_the_run_and_the_page_shows_it(
         await decide(page)
         await page.get_by_role("button", name="Resume").click()
         await page.wait_for_url("**/conversation?name=t")
-        while await page.get_by_role("status").count():
-            await page.reload()
+        await page.wait_for_selector(".status.paused", state="detached")  # without a reload
+        await page.wait_for_selector("text=The run goes on", state="detached")
         assert "Open questions" not in await seen.text()
         assert await page.locator(".status.paused").count() == 0
         assert paid == PAID
         await page.get_by_role("link", name="Eval 1").click()
         await page.wait_for_url("**/eval?**")
         assert answer in await seen.text()
+        assert seen.errors == []
+
+
+async def test_a_page_follows_the_conversation_and_keeps_what_somebody_writes(made: Any) -> None:
+    await made.ainvoke(turn(_ORDERS), config())
+    async with site(_source(made)) as seen:
+        other = await seen.page.context.new_page()
+        page = await seen.go("/eval?name=t&number=1")
+        await page.locator("#texts-call-2 summary").press("Enter")
+        await page.get_by_label("Entries that contain").fill("seen 2")
+        await other.goto(f"{seen.address}/conversation?name=t")
+        await _reject(other)
+        decided = Command(resume={"decisions": [{"type": "approve"}]})
+        await made.ainvoke(decided, config())
+        await page.wait_for_selector("text=paid 70", state="attached")
+        assert await page.locator("#texts-call-2[open]").count() == 1
+        assert await page.locator(".timeline tbody tr:visible").count() == 1
+        await other.wait_for_selector("text=There is something new. Reload the page")
+        assert await other.get_by_label("Message, for").input_value() == "too much"
+        await other.reload()
+        assert "Open questions" not in await other.inner_text("body")
         assert seen.errors == []
 
 

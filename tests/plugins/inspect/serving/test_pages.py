@@ -17,6 +17,7 @@ from inspected import (
 )
 
 from interpstack import ConfigurationError, InterpstackError
+from interpstack_inspect.serving import pages
 
 TAGS = {
     "html", "head", "meta", "title", "link", "script", "body", "a", "header", "p", "span", "bdi",
@@ -155,6 +156,23 @@ async def test_a_record_that_no_page_can_show_is_a_page_that_says_so() -> None:
         careless.cookies.update(client.cookies)
         page = await looked_at(careless, "/eval?name=t&number=1", 500)
         assert "the record may be damaged" in page.words
+
+
+async def test_a_page_says_what_it_follows_and_which_version_it_shows() -> None:
+    async with Server.of(RecordSource()).browser() as client:
+        for path in ("/conversation?name=t", "/eval?name=t&number=1"):
+            (main,) = (await looked_at(client, path)).of("main")
+            assert (main["data-live"], main["data-version"]) == ("/changes?name=t", "1")
+        assert "data-live" not in (await client.get("/")).text
+        assert (await client.get("/changes")).status_code == 400
+
+
+async def test_more_pages_than_can_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_STREAMS", 0)
+    async with Server.of(RecordSource()).browser() as client:
+        answer = await client.get("/changes?name=t")
+        assert answer.status_code == 503
+        assert "0 pages are followed already" in answer.text
 
 
 async def test_a_page_cannot_be_written() -> None:

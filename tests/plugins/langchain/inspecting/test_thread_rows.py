@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from interpstack_inspect.api import ConversationRow
-from interpstack_langchain.inspecting.thread_rows import thread_rows
+from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_workflows.api import RunRecord
 
@@ -59,9 +59,19 @@ async def test_threads_of_a_checkpointer(
         for row in rows:
             changed = datetime.fromisoformat(row.changed)
             assert timedelta(0) <= datetime.now(UTC) - changed < timedelta(minutes=5)
+        first = thread_version(saver, "Waits")
+        assert first == thread_version(saver, "Waits") != thread_version(saver, "ends")
+        resumed = Command(resume={"decisions": [{"type": "approve"}]})
+        made = agent(saver)
+        if name == "memory":
+            await made.ainvoke(resumed, config("Waits"))
+        else:
+            await asyncio.to_thread(made.invoke, resumed, config("Waits"))
+        assert thread_version(saver, "Waits") != first
+        assert thread_version(saver, "gone") == thread_version(saver, "gone, too")
         assert [row.name for row in _rows(saver, "wAIT")] == ["Waits"]
         assert _rows(saver, "%") == []
-        assert [row.name for row in _rows(saver, limit=1, skip=1)] == ["Waits"]
+        assert [row.name for row in _rows(saver, limit=1, skip=1)] == ["goes on"]
 
 
 def test_a_checkpoint_without_a_time_in_its_id(tmp_path: Path) -> None:
