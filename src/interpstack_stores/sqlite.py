@@ -122,7 +122,7 @@ class SQLiteStore(SessionStore):
     def _connect(self) -> sqlite3.Connection:
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(
-            self.path, _PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+            self.path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")

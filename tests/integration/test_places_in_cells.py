@@ -109,7 +109,7 @@ async def test_stacks_have_no_frames_of_the_host_and_no_old_title(engine: str) -
 @both
 async def test_too_many_statements_have_lines_alone(engine: str) -> None:
     with InterpreterStack(engine) as stack:
-        told = await stack.session("s").eval(f"await 1;{'1;' * 20_000}\nnull.x")
+        told = await stack.session("s").eval(f"await 1;{'{1}' * 20_000}\nnull.x")
         assert told.error is not None
         assert (told.error.stack or "").split("\n")[0].endswith("(cell:2)")
 
@@ -120,10 +120,10 @@ async def test_old_scripts_have_lines_alone(engine: str) -> None:
         session = stack.session("s")
         await session.eval("await 1; function early() { null.x }")
         for _ in range(5):
-            await session.eval(f"await 1;{'1;' * 1_900}")
+            await session.eval(f"await 1;{'{1}' * 1_900}")
         assert _first(await session.eval("early()")).endswith("(cell:1:34)")
         for _ in range(11):
-            await session.eval(f"await 1;{'1;' * 1_900}")
+            await session.eval(f"await 1;{'{1}' * 1_900}")
         assert _first(await session.eval("early()")).endswith("(cell:1)")
 
 

@@ -74,7 +74,7 @@ def test_the_prompt_comes_after_the_agent_s_own(make: Any) -> None:
     block = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
     blocks = called(found, request(SystemMessage([block]))).request.system_message
     assert blocks is not None
-    assert blocks.content == [block, {"type": "text", "text": text}]
+    assert blocks.content == [block, {"type": "text", "text": f"\n\n{text}"}]
 
 
 def test_the_model_has_all_tools_unless_they_are_left_to_code(make: Any) -> None:

@@ -96,7 +96,9 @@ async def test_a_run_goes_on_while_the_agent_does_not(use_async: bool) -> None:
     async with WorkflowMiddleware(agents={"default": agent}) as middleware:
         talk = Talk(middleware, use_async)
         run = run_of(await talk.do("start", source=source))
-        told = await talk.do("status", run=run, wait_seconds=0.3)
+        told = ""
+        while "at work" not in told:
+            told = await talk.do("status", run=run, wait_seconds=0.3)
         assert told.splitlines() == [
             f"run {run} 'written': running; 1 agents, 0 tokens",
             "log: begun",

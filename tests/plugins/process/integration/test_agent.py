@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,10 +43,10 @@ def run() -> Iterator[Callable[..., Any]]:
 
     @tool
     async def sabotage(query: str) -> str:
-        """Kill the worker that asks."""
+        """Kill the worker that asks, once it computes again."""
         calls.append(query)
         for worker in middleware.stack.engine.pool.workers:  # type: ignore[attr-defined]
-            os.kill(worker.pid, signal.SIGKILL)
+            threading.Timer(0.3, os.kill, (worker.pid, signal.SIGKILL)).start()
         return "done"
 
     middleware = CodeInterpreterMiddleware(engine="process:quickjs", ptc=[search, sabotage])
@@ -88,7 +89,8 @@ async def test_tools_and_state_work_as_in_the_process(run: Any) -> None:
 async def test_a_dead_worker_costs_one_eval(run: Any) -> None:
     told = await run(
         "let kept = 41; kept",
-        "kept = 0; await tools.search({query: 'before'}); await tools.sabotage({query: 'now'}); 1",
+        "kept = 0; await tools.search({query: 'before'}); "
+        "await tools.sabotage({query: 'now'}); for (;;);",
         "kept + 1",
     )
     assert told == [

@@ -21,7 +21,7 @@ def _place(scope: str) -> ScopePlace:
 
 
 def test_scopes_of_a_run_have_seeds_of_their_own_that_stay() -> None:
-    first, again, child = (module_input(_place(s), 7, 10) for s in ("root", "root", "root/a"))
+    first, again, child = (module_input(_place(s), 7, 10, {}) for s in ("root", "root", "root/a"))
     assert first.seed == again.seed
     assert first.seed != child.seed
     assert (first.args, first.budget) == ([1], ModuleBudget(10, 3))
