@@ -142,7 +142,8 @@ def _check_command(line: str) -> str | None:
     checks = {"interpstack": _check_cli, "tox": _check_tox, "pip": _check_pip}
     if program in checks:
         return checks[program](rest)
-    return None if program in {"pytest", "npm", "cd", "git", "export"} else "an unknown program"
+    known = {"pytest", "npm", "cd", "git", "export", "interpstack-example-server"}
+    return None if program in known else "an unknown program"
 
 
 def _check_cli(words: list[str]) -> str | None:
