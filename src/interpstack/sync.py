@@ -83,16 +83,22 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
     result: Future[_T] = Future()
 
     def start() -> None:
-        task = context.run(_carried, coroutine)
-        task.add_done_callback(lambda done: _copy(done, result))
-        tasks.append(task)
+        tasks.append(context.run(_carried, coroutine))
+        tasks[0].add_done_callback(lambda done: _copy(done, result))
+
+    def stop() -> None:
+        if not tasks:  # the interrupt came before `start`
+            coroutine.close()
+            result.set_exception(asyncio.CancelledError())
+        for task in tasks:
+            task.cancel()
 
     tasks: list[asyncio.Task[_Carried[_T]]] = []
-    loop.call_soon_threadsafe(start)
     try:
+        loop.call_soon_threadsafe(start)
         return result.result()
     except KeyboardInterrupt:
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        loop.call_soon_threadsafe(stop)
         result.exception()
         raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import signal
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Bridge
+from interpstack import Bridge, sync
 from interpstack.sync import run_sync
 
 _WHO: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
@@ -92,3 +93,23 @@ def test_interrupting_a_sync_caller_cancels_and_leaves_the_session_usable(
         session.eval_sync("x = 1; await kit.hang()")
     assert ends == ["cleaned up"]
     assert session.eval_sync("x").text == "1"
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_an_interrupt_while_it_starts_leaves_nothing_behind(
+    started: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, interrupts, coroutine = sync._shared.get(), iter([True]), _who()
+
+    class Loop:
+        def call_soon_threadsafe(self, function: Callable[[], object]) -> None:
+            interrupt = next(interrupts, False)
+            if started or not interrupt:
+                loop.call_soon_threadsafe(function)
+            if interrupt:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sync._shared, "get", Loop)
+    with pytest.raises(KeyboardInterrupt):
+        run_sync(coroutine)
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
