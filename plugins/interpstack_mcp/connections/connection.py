@@ -26,11 +26,12 @@ from pydantic import TypeAdapter
 
 from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
+from interpstack_mcp.connections.causes import cause_of, in_words
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.limits import McpLimits
-from interpstack_mcp.oauth.providers import LoginNeeded
+from interpstack_mcp.oauth.settings import LoginNeeded
 
 __all__ = ["Connection", "Listing", "Lost", "Unavailable"]
 
@@ -239,7 +240,7 @@ class Connection:
         """Note the end of a connection; the next one is made after a pause, which grows."""
         if time.monotonic() - since > _STEADY_SECONDS:
             self._failures = 0
-        reason = _reason(error, self.limits)
+        reason = _reason(cause_of(error), self.limits)
         said = f"; it wrote: {stderr.told}" if stderr.told else ""
         self.failure = f"{reason}{said}"[:_REASON_CHARS]
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
@@ -337,14 +338,11 @@ def _meta(key: str) -> Any:
 
 
 def _reason(error: BaseException, limits: McpLimits) -> str:
-    """A failure in words; of a group of exceptions, the first one's."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    """A failure in words."""
     if isinstance(error, TimeoutError):
         return f"it did not answer within {limits.connect_seconds:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename}; install it, or write its whole path"
     if isinstance(error, (Unavailable, LoginNeeded)):
         return str(error)
-    words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return in_words(error)

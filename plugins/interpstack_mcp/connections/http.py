@@ -11,7 +11,6 @@ import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from interpstack_mcp.configuration import HttpServer
-from interpstack_mcp.oauth.providers import authorized
 
 __all__ = ["http_transport"]
 
@@ -55,6 +54,8 @@ def _checked(most: int, ended: Callable[[], None]) -> Callable[[httpx2.Response]
 def _auth(server: HttpServer) -> httpx2.Auth | None:
     auth: httpx2.Auth | None = server.auth
     if auth is None and server.oauth is not None:
+        from interpstack_mcp.oauth.providers import authorized  # few servers need it
+
         return authorized(server.name, server.url, server.oauth)
     return auth
 

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_core.checks import shown
 from interpstack_mcp.configuration import HttpServer, read_servers
+from interpstack_mcp.connections.causes import cause_of, in_words
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.providers import Person, authorized
@@ -170,8 +171,6 @@ def _unheard() -> None:
 
 
 def _reason(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    words = " ".join(str(error).split())[:_REASON_CHARS]
-    known = isinstance(error, (OAuthFlowError, MCPError))
-    return words if known and words else f"{type(error).__name__}: {words}"
+    cause = cause_of(error)
+    known = isinstance(cause, (OAuthFlowError, MCPError)) and str(cause).strip()
+    return (" ".join(str(cause).split()) if known else in_words(cause))[:_REASON_CHARS]

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import attrs
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
-from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -17,16 +16,12 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 
-from interpstack_mcp.oauth.settings import OAuth
+from interpstack_mcp.oauth.settings import LoginNeeded, OAuth
 from interpstack_mcp.oauth.tokens import Login, LoginFile, login_file
 
-__all__ = ["LoginNeeded", "Person", "authorized"]
+__all__ = ["Person", "authorized"]
 
 _CLIENT_NAME: Final = "interpstack"
-
-
-class LoginNeeded(OAuthFlowError):
-    """Raised when a person has to log in before a server can be used."""
 
 
 @attrs.frozen
@@ -59,6 +54,9 @@ def authorized(
         return _StoredLogin(name, url, oauth, person)
     if oauth.client_id is None or oauth.client_secret is None or oauth.issuer is None:
         raise ValueError(f"the settings of {name!r} are not checked")
+    # It brings cryptography along, which takes long to import.
+    from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+
     return ClientCredentialsOAuthProvider(
         url,
         _Memory(),
@@ -139,20 +137,12 @@ class _StoredLogin(OAuthClientProvider):
             None if person is None else person.returned,
         )
 
-    async def _auth_flow(
+    def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         if not self.context.is_token_valid():
             self._initialized = False  # another process may have renewed the tokens
-        flow = super()._auth_flow(request)
-        try:
-            outgoing = await anext(flow)
-            while True:
-                outgoing = await flow.asend((yield outgoing))
-        except StopAsyncIteration:
-            return
-        finally:
-            await flow.aclose()
+        return super().async_auth_flow(request)
 
     async def _initialize(self) -> None:
         if self._person is None:

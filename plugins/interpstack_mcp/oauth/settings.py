@@ -11,12 +11,16 @@ import attrs
 from interpstack_core import ConfigurationError
 from interpstack_core.checks import shown
 
-__all__ = ["OAuth", "read_oauth"]
+__all__ = ["LoginNeeded", "OAuth", "read_oauth"]
 
 _FIELDS: Final = ("grant", "clientId", "clientSecret", "issuer", "callbackPort")
 #: The grants of OAuth 2.1 that are accepted: with a person who logs in once, and without.
 _GRANTS: Final = ("authorization_code", "client_credentials")
 _EXAMPLE: Final = '"oauth": {"clientId": "my-client"}'
+
+
+class LoginNeeded(Exception):
+    """Raised when a person has to log in before a server can be used."""
 
 
 @attrs.frozen(kw_only=True)
