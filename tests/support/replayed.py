@@ -7,10 +7,11 @@ from typing import Any
 import attrs
 from recorded_steps import Thread, call
 
+from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.recorded_evals import recorded_evals
 from interpstack_langchain.replay.replayer import Replay
 from interpstack_langchain.replay.shown import Shown
-from interpstack_langchain.replay.timeline import Pause, RecordedCall, Timeline
+from interpstack_langchain.replay.timeline import RecordedCall, Timeline
 
 PAID = RecordedCall(
     id=1,
@@ -24,7 +25,7 @@ PAID = RecordedCall(
 )
 OPEN = RecordedCall(id=2, bridge="tools.wait", input="[3]", asked=1.25)
 KEPT = RecordedCall(id=3, bridge="tools.wait", input="[4]", asked=1.25, answer="4", kept=True)
-PAUSED = Pause(number=1, at=1.25, waits_for=["approval of pay", "an answer"], resumed=False)
+PAUSED = PauseEvent(number=1, at=1.25, waits_for=["approval of pay", "an answer"], resumed=False)
 
 
 def shown(

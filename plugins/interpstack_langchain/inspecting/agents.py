@@ -21,17 +21,10 @@ from interpstack import ConfigurationError
 from interpstack_inspect.api import (
     AnswerRefused,
     Conversation,
-    ConversationRow,
-    EvalRecord,
-    RunSource,
     SourceRequest,
 )
-from interpstack_langchain.inspecting.conversations import (
-    ReadingOptions,
-    read_conversation,
-    read_eval,
-)
-from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
+from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
+from interpstack_langchain.inspecting.conversations import ReadingOptions
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_workflows.api import RunRecord, RunTree
 
@@ -52,7 +45,7 @@ def is_reference(target: str) -> bool:
 
 
 @attrs.define(eq=False)
-class AgentSource(RunSource):
+class AgentSource(CheckpointerSource):
     """The conversations of an agent.
 
     Args:
@@ -122,25 +115,14 @@ class AgentSource(RunSource):
             )
         self._agent = made
 
-    async def conversations(
-        self, *, containing: str = "", limit: int = 100, skip: int = 0
-    ) -> Sequence[ConversationRow]:
-        return await self._look(
-            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
-        )
-
     async def conversation(self, name: str) -> Conversation:
-        found = await self._look(lambda saver: read_conversation(saver, name, self.options))
+        found = await super().conversation(name)
         return attrs.evolve(
             found, resuming=name in self._running, problem=self._failed.get(name, "")
         )
 
-    async def eval(self, name: str, number: int) -> EvalRecord:
-        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
-
     async def version(self, name: str) -> str:
-        stored = await self._look(lambda saver: thread_version(saver, name))
-        return f"{stored} {name in self._running}"
+        return f"{await super().version(name)} {name in self._running}"
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         return await read_runs(self._agent.checkpointer, limit)

@@ -12,18 +12,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from interpstack import ConfigurationError
 from interpstack_inspect.api import (
-    Conversation,
-    ConversationRow,
-    EvalRecord,
-    RunSource,
     SourceRequest,
 )
-from interpstack_langchain.inspecting.conversations import (
-    ReadingOptions,
-    read_conversation,
-    read_eval,
-)
-from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
+from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
+from interpstack_langchain.inspecting.conversations import ReadingOptions
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_langchain.replay.checkpointers import (
     ACCEPTED,
@@ -46,7 +38,7 @@ _OPTION: Final = "inspect"
 
 
 @attrs.define(eq=False)
-class DatabaseSource(RunSource):
+class DatabaseSource(CheckpointerSource):
     """The conversations in a database.
 
     Each look opens the database anew, so one that grows, is locked for a while or is restarted is
@@ -78,22 +70,6 @@ class DatabaseSource(RunSource):
     @property
     def title(self) -> str:
         return shown_url(self.url) if "://" in self.url else Path(self.url).name
-
-    async def conversations(
-        self, *, containing: str = "", limit: int = 100, skip: int = 0
-    ) -> Sequence[ConversationRow]:
-        return await self._look(
-            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
-        )
-
-    async def conversation(self, name: str) -> Conversation:
-        return await self._look(lambda saver: read_conversation(saver, name, self.options))
-
-    async def eval(self, name: str, number: int) -> EvalRecord:
-        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
-
-    async def version(self, name: str) -> str:
-        return await self._look(lambda saver: thread_version(saver, name))
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         return await self._look(lambda saver: asyncio.run(read_runs(saver, limit)))

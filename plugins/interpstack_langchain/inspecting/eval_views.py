@@ -12,7 +12,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from interpstack import InterpstackError, PluginManager, SessionState
 from interpstack_accounts.api import read_spent
 from interpstack_agents import RecordRejected, persistence_mode
-from interpstack_inspect.api import Binding, CellLook, EvalRecord, EvalSummary, last_second
+from interpstack_inspect.api import (
+    Binding,
+    CellLook,
+    EvalRecord,
+    EvalSummary,
+    InnerCall,
+    last_second,
+)
 from interpstack_langchain.durability.checkpoint_writes import recorded_spending
 from interpstack_langchain.replay.recorded_evals import Record, RecordedEval, records_before
 from interpstack_langchain.replay.serializers import reading
@@ -39,11 +46,11 @@ def eval_summary(found: RecordedEval) -> EvalSummary:
     try:
         with reading(f"eval {found.number}"):
             timeline = read_timeline(found.entries)
-            events = [event.shown() for event in timeline.events]
+            events = timeline.shown()
             return attrs.evolve(
                 summary,
                 status=_status(found, timeline),
-                calls=sum(hasattr(event, "bridge") for event in events),
+                calls=sum(isinstance(event, InnerCall) for event in events),
                 seconds=last_second(events) if events else None,
             )
     except InterpstackError as error:
@@ -68,7 +75,7 @@ def eval_record(
     record = EvalRecord(
         summary=summary,
         language=timeline.language or "",
-        events=[event.shown() for event in timeline.events],
+        events=timeline.shown(),
         answer=found.answer,
         looks=[
             CellLook(tool=look.tool, answer=look.answer)

@@ -12,9 +12,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.recorded_evals import RecordedEval
 from interpstack_langchain.replay.replayer import Replay
-from interpstack_langchain.replay.timeline import Pause, RecordedCall, Timeline
+from interpstack_langchain.replay.timeline import RecordedCall, Timeline
 from interpstack_langchain.terminal import plain
 
 __all__ = ["Shown"]
@@ -77,7 +78,7 @@ class Shown:
         looks = [{"tool": look.tool, "answer": look.answer} for look in cell.looks]
         return {"id": cell.id, "ended": cell.looks[-1].ended, "looks": looks}
 
-    def _event(self, event: RecordedCall | Pause) -> dict[str, Any]:
+    def _event(self, event: RecordedCall | PauseEvent) -> dict[str, Any]:
         data = attrs.asdict(event)
         if isinstance(event, RecordedCall):
             data["input"] = self.cut(event.input)

@@ -12,7 +12,7 @@ from interpstack import Settlement
 from interpstack_durable.api import RecordedRequest, damage_told, read_cell
 from interpstack_inspect.api import InnerCall, PauseEvent
 
-__all__ = ["Pause", "RecordedCall", "Timeline", "offered_in", "read_timeline"]
+__all__ = ["RecordedCall", "Timeline", "offered_in", "read_timeline"]
 
 
 @attrs.define(kw_only=True)
@@ -67,29 +67,6 @@ class RecordedCall:
             self.step, self.answered = told
 
 
-@attrs.define(kw_only=True)
-class Pause:
-    """A pause of the eval.
-
-    Attributes:
-        number: The number of the eval's pauses.
-        at: Seconds from the eval's begin.
-        waits_for: The questions of the pause.
-        resumed: Whether it was answered.
-    """
-
-    number: int
-    at: float
-    waits_for: Sequence[str]
-    resumed: bool
-
-    def shown(self) -> PauseEvent:
-        """The pause as pages show it."""
-        return PauseEvent(
-            number=self.number, at=self.at, waits_for=self.waits_for, resumed=self.resumed
-        )
-
-
 @attrs.frozen(kw_only=True)
 class Timeline:
     """A journal as a person reads it.
@@ -105,15 +82,19 @@ class Timeline:
 
     began: float | None
     steps: int
-    events: Sequence[RecordedCall | Pause]
+    events: Sequence[RecordedCall | PauseEvent]
     offered: Mapping[str, bool] = attrs.field(factory=dict)
     language: str | None = None
 
     @property
-    def paused(self) -> Pause | None:
+    def paused(self) -> PauseEvent | None:
         """The questions that the eval waits for, if it was paused and not resumed."""
-        pauses = [event for event in self.events if isinstance(event, Pause)]
+        pauses = [event for event in self.events if isinstance(event, PauseEvent)]
         return pauses[-1] if pauses and not pauses[-1].resumed else None
+
+    def shown(self) -> list[InnerCall | PauseEvent]:
+        """The events as pages show them."""
+        return [one.shown() if isinstance(one, RecordedCall) else one for one in self.events]
 
     @property
     def kept(self) -> Sequence[RecordedCall]:
@@ -137,7 +118,7 @@ def _timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
         return Timeline(began=None, steps=0, events=())
     notes = cell.notes
     calls: dict[int, RecordedCall] = {}
-    events: list[RecordedCall | Pause] = []
+    events: list[RecordedCall | PauseEvent] = []
     step, clock = 0, 0.0
     for entry in cell.entries:
         for request in entry.asked:
@@ -190,7 +171,7 @@ def _decisions(notes: Mapping[str, Any], request_id: int) -> Iterator[str]:
 
 def _pauses(
     noted: Mapping[str, Any], notes: Mapping[str, Any], clock: float
-) -> Iterator[RecordedCall | Pause]:
+) -> Iterator[RecordedCall | PauseEvent]:
     number = noted.get("pauses")
     if number is None:
         return
@@ -203,7 +184,7 @@ def _pauses(
         for action in question["payload"]["action_requests"]
     ]
     asked += [f"an answer to {_json(one.value)}" for one in pause["others"] if one.id not in given]
-    yield Pause(number=number, at=clock, waits_for=asked, resumed=resumed)
+    yield PauseEvent(number=number, at=clock, waits_for=asked, resumed=resumed)
 
 
 def _json(value: Any) -> str:

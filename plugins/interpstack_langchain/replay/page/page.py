@@ -62,7 +62,7 @@ def write_page(path: Path, thread: str, shown: Sequence[Shown]) -> None:
 
 def _eval(one: Shown) -> dict[str, Any]:
     data = one.data(code=True)
-    events = [event.shown() for event in one.timeline.events]
+    events = one.timeline.shown()
     rows = list(timeline_rows(events, chars=one.chars))
     answer = data["recorded_answer"]
     return {

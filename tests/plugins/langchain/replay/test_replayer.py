@@ -20,10 +20,11 @@ from interpstack import (
 )
 from interpstack_agents import persistence_mode
 from interpstack_durable.api import Journals, MemoryStore
+from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay import replayer
 from interpstack_langchain.replay.recorded_evals import RecordedEval, recorded_evals
 from interpstack_langchain.replay.replayer import Replay, Replayer
-from interpstack_langchain.replay.timeline import Pause, read_timeline
+from interpstack_langchain.replay.timeline import read_timeline
 from interpstack_testing import FakeEngine
 
 PAY = 'await pay(to="Ann")'
@@ -74,7 +75,7 @@ async def replay(
 ) -> Replay:
     timeline = read_timeline(found.entries)
     if paused:
-        waits = Pause(number=1, at=0.0, waits_for=["approval of pay"], resumed=False)
+        waits = PauseEvent(number=1, at=0.0, waits_for=["approval of pay"], resumed=False)
         timeline = attrs.evolve(timeline, events=[*timeline.events, waits])
     with Replayer(engine, Limits(), records.pop("key", None)) as made:
         given = {"before": [], "after": [], **records}

@@ -10,8 +10,8 @@ from langgraph.types import Interrupt
 from interpstack import Cell, GuestError, Request, Settlement, Step
 from interpstack_durable.api import UnreadableJournal
 from interpstack_durable.entries import header, kept_entry, step_entry
+from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.timeline import (
-    Pause,
     RecordedCall,
     Timeline,
     offered_in,
@@ -94,11 +94,11 @@ def test_a_pause_says_what_it_waits_for_until_it_is_answered() -> None:
     others = [Interrupt({"when": "?"}, id="i")]
     open_ = [FIRST, step(1.0), pause(1, questions={"1": approval("Ann")}, others=others)]
     waits = ['approval of pay({"to": "Ann"})', 'an answer to {"when": "?"}']
-    paused = Pause(number=1, at=1.0, waits_for=waits, resumed=False)
+    paused = PauseEvent(number=1, at=1.0, waits_for=waits, resumed=False)
     assert read_timeline(open_).paused == paused
     resumed = read_timeline([*open_, {"notes": {"resumed 1": True, "given": {"i": 1}}}])
     assert resumed.paused is None
-    assert resumed.events[-1] == Pause(number=1, at=1.0, waits_for=waits, resumed=True)
+    assert resumed.events[-1] == PauseEvent(number=1, at=1.0, waits_for=waits, resumed=True)
 
 
 def test_an_answer_that_came_early_is_not_waited_for() -> None:
@@ -111,7 +111,8 @@ def test_an_answer_that_came_early_is_not_waited_for() -> None:
 def test_only_the_last_pause_can_be_open() -> None:
     first = [FIRST, pause(1), {"notes": {"resumed 1": True}}]
     found = read_timeline([*first, pause(2)])
-    assert [event.resumed for event in found.events if isinstance(event, Pause)] == [True, False]
+    pauses = [event for event in found.events if isinstance(event, PauseEvent)]
+    assert [pause.resumed for pause in pauses] == [True, False]
     assert found.paused is not None
     assert found.paused.number == 2
 

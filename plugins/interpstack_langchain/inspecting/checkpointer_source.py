@@ -1,0 +1,51 @@
+"""Sources that read conversations out of a checkpointer."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from interpstack_inspect.api import Conversation, ConversationRow, EvalRecord, RunSource
+from interpstack_langchain.inspecting.conversations import (
+    ReadingOptions,
+    read_conversation,
+    read_eval,
+)
+from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
+
+__all__ = ["CheckpointerSource"]
+
+_T = TypeVar("_T")
+
+
+class CheckpointerSource(RunSource):
+    """Conversations that are read out of a checkpointer; a subclass says how to reach it.
+
+    Attributes:
+        options: The settings with which it is read.
+    """
+
+    options: ReadingOptions
+
+    @abc.abstractmethod
+    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+        """Read the checkpointer in a thread."""
+
+    async def conversations(
+        self, *, containing: str = "", limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        return await self._look(
+            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
+        )
+
+    async def conversation(self, name: str) -> Conversation:
+        return await self._look(lambda saver: read_conversation(saver, name, self.options))
+
+    async def eval(self, name: str, number: int) -> EvalRecord:
+        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    async def version(self, name: str) -> str:
+        return await self._look(lambda saver: thread_version(saver, name))

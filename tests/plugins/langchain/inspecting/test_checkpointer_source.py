@@ -1,0 +1,44 @@
+"""Conversations out of a checkpointer, however a source reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from inspected_agents import agent, config, turn
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
+from interpstack_langchain.inspecting.conversations import ReadingOptions
+
+
+class Source(CheckpointerSource):
+    """A checkpointer in memory, and how often it was looked at."""
+
+    options = ReadingOptions()
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        self.saver, self.looks = saver, 0
+
+    @property
+    def title(self) -> str:
+        return "memory"
+
+    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], Any]) -> Any:
+        self.looks += 1
+        return read(self.saver)
+
+
+async def test_each_question_is_one_look() -> None:
+    saver = InMemorySaver()
+    source, made = Source(saver), agent(saver)
+    await made.ainvoke(turn("1 + 1"), config("talk"))
+    before = await source.version("talk")
+    assert [row.name for row in await source.conversations()] == ["talk"]
+    assert await source.conversations(containing="other") == []
+    assert (await source.conversation("talk")).name == "talk"
+    assert (await source.eval("talk", 1)).summary.code == "1 + 1"
+    assert source.looks == 5
+    await made.ainvoke(turn("2"), config("talk"))
+    assert await source.version("talk") != before
