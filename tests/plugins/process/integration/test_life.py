@@ -95,19 +95,30 @@ def test_an_idle_worker_that_dies_is_replaced_at_once(
     assert pid_of(session) != pid
 
 
+def held() -> tuple[int, int, int]:
+    """The files, threads and children of this process."""
+    process = psutil.Process()
+    return process.num_fds(), process.num_threads(), len(process.children())
+
+
 def test_many_deaths_leave_nothing_behind(make: Make, workers: Any, until: Any) -> None:
     session = make(options={"workers": 1}).session("one")
     session.eval_sync("let kept = 0")
-    counts = []
+    after = []
     for n in range(6):
         (worker,) = workers()
         worker.kill()
         worker.wait()
         outcome = session.eval_sync("++kept")
         assert (outcome.error, outcome.text) == (None, str(n + 1))
-        process = psutil.Process()
-        counts.append((process.num_fds(), process.num_threads(), len(process.children())))
-    assert counts[-1] == counts[1]
+        after.append(held())
+
+    def grown() -> list[int]:
+        return [now - then for now, then in zip(held(), after[1], strict=True)]
+
+    # What a death leaves behind comes once for each of the four. A pool of the host may add a
+    # thread once, and the thread that watched the last worker may end a little after the cell.
+    until(lambda: max(grown()) < 4 and max(grown()[::2]) <= 0)
 
 
 @pytest.mark.parametrize("how", ["killed", "exit", "error", "end"])
