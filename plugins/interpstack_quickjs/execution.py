@@ -165,7 +165,6 @@ class QuickJSExecution(KernelExecution):
             self._started = True
             self._live.runs(self._cell.name)
             self._begin(now_ms)
-            self._live.guest.run_jobs()
         else:
             self._resume(now_ms)
 
@@ -178,13 +177,15 @@ class QuickJSExecution(KernelExecution):
     def _begin(self, now_ms: float) -> None:
         guest, base = self._live.guest, self._live.base
         self._live.dispatch("begin", *self._begin_arguments(now_ms, live=self._ear is not None))
-        status, handle = guest.evaluate(self._source, "eval_async")
+        status, thrown = guest.run(self._source, base.track)
+        if status == STATUS_OK:
+            return
         if status == STATUS_JS_ERROR:
-            self._fault = find_fault(guest, self._source, handle)
-        function = base.track if status == STATUS_OK else base.reject
-        _, ignored = guest.invoke(function, handle)
+            self._fault = find_fault(guest, self._source, thrown)
+        _, ignored = guest.invoke(base.reject, thrown)
         guest.free(ignored)
-        guest.free(handle)
+        guest.free(thrown)
+        guest.run_jobs()
 
     def _resume(self, now_ms: float) -> None:
         live = self._live

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from interpstack_core import EngineFailure
-from interpstack_quickjs.guest_memory import GuestMemory
+from interpstack_quickjs.guest_memory import SLOTS_BYTES, WORKSPACE_BYTES, GuestMemory
 from interpstack_quickjs.webassembly.instance import Instance
 
 __all__ = ["Guest"]
@@ -24,8 +24,10 @@ STATUS_JS_ERROR: Final = 1
 
 #: Jobs that one `execute_pending_jobs` runs at most.
 _JOBS_PER_CALL: Final = 100_000
-#: Said by the bundle `tell` of a function that failed.
+#: Said by the bundles `tell` and `run` if that fails, plus the status.
 _FAILED: Final = -(2**31)
+#: Bytes of an answer that fits behind the slots of the workspace.
+_ROOM: Final = WORKSPACE_BYTES - SLOTS_BYTES
 
 
 class Guest(GuestMemory):
@@ -122,6 +124,25 @@ class Guest(GuestMemory):
                 return
             done = self.call("execute_pending_jobs")
 
+    def run(self, source: str, function: int) -> tuple[int, int]:
+        """Run a script, pass the promise of its end to a guest function, then run all pending jobs.
+
+        Returns:
+            Status, and the handle of what was thrown if the script cannot be run; no jobs were run
+            then.
+
+        Raises:
+            OutOfTime: The time is up; more jobs are waiting.
+        """
+        space, data = self._space(), source.encode()
+        slots = space.address
+        with self._placed(data) as address:
+            done = self.call("run", address, len(data), function, space.undefined, slots)
+        if done < 0:
+            return done - _FAILED, self._word(slots)
+        self._go_on(done)
+        return STATUS_OK, 0
+
     def tell(self, function: int, text: str) -> bool:
         """Call a guest function with a text, then run all pending promise jobs.
 
@@ -148,11 +169,14 @@ class Guest(GuestMemory):
         space, data = self._space(), text.encode()
         slots = space.address
         with self._placed(data) as address:
-            status = self.call("ask", function, space.undefined, address, len(data), slots)
+            status = self.call("ask", function, space.undefined, address, len(data), slots, _ROOM)
         start, length = struct.unpack("<ii", self.read(slots + 8, 8))
-        answer = self.read(start, length) if length > 0 else b""
-        self.call("asked", slots)
-        return status, None if length < 0 else answer.decode("utf-8", "replace")
+        if length < 0:
+            return status, None
+        answer = self.read(slots + SLOTS_BYTES if length <= _ROOM else start, length)
+        if length > _ROOM:
+            self.call("asked", slots)
+        return status, answer.decode("utf-8", "replace")
 
     # -- values ----------------------------------------------------------------------------
 

@@ -18,12 +18,12 @@ from interpstack_quickjs.webassembly.machine import Machine, address_of
 from interpstack_quickjs.webassembly.pages import Pages
 from interpstack_quickjs.webassembly.templates import template_of
 
-__all__ = ["WORKSPACE_BYTES", "GuestMemory", "Heap", "OutOfRoom", "Workspace"]
+__all__ = ["SLOTS_BYTES", "WORKSPACE_BYTES", "GuestMemory", "Heap", "OutOfRoom", "Workspace"]
 
 #: Size of the block for passing data; longer data is allocated each time.
 WORKSPACE_BYTES: Final = 65536
 #: Bytes at its start for handles.
-_SLOTS_BYTES: Final = 64
+SLOTS_BYTES: Final = 64
 #: Bytes that must be free for the kernel to begin the next cell.
 _HEADROOM: Final = 256 * 1024
 
@@ -186,8 +186,8 @@ class GuestMemory(Machine):
     @contextmanager
     def _placed(self, data: bytes) -> Iterator[int]:
         """Address of a copy in guest memory, with a NUL behind."""
-        address = self._space().address + _SLOTS_BYTES
-        if len(data) < WORKSPACE_BYTES - _SLOTS_BYTES:
+        address = self._space().address + SLOTS_BYTES
+        if len(data) < WORKSPACE_BYTES - SLOTS_BYTES:
             self.write(data + b"\0", address)
             yield address
             return

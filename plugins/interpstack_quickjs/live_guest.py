@@ -26,6 +26,7 @@ _BIND_SECONDS: Final = 1.0
 _KERNEL_SECONDS: Final = 30.0
 #: Size in bytes of the largest memory that is reserved for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
+_to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class LiveGuest:
@@ -106,8 +107,7 @@ class LiveGuest:
         self._catch_up()
         self._copy = None
         guest = self.guest
-        command_text = json.dumps(command, separators=(",", ":"))
-        status, text = guest.ask(self.base.dispatch, command_text)
+        status, text = guest.ask(self.base.dispatch, _to_json(command))
         if status != STATUS_OK:
             raise OutOfRoom(f"the kernel could not {command[0]}")
         return text or ""

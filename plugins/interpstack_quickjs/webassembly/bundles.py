@@ -19,7 +19,7 @@ from interpstack_wasm.host import wasm_host
 __all__ = ["BUNDLES", "bundles_of"]
 
 #: The exports of `bundles.wat`.
-BUNDLES: Final = frozenset({"tell", "ask", "asked"})
+BUNDLES: Final = frozenset({"tell", "run", "ask", "asked"})
 
 
 @cache

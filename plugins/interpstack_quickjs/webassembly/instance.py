@@ -18,7 +18,7 @@ import wasmtime
 
 from interpstack_core import EngineFailure
 from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
-from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
+from interpstack_quickjs.webassembly.raw_calls import export_of, memory_place, raw_call
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.templates import TEMPLATES, Template
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
@@ -54,6 +54,8 @@ class Instance:
             raise EngineFailure(f"the guest cannot be started: {told}") from error
         self._instance = instance
         self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
+        #: The address of the memory in this process, valid until the guest runs again; its size.
+        self.host_address, self._size = memory_place(self.store, self.memory)
         self.stack_pointer: wasmtime.Global = export_of(self.store, instance, "__stack_pointer")
         self._functions: dict[str, Callable[..., int]] = {}
         self._bundles: wasmtime.Instance | None = None
@@ -67,7 +69,7 @@ class Instance:
 
     @property
     def memory_bytes(self) -> int:
-        return int(self.memory.data_len(self.store))
+        return self._size()
 
     def limit_memory(self, memory_bytes: int | None) -> None:
         """Set the size to which the memory may grow; `None` for the maximum of the format."""
@@ -87,10 +89,6 @@ class Instance:
                 self.store, lambda name: export_of(self.store, self._instance, name)
             )
         return self._bundles
-
-    def host_address(self) -> int:
-        """The address of the memory in this process, valid until the guest runs again."""
-        return ctypes.addressof(self.memory.data_ptr(self.store).contents)
 
     def begin_with(self, template: Template | None) -> bool:
         """Make the memory a template's content, and zeros behind; False if it has to be copied.

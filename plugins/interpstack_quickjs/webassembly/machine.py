@@ -113,7 +113,8 @@ class Machine(Clock):
             EngineFailure: The memory is not all there.
         """
         size = len(data) - start
-        ctypes.memmove(self._host_address(address, size), address_of(data) + start, size)
+        source = data if isinstance(data, bytes) and not start else address_of(data) + start
+        ctypes.memmove(self._host_address(address, size), source, size)
 
     def read(self, address: int, length: int) -> bytes:
         """A copy of some memory.

@@ -12,9 +12,12 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 __all__ = ["Pages", "Span"]
 
+#: Bytes of a part for which other threads wait: to let them run takes longer than to copy it.
+_SHORT: Final = 2**18
 #: Start and end of a part of a memory, in bytes.
 Span = tuple[int, int]
 
@@ -37,10 +40,17 @@ class Pages:
         needed = sum(end - start for start, end in self._spans)
         reusable = earlier is not None and len(earlier.room) >= needed
         self.room: mmap.mmap = earlier.room if earlier and reusable else _new_room(needed)
-        at = ctypes.addressof(ctypes.c_char.from_buffer(self.room))
+        behind = self._spans[-1][1] if self._spans else 0
+        whole = (ctypes.c_char * behind).from_address(address)
+        target = ctypes.c_char.from_buffer(self.room)
+        memory, room, at = memoryview(whole).cast("B"), memoryview(self.room), 0
         for start, end in self._spans:
-            ctypes.memmove(at, address + start, end - start)
-            at += end - start
+            size = end - start
+            if size <= _SHORT:
+                room[at : at + size] = memory[start:end]
+            else:
+                ctypes.memmove(ctypes.byref(target, at), address + start, size)
+            at += size
 
     def __iter__(self) -> Iterator[tuple[int, memoryview]]:
         """Address and content of each part."""

@@ -1,20 +1,23 @@
-"""Finds exported functions, and calls them without converting types that are all 32-bit integers.
+"""Finds exports, calls functions, and asks for memory, without what takes longer than the answer.
 
 wasmtime's Python package looks up and converts the type of every argument and result on each
 call, which takes several times as long as the call itself. The C function below it takes an
-array of raw values. Where this version of the package does not offer that, calls go the long way.
+array of raw values. To ask where a memory is, the package lets the interpreter lock go, and a busy
+event loop may keep it. Where this version of the package does not offer the short way, calls and
+questions go the long way.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import wasmtime
 
 try:
-    from wasmtime import _bindings, _extern, _func
+    from wasmtime import _bindings, _extern, _ffi, _func
 
     _call_unchecked: Any = _bindings.wasmtime_func_call_unchecked
     _Raw: Any = _bindings.wasmtime_val_raw
@@ -24,11 +27,14 @@ try:
     _Extern: Any = _bindings.wasmtime_extern_t
     _wrap_extern: Any = _extern.wrap_extern
     _WORDS = ctypes.sizeof(_Raw) // 4
+    _ask: Any = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+    _size: Any = _ask(("wasmtime_memory_data_size", _ffi.dll))
+    _address: Any = _ask(("wasmtime_memory_data", _ffi.dll))
     _offered = True
 except (ImportError, AttributeError):
     _offered = False
 
-__all__ = ["FAST", "export_of", "raw_call"]
+__all__ = ["FAST", "export_of", "memory_place", "raw_call"]
 
 #: Whether calls take the short way.
 FAST: Final = _offered
@@ -77,6 +83,22 @@ def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
         return words[0]
 
     return call
+
+
+def memory_place(
+    store: wasmtime.Store, memory: wasmtime.Memory
+) -> tuple[Callable[[], int], Callable[[], int]]:
+    """Functions that tell the address of a memory in this process, and its size in bytes.
+
+    Both change when the memory grows; neither function may be called once the store is closed.
+    """
+    if not FAST:
+        return (
+            lambda: ctypes.addressof(memory.data_ptr(store).contents),
+            lambda: int(memory.data_len(store)),
+        )
+    context, pointer = store._context(), ctypes.byref(memory._memory)  # noqa: SLF001
+    return partial(_address, context, pointer), partial(_size, context, pointer)
 
 
 def _raise(error: Any, trap: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
+from interpstack_quickjs.guest import _ROOM, STATUS_JS_ERROR, STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES
 from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.instance import Instance
@@ -64,6 +64,39 @@ def test_an_answer_may_be_an_error(guest: Guest) -> None:
     assert _text(guest, "1 + 1") == "2"
 
 
+@pytest.mark.parametrize("size", [1, _ROOM - 1, _ROOM, _ROOM + 1])
+def test_answers_of_any_length_are_whole(guest: Guest, size: int) -> None:
+    repeat = _function(guest, "(size) => 'é'.repeat(size / 2) + 'x'.repeat(size % 2)")
+    for _ in range(3):
+        assert guest.ask(repeat, str(size)) == (STATUS_OK, "é" * (size // 2) + "x" * (size % 2))
+
+
+def test_a_script_runs_with_all_its_jobs(guest: Guest) -> None:
+    guest.evaluate("globalThis.done = []")
+    note = _function(guest, "(promise) => promise.then(({value}) => done.push(value))")
+    source = "await null; globalThis.ran = 'x'.repeat(%d).length; ran"
+    for length in (5, 2 * WORKSPACE_BYTES):
+        text = source % length + " " * length
+        assert guest.run(text, note) == (STATUS_OK, 0)
+        assert _text(guest, "[ran, ...done]") == f"{length},{length}"
+        guest.evaluate("done.pop()")
+
+
+def test_a_script_that_throws_runs(guest: Guest) -> None:
+    guest.evaluate("globalThis.told = ''")
+    note = _function(guest, "(promise) => promise.catch((error) => { told = error.message })")
+    assert guest.run("throw new Error('no')", note) == (STATUS_OK, 0)
+    assert _text(guest, "told") == "no"
+
+
+def test_a_script_that_does_not_parse_runs_no_jobs(guest: Guest) -> None:
+    guest.evaluate("globalThis.told = 0; Promise.resolve().then(() => { told = 1 })")
+    status, thrown = guest.run("let = (", _function(guest, "() => {}"))
+    assert status == STATUS_JS_ERROR
+    assert guest.text_of(thrown, "name") == "SyntaxError"
+    assert _text(guest, "told") == "0"
+
+
 def test_what_is_told_runs_all_jobs(guest: Guest) -> None:
     add = "async (text) => { for (let i = 0; i < 50; i++) { await null; told += text } }"
     guest.evaluate("globalThis.told = ''")
@@ -95,6 +128,7 @@ def test_handles_are_given_back(guest: Guest) -> None:
             for function in functions:
                 guest.ask(function, "x" * 500)
                 guest.tell(function, "x" * 500)
+                guest.run("'x'.repeat(500)", function)
         guest.call("run_gc")
         sizes.append(guest.memory_bytes)
     assert sizes[0] == sizes[-1]

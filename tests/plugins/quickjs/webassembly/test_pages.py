@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpstack_quickjs.webassembly.machine import address_of
-from interpstack_quickjs.webassembly.pages import Pages
+from interpstack_quickjs.webassembly.pages import _SHORT, Pages
 
 _MEMORY = bytearray(range(256)) * 64
 
@@ -17,6 +17,13 @@ def test_a_copy_holds_the_parts_as_they_were() -> None:
     pages = Pages(address_of(memory), [(0, 10), (4096, 8192)])
     memory[:] = bytes(len(memory))
     assert _parts(pages) == [(0, bytes(_MEMORY[:10])), (4096, bytes(_MEMORY[4096:8192]))]
+
+
+def test_long_parts_are_copied_like_short_ones() -> None:
+    memory = bytearray(_MEMORY) * 32
+    long, short = (0, _SHORT + 1), (_SHORT + 4096, _SHORT + 8192)
+    pages = Pages(address_of(memory), [long, short])
+    assert _parts(pages) == [(start, bytes(memory[start:end])) for start, end in (long, short)]
 
 
 def test_a_copy_of_nothing() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 import wasmtime
 
 from interpstack_quickjs.webassembly import raw_calls
-from interpstack_quickjs.webassembly.raw_calls import export_of, raw_call
+from interpstack_quickjs.webassembly.raw_calls import export_of, memory_place, raw_call
 
 _TEXT = """(module
   (memory (export "memory") 3)
@@ -32,6 +34,17 @@ def test_exports_are_found_by_name(made: tuple[wasmtime.Store, wasmtime.Instance
     assert export_of(store, instance, "kept").value(store) == 7
     with pytest.raises(KeyError, match="absent"):
         export_of(store, instance, "absent")
+
+
+def test_memory_is_where_it_is_told_to_be(made: tuple[wasmtime.Store, wasmtime.Instance]) -> None:
+    store, instance = made
+    memory = export_of(store, instance, "memory")
+    address, size = memory_place(store, memory)
+    memory.write(store, b"here", 3 * 65536 - 4)
+    assert ctypes.string_at(address() + size() - 4, 4) == b"here"
+    memory.grow(store, 2)
+    assert size() == 5 * 65536
+    assert ctypes.string_at(address() + 3 * 65536 - 4, 4) == b"here"
 
 
 def test_functions_are_called(made: tuple[wasmtime.Store, wasmtime.Instance]) -> None:
