@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from interpstack_core import InterpstackError
 from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunSource
 from interpstack_inspect.serving.changes import versions
+from interpstack_inspect.serving.compare_views import Choice, compare_view
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
 from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
 from interpstack_inspect.serving.views import Views, code_lines, eval_view
@@ -65,6 +66,7 @@ def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
         Route("/", pages.conversations),
         Route("/conversation", pages.conversation),
         Route("/eval", pages.eval),
+        Route("/compare", pages.compare),
         Route("/changes", pages.changes),
         Route("/workflows", pages.workflows),
         Route("/workflow", pages.workflow),
@@ -199,6 +201,12 @@ class _Pages:
         version = await self._source.version(name)
         one = await self._source.eval(name, _number(request, "number"))
         return self._page("eval", name=name, live=name, version=version, **eval_view(one))
+
+    @_shown
+    async def compare(self, request: Request) -> Response:
+        """Two evals or conversations, side by side."""
+        given = await compare_view(self._source, Choice.of(request.query_params))
+        return self._page("compare", **given)
 
     @_shown
     async def changes(self, request: Request) -> Response:

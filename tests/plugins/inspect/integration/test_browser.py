@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import pytest
 from chromium import browser
-from inspected import HOSTILE_SEEN, RecordSource, hostile_record
+from inspected import HOSTILE_SEEN, RecordSource, hostile_record, record
 from inspected_agents import PAID, agent, config, turn
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -73,9 +73,14 @@ class Site:
             assert found.violations_count == 0, found.generate_report()
         await self.page.emulate_media(color_scheme="light")
 
-    async def picture(self, name: str) -> None:
+    async def picture(self, name: str, until: str) -> None:
+        """Photograph the page, from its top to the end of an element."""
         if _PICTURES:
-            await self.page.screenshot(path=Path(_PICTURES, name))
+            await self.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+            box = await self.page.locator(until).bounding_box()
+            clip = {"x": 0, "y": 0, "width": _WINDOW["width"], "height": 0}
+            clip["height"] = int(box["y"] + box["height"]) + 24
+            await self.page.screenshot(path=Path(_PICTURES, name), full_page=True, clip=clip)
 
 
 async def _axe(page: Any, axe: Any) -> Any:
@@ -139,7 +144,7 @@ async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
         await page.keyboard.press("Enter")
         await page.wait_for_url("**/conversation?**")
         await seen.accessible()
-        await seen.picture("inspect-approval.png")
+        await seen.picture("inspect-approval.png", ".question")
         await page.get_by_role("link", name="Eval 1").click()
         await page.wait_for_url("**/eval?**")
         await seen.accessible()
@@ -153,8 +158,7 @@ async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
         await page.keyboard.press("Enter")
         assert await page.get_by_text('"seen 1"').is_visible()
         await page.locator("summary").first.press("Enter")
-        await page.evaluate("scrollTo(0, 0)")
-        await seen.picture("inspect-eval.png")
+        await seen.picture("inspect-eval.png", "#timeline")
         assert seen.errors == []
 
 
@@ -172,6 +176,43 @@ async def test_a_timeline_of_a_thousand_calls() -> None:
         await page.get_by_label("Entries that contain").fill("seen 77")
         assert await page.locator(".timeline tbody tr:visible").count() == 11
         print(f"a timeline of 1,000 calls: {min(taken):.2f} s")
+
+
+async def test_two_runs_are_compared_by_keyboard(made: Any) -> None:
+    await made.ainvoke(turn(_ORDERS), config("monday"))
+    other = _ORDERS.replace("[1, 2, 3]", "[1, 4, 3]").replace("70", "75")
+    await made.ainvoke(turn(other), config("tuesday"))
+    for name in ("monday", "tuesday"):
+        approved = Command(resume={"decisions": [{"type": "approve"}]})
+        await made.ainvoke(approved, config(name))
+    async with site(_source(made)) as seen:
+        page = seen.page
+        for name in ("monday", "tuesday"):
+            await page.get_by_label(f"Compare {name}").focus()
+            await page.keyboard.press("Space")
+        await page.get_by_role("button", name="Compare two").focus()
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/compare?**")
+        await seen.accessible()
+        assert "Evals in order: 1 difference" in await seen.text()
+        await page.get_by_role("link", name="compare Eval 1 and Eval 1").focus()
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/compare?**eval=1**")
+        await seen.accessible()
+        marked = await page.locator("mark").all_inner_texts()
+        assert {"2", "4", "0", "5"} <= set(marked)
+        for title in ("Code: 2 differences", "Calls in order: 3 differences"):
+            assert title in await seen.text()
+        await seen.picture("inspect-compare.png", "[aria-labelledby=calls]")
+        await page.go_back()
+        await page.get_by_label("Eval, by its number").first.fill("1")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**&eval=1&**")
+        assert "Give the numbers of both evals" in await seen.text()
+        await page.goto(f"{seen.address}/conversation?name=monday")
+        await page.get_by_role("button", name="Compare two evals").click()
+        assert "Choose a second eval or conversation" in await seen.text()
+        assert seen.errors == []
 
 
 @pytest.mark.parametrize(
@@ -252,7 +293,7 @@ async def test_a_workflow_is_a_tree() -> None:
 
 
 async def test_hostile_texts_stay_text() -> None:
-    source = RecordSource({"<b>": [hostile_record()]})
+    source = RecordSource({"<b>": [hostile_record()], "other": [record()]})
     async with site(source) as seen:
         page = seen.page
         await page.get_by_role("link", name="<b>").click()
@@ -263,6 +304,11 @@ async def test_hostile_texts_stay_text() -> None:
         assert shown.count(HOSTILE_SEEN) >= 15
         assert await page.locator("img").count() == 0
         assert await page.locator("script").count() == 1
+        await seen.accessible()
+        await page.goto(f"{seen.address}/compare?run=%3Cb%3E&eval=1&run=other&eval=1")
+        shown = await page.evaluate("document.body.textContent")
+        assert shown.count(HOSTILE_SEEN) >= 8
+        assert await page.locator("img").count() == 0
         await seen.accessible()
         assert seen.errors == []
 
