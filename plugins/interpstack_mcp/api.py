@@ -12,6 +12,7 @@ from interpstack_mcp.oauth.login import LoginFailed, log_in, log_out
 from interpstack_mcp.plugin import McpCalls, McpPlugin
 from interpstack_mcp.serving.clients import ServerLimits
 from interpstack_mcp.serving.gate import GATE
+from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
 from interpstack_mcp.serving.transports import HttpOptions, http_app, serve_http, serve_stdio
 
@@ -25,6 +26,7 @@ __all__ = [
     "McpPlugin",
     "McpProgress",
     "McpServers",
+    "OAuthResource",
     "ServerLimits",
     "http_app",
     "log_in",

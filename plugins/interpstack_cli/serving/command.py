@@ -19,6 +19,9 @@ __all__ = ["command"]
 
 #: The environment variable with the token of a server over HTTP.
 _TOKEN: Final = "INTERPSTACK_MCP_TOKEN"  # noqa: S105 - the name of a variable
+#: Environment variables with the name and the secret of this server at an authorization server.
+_CLIENT_ID: Final = "INTERPSTACK_MCP_CLIENT_ID"
+_CLIENT_SECRET: Final = "INTERPSTACK_MCP_CLIENT_SECRET"  # noqa: S105 - the name of a variable
 #: The plugin by which calls wait for an approval.
 _GATE: Final = "interpstack_mcp.api:GATE"
 
@@ -75,36 +78,103 @@ def _address(
     multiple=True,
     help="An origin whose pages may call the server; may be repeated. [default: none]",
 )
+@click.option(
+    "--oauth-issuer",
+    "issuer",
+    metavar="URL",
+    help="The authorization server whose tokens clients over HTTP must have.",
+)
+@click.option(
+    "--oauth-resource",
+    "resource",
+    metavar="URL",
+    help="The URL by which clients reach the server, for which tokens must be issued.",
+)
+@click.option(
+    "--oauth-introspection",
+    "introspection",
+    metavar="URL",
+    help="Where the authorization server says what a token is worth (RFC 7662).",
+)
+@click.option(
+    "--oauth-scope",
+    "scopes",
+    metavar="NAME",
+    multiple=True,
+    help="A scope that every token must have; may be repeated.",
+)
 def serve(
     *,
     approve: tuple[str, ...],
     http: tuple[str, int] | None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
+    issuer: str | None,
+    resource: str | None,
+    introspection: str | None,
+    scopes: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run a server with one tool, run_code, whose code may call all others.
 
     Requests over HTTP need the token in INTERPSTACK_MCP_TOKEN as a bearer token; without one, a
-    new token is made and written to standard error.
+    new token is made and written to standard error. With --oauth-issuer, they need a token of that
+    authorization server instead. INTERPSTACK_MCP_CLIENT_ID and INTERPSTACK_MCP_CLIENT_SECRET are
+    the name and the secret with which this server asks it about tokens.
     """
     try:
         from interpstack_mcp.api import CodeServer, HttpOptions, serve_http, serve_stdio
     except ModuleNotFoundError as error:
         raise needed("serve", error) from error
-    if http is None and (hosts or origins):
-        raise ConfigurationError("--allow-host and --allow-origin are for --http")
+    oauth = _oauth(issuer, resource, introspection, scopes)
+    if http is None and (hosts or origins or oauth):
+        raise ConfigurationError("--allow-host, --allow-origin and --oauth-… are for --http")
     stack, offer = _opened(**options)
     with stack:
         server = CodeServer(stack, offer, approve)
         if http is None:
             asyncio.run(serve_stdio(server))
             return
-        token = os.environ.get(_TOKEN) or _new_token()
+        token = "" if oauth else os.environ.get(_TOKEN) or _new_token()
         settings = HttpOptions(
-            token=token, host=http[0], port=http[1], hosts=hosts, origins=origins
+            token=token, oauth=oauth, host=http[0], port=http[1], hosts=hosts, origins=origins
         )
         asyncio.run(serve_http(server, settings, _tell))
+
+
+def _oauth(
+    issuer: str | None, resource: str | None, introspection: str | None, scopes: tuple[str, ...]
+) -> Any:
+    """The authorization server of the options; `None` without these.
+
+    Raises:
+        ConfigurationError: One of the options is missing or wrong.
+    """
+    from interpstack_mcp.api import OAuthResource
+
+    named = {
+        "--oauth-issuer": issuer,
+        "--oauth-resource": resource,
+        "--oauth-introspection": introspection,
+    }
+    if not scopes and not any(named.values()):
+        return None
+    missing = [option for option, value in named.items() if not value]
+    if missing:
+        raise ConfigurationError(f"OAuth needs {', '.join(missing)}, too")
+    if not (client_id := os.environ.get(_CLIENT_ID)):
+        raise ConfigurationError(
+            f"OAuth needs {_CLIENT_ID}: the name with which this server asks the authorization "
+            f"server about tokens; and {_CLIENT_SECRET}, its secret"
+        )
+    return OAuthResource(
+        issuer=issuer or "",
+        resource=resource or "",
+        introspection=introspection or "",
+        client_id=client_id,
+        client_secret=os.environ.get(_CLIENT_SECRET, ""),
+        scopes=scopes,
+    )
 
 
 def _opened(

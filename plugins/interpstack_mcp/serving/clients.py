@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 import attrs
@@ -50,6 +50,7 @@ class Client:
 
     Attributes:
         key: Identifies the client.
+        owner: The one who began the session, by their token; the same for all without OAuth.
         session: The client's session.
         limits: The server's limits.
         runs: Cells whose outcome the client has not got yet, by id.
@@ -58,6 +59,7 @@ class Client:
     """
 
     key: str
+    owner: Hashable
     session: Session
     limits: ServerLimits
     runs: dict[str, Run] = attrs.field(factory=dict)
@@ -116,20 +118,25 @@ class Clients:
     limits: ServerLimits
     _known: dict[str, Client] = attrs.field(factory=dict, init=False)
 
-    async def client(self, key: str, *, new: bool = True) -> Client:
+    async def client(self, key: str, owner: Hashable, *, new: bool = True) -> Client:
         """The client of a key.
+
+        Args:
+            key: The name of the client's session.
+            owner: Who asks for it; others than the one who began it do not get it.
+            new: Whether one is made if there is none.
 
         Raises:
             ConfigurationError: There is none, and none is to be made; or too many are busy.
         """
         client = self._known.get(key)
-        if client is None:
-            if not new:
+        if client is None or client.owner != owner:
+            if client is not None or not new:
                 raise ConfigurationError("there is no such session any more; leave session out")
             await self._make_room()
             session = self.stack.session(f"mcp|{key}|{secrets.token_hex(4)}")
             session.bind(self.offer)
-            client = self._known[key] = Client(key, session, self.limits)
+            client = self._known[key] = Client(key, owner, session, self.limits)
         client.touch()
         return client
 
@@ -148,10 +155,10 @@ class Clients:
         """Clients without cells, those idle longest first."""
         return (one for one in sorted(self._known.values(), key=lambda c: c.used) if not one.runs)
 
-    def text(self, uri: str) -> str | None:
-        """A kept text; `None` if there is none."""
-        found = (client.texts[uri][1] for client in self._known.values() if uri in client.texts)
-        return next(found, None)
+    def text(self, uri: str, owner: Hashable) -> str | None:
+        """A kept text of a client; `None` if there is none."""
+        own = (client.texts for client in self._known.values() if client.owner == owner)
+        return next((texts[uri][1] for texts in own if uri in texts), None)
 
     async def aclose(self) -> None:
         """Stop all cells, and close all sessions."""

@@ -6,7 +6,7 @@ import inspect
 import secrets
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 import anyio
@@ -31,6 +31,7 @@ from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.plugin import McpCalls
 from interpstack_mcp.serving.approvals import ApprovalPatterns, answered, asked
 from interpstack_mcp.serving.clients import Client, Clients, ServerLimits
+from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
 from interpstack_mcp.serving.runs import Run
 from interpstack_mcp.serving.tools import TOOL_NAMES, tools_for
@@ -119,7 +120,7 @@ class CodeServer:
         return _named_session(answer, client) if self._names_sessions(ctx) else answer
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
-        client = None if self._names_sessions(ctx) else await self._clients.client(_key(ctx))
+        client = None if self._names_sessions(ctx) else await self._clients.client(*_key(ctx))
         texts = {} if client is None else client.texts
         return types.ListResourcesResult(
             resources=[
@@ -131,7 +132,7 @@ class CodeServer:
     async def _read_resource(
         self, ctx: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text = self._clients.text(str(params.uri))  # whose address nobody can guess
+        text = self._clients.text(str(params.uri), owner_of(ctx.request))
         if text is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such resource any more")
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
@@ -151,13 +152,14 @@ class CodeServer:
             ConfigurationError: The session it names does not exist.
         """
         if not self._names_sessions(ctx):
-            return await self._clients.client(_key(ctx))
+            return await self._clients.client(*_key(ctx))
+        owner = owner_of(ctx.request)
         named = (params.request_state or "").partition("/")[0] or (params.arguments or {}).get(
             "session"
         )
         if named is None:
-            return await self._clients.client(secrets.token_urlsafe(16))
-        return await self._clients.client(str(named), new=False)
+            return await self._clients.client(secrets.token_urlsafe(16), owner)
+        return await self._clients.client(str(named), owner, new=False)
 
     # -- tools -----------------------------------------------------------------------------
 
@@ -263,10 +265,10 @@ def _named_session(answer: _Answer, client: Client) -> _Answer:
     return answer.model_copy(update={"structured_content": content})
 
 
-def _key(ctx: Any) -> str:
-    """The client of a request, by the session of its transport."""
+def _key(ctx: Any) -> tuple[str, Hashable]:
+    """The client of a request, by the session of its transport, and its owner."""
     headers = getattr(ctx.request, "headers", {})
-    return str(headers.get("mcp-session-id") or "stdio")
+    return str(headers.get("mcp-session-id") or "stdio"), owner_of(ctx.request)
 
 
 def _text(params: types.CallToolRequestParams, field: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -16,6 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
+from interpstack_mcp.serving.loopback import is_loopback
+from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
 
 __all__ = ["HttpOptions", "http_app", "serve_http", "serve_stdio"]
@@ -41,7 +42,9 @@ class HttpOptions:
     """The settings of a server over HTTP.
 
     Attributes:
-        token: The bearer token that every request must have, of 16 characters or more.
+        token: The bearer token that every request must have, of 16 characters or more; empty with
+            `oauth`.
+        oauth: The authorization server whose tokens requests must have instead.
         host: The address to bind to.
         port: The port; 0 for a free one.
         hosts: Further names by which clients reach the server, as in their `Host` headers. An
@@ -52,20 +55,21 @@ class HttpOptions:
         ConfigurationError: A value is wrong.
     """
 
-    token: str = attrs.field(repr=False)
+    token: str = attrs.field(default="", repr=False)
+    oauth: OAuthResource | None = None
     host: str = "127.0.0.1"
     port: int = 0
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.token, str) or len(self.token) < _TOKEN_CHARS:
-            raise ConfigurationError(f"token takes a text of {_TOKEN_CHARS} characters or more")
-        if not self.token.isascii() or not self.token.isprintable() or " " in self.token:
-            raise ConfigurationError("token takes printable ASCII characters without spaces")
+        if self.oauth is None:
+            _check_token(self.token)
+        elif self.token:
+            raise ConfigurationError("a server takes a token or oauth, and not both")
         if not 0 <= self.port <= 65535:
             raise ConfigurationError(f"port takes a number from 0 to 65535; got {self.port}")
-        if not self.hosts and not _is_loopback(self.host):
+        if not self.hosts and not is_loopback(self.host):
             raise ConfigurationError(
                 f"{self.host} is reached from other machines: name the hosts by which clients "
                 "reach the server (--allow-host), so that requests with other Host headers are "
@@ -75,22 +79,21 @@ class HttpOptions:
     @property
     def accepted_hosts(self) -> list[str]:
         """Values of `Host` headers that are accepted; `:*` stands for any port."""
-        own = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(self.host) else []
+        own = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(self.host) else []
         names = [*own, *self.hosts]
         return [form for name in names for form in (name, f"{name}:*")]
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _check_token(token: Any) -> None:
+    if not isinstance(token, str) or len(token) < _TOKEN_CHARS:
+        raise ConfigurationError(f"token takes a text of {_TOKEN_CHARS} characters or more")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigurationError("token takes printable ASCII characters without spaces")
 
 
 def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
     """The server as an ASGI application, at `/mcp`."""
+    oauth = options.oauth
     app = server.app().streamable_http_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=options.accepted_hosts, allowed_origins=list(options.origins)
@@ -98,8 +101,10 @@ def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
         max_request_body_size=server.limits.request_bytes,
         max_sessions=server.limits.clients,
         session_idle_timeout=server.limits.idle_seconds,
+        auth=None if oauth is None else oauth.settings,
+        token_verifier=None if oauth is None else oauth.checking,
     )
-    return _Authorized(app, options.token)
+    return app if oauth is not None else _Authorized(app, options.token)
 
 
 class _Authorized:

@@ -6,12 +6,22 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 mcp = pytest.importorskip("mcp")
+OAUTH = [
+    "--oauth-issuer",
+    "https://login.example",
+    "--oauth-resource",
+    "https://tools.example/mcp",
+    "--oauth-introspection",
+    "https://login.example/introspect",
+]
 PROGRAM = [sys.executable, "-m", "interpstack", "mcp", "serve"]
 
 
@@ -52,9 +62,6 @@ def test_http_needs_the_token(tmp_path: Path) -> None:
 
 
 def _status(address: str, token: str) -> str:
-    import urllib.error
-    import urllib.request
-
     client = {"name": "test", "version": "1"}
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
@@ -78,11 +85,49 @@ def _status(address: str, token: str) -> str:
         (["--http", "8000"], "takes HOST:PORT, such as 127.0.0.1:8000; got '8000'"),
         (["--http", "127.0.0.1:99999"], "takes HOST:PORT"),
         (["--http", "0.0.0.0:0"], "0.0.0.0 is reached from other machines"),
-        (["--allow-host", "a"], "--allow-host and --allow-origin are for --http"),
+        (["--allow-host", "a"], "--allow-host, --allow-origin and --oauth-… are for --http"),
+        ([*OAUTH], "--allow-host, --allow-origin and --oauth-… are for --http"),
+        (["--http", "127.0.0.1:0", *OAUTH[:2]], "needs --oauth-resource, --oauth-introspection"),
+        (["--http", "127.0.0.1:0", "--oauth-scope", "a"], "OAuth needs --oauth-issuer"),
+        (["--http", "127.0.0.1:0", *OAUTH, "--oauth-scope", "a b"], "is not a name of a scope"),
+        (["--http", "127.0.0.1:0", *OAUTH[:-1], "http://a.example"], "takes an https URL"),
         (["--approve", "tools.pay"], "approve names 'tools.pay', which code cannot call"),
     ],
 )
-def test_wrong_options_are_refused(run: Any, arguments: list[str], message: str) -> None:
+def test_wrong_options_are_refused(
+    run: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.setenv("INTERPSTACK_MCP_CLIENT_ID", "interpstack")
     result = run("mcp", "serve", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_oauth_needs_a_name_at_the_authorization_server(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERPSTACK_MCP_CLIENT_ID", raising=False)
+    result = run("mcp", "serve", "--http", "127.0.0.1:0", *OAUTH)
+    assert result.exit_code == 2
+    assert "OAuth needs INTERPSTACK_MCP_CLIENT_ID" in result.stderr
+
+
+def test_a_server_with_oauth_names_its_authorization_server() -> None:
+    environment = {**os.environ, "INTERPSTACK_MCP_CLIENT_ID": "interpstack"}
+    process = subprocess.Popen(
+        [*PROGRAM, "--http", "127.0.0.1:0", *OAUTH],
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[-1]
+        metadata = address.replace("/mcp", "/.well-known/oauth-protected-resource/mcp")
+        with urllib.request.urlopen(metadata) as response:
+            found = json.load(response)
+        assert found["authorization_servers"] == ["https://login.example"]
+        assert _status(address, "") == "401"
+    finally:
+        process.terminate()
+        process.communicate()

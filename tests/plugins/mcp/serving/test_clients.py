@@ -14,17 +14,17 @@ from interpstack_mcp.serving.runs import Run
 async def test_the_client_that_is_idle_longest_makes_room() -> None:
     async with InterpreterStack() as stack:
         clients = Clients(stack, HostOffer(), ServerLimits(clients=2))
-        first, second = await clients.client("a"), await clients.client("b")
+        first, second = await clients.client("a", ()), await clients.client("b", ())
         await first.session.eval("var x = 1")
-        assert await clients.client("a") is first
-        third = await clients.client("c")
-        assert await clients.client("a", new=False) is first
+        assert await clients.client("a", ()) is first
+        third = await clients.client("c", ())
+        assert await clients.client("a", (), new=False) is first
         with pytest.raises(ConfigurationError, match="no such session any more"):
-            await clients.client("b", new=False)
+            await clients.client("b", (), new=False)
         for busy in (first, third):
             busy.add(Run(lambda names: False))
         with pytest.raises(ConfigurationError, match="2 clients are busy"):
-            await clients.client("d")
+            await clients.client("d", ())
         assert second.session is not third.session
         await clients.aclose()
 
@@ -32,9 +32,10 @@ async def test_the_client_that_is_idle_longest_makes_room() -> None:
 async def test_texts_are_found_by_their_address_alone() -> None:
     async with InterpreterStack() as stack:
         clients = Clients(stack, HostOffer(), ServerLimits())
-        uri = (await clients.client("a")).keep("result", "text")
-        assert clients.text(uri) == "text"
-        assert clients.text("interpstack://results/x/result") is None
+        uri = (await clients.client("a", ())).keep("result", "text")
+        assert clients.text(uri, ()) == "text"
+        assert clients.text("interpstack://results/x/result", ()) is None
+        assert clients.text(uri, ("somebody else",)) is None
 
 
 @pytest.mark.parametrize("wrong", [{"clients": 0}, {"idle_seconds": -1}, {"cells": 1.5}])
