@@ -23,6 +23,8 @@ class McpLimits:
         connect_seconds: Time from the start of a server to its list of tools.
         call_seconds: Time of one call; the cell's own limits hold as well.
         message_bytes: Bytes of one message of a server.
+        message_values: Values in one message, those in lists and objects included.
+        blocks: Content blocks of one result.
         tools: Tools of one server. The list of a server that has more is refused.
         tool_bytes: Bytes of one tool's description and schemas, as JSON. A larger tool is not
             offered, and a notice names it.
@@ -35,6 +37,8 @@ class McpLimits:
     connect_seconds: float = attrs.field(default=30.0, validator=_SECONDS)
     call_seconds: float = attrs.field(default=600.0, validator=_SECONDS)
     message_bytes: int = attrs.field(default=16 * _MIB, validator=_COUNT)
+    message_values: int = attrs.field(default=250_000, validator=_COUNT)
+    blocks: int = attrs.field(default=2000, validator=_COUNT)
     tools: int = attrs.field(default=1000, validator=_COUNT)
     tool_bytes: int = attrs.field(default=64 * 1024, validator=_COUNT)
     progress: int = attrs.field(default=1000, validator=_COUNT)

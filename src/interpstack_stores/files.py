@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import attrs
 
@@ -55,7 +57,7 @@ class _Claim:
             StateRejected: The file is damaged.
         """
         try:
-            with path.open("rb") as file:
+            with _opened(path) as file:
                 found = json.loads(file.read(_MAX_CLAIM))
         except FileNotFoundError:
             return None
@@ -65,7 +67,12 @@ class _Claim:
         parts = found.items() if isinstance(found, dict) else ()
         if {name: type(value) for name, value in parts} != shape:
             raise StateRejected(f"the claim in {path} is damaged: it has other parts")
-        return cls(**found)
+        claim = cls(**found)
+        if not (math.isfinite(claim.until) and math.isfinite(claim.used)):
+            raise StateRejected(f"the claim in {path} is damaged: it holds no time")
+        if _digest(claim.key) != path.stem:
+            raise StateRejected(f"the claim in {path} is damaged: it is of another session")
+        return claim
 
 
 @attrs.define(eq=False)
@@ -157,7 +164,7 @@ class FileStore(SessionStore):
 
     def _read(self, path: Path) -> bytes | None:
         try:
-            with path.open("rb") as file:
+            with _opened(path) as file:
                 self.check_size(os.fstat(file.fileno()).st_size)
                 return file.read(self.max_bytes)
         except FileNotFoundError:
@@ -169,7 +176,7 @@ class FileStore(SessionStore):
 
         The lock files are few, and stay: one that is removed could be locked twice.
         """
-        digest = hashlib.sha256(key.encode()).hexdigest()
+        digest = _digest(key)
         with _failures(self.path):
             self.path.mkdir(0o700, parents=True, exist_ok=True)
             lock = os.open(self.path / f"{digest[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -186,6 +193,25 @@ def _failures(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreUnavailable(f"the sessions in {path} cannot be used: {error}") from error
+
+
+def _digest(key: str) -> str:
+    """The name of a session's files; no session has a key that is no Unicode text."""
+    return hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file that is a plain one: others can keep their reader waiting, or are not of a session.
+
+    Raises:
+        StateRejected: It is no plain file.
+        OSError: It cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StateRejected(f"{path} is damaged: it is not a plain file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _check(place: Path, key: str, token: str) -> None:

@@ -28,6 +28,7 @@ from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
 from interpstack_mcp.connections.causes import cause_of, in_words
 from interpstack_mcp.connections.http import http_transport
+from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.limits import McpLimits
@@ -251,7 +252,7 @@ class Connection:
     @asynccontextmanager
     async def _opened(self, stderr: Stderr) -> AsyncIterator[mcp.Client]:
         client = mcp.Client(
-            self._transport(stderr),
+            checked_messages(self._transport(stderr), self.limits),
             message_handler=self._heard,
             logging_callback=self._logged,
             client_info=types.Implementation(name="interpstack", version=__version__),
@@ -261,11 +262,10 @@ class Connection:
             yield client
 
     def _transport(self, stderr: Stderr) -> AbstractAsyncContextManager[Any]:
-        most = self.limits.message_bytes
         if isinstance(self.server, StdioServer):
-            return stdio_transport(self.server, most, stderr, self._end)
+            return stdio_transport(self.server, self.limits, stderr, self._end)
         if isinstance(self.server, HttpServer):
-            return http_transport(self.server, most, self.limits.call_seconds, self._end)
+            return http_transport(self.server, self.limits, self._end)
         raise ConfigurationError(f"{self.server!r:.100} is no server of a known kind")
 
     async def _heard(self, message: object) -> None:

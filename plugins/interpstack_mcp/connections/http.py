@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -11,42 +12,77 @@ import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from interpstack_mcp.configuration import HttpServer
+from interpstack_mcp.connections.counted import TooManyValues, ValueCount
+from interpstack_mcp.limits import McpLimits
 
 __all__ = ["http_transport"]
 
 _CONNECT_SECONDS: Final = 30.0
 _GONE: Final = 404
 _STREAM: Final = "text/event-stream"
+_EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
+#: The encoding of bodies that are not compressed.
+_PLAIN: Final = "identity"
 
 
 @attrs.define(eq=False)
 class _Bounded(httpx2.AsyncByteStream):
-    """The body of a response, up to a number of bytes."""
+    """The body of a response: one message, or events with one message each.
+
+    Attributes:
+        stream: The body.
+        most: Bytes of the body; `None` for events, which the SDK bounds one by one.
+        values: The values of the message that is being read.
+        plain: Whether it is not compressed. A few compressed bytes hold any number of bytes, which
+            are read at once.
+    """
 
     stream: Any
-    most: int
+    most: int | None
+    values: ValueCount
+    plain: bool = attrs.field(kw_only=True)
     _read: int = attrs.field(default=0, init=False)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if not self.plain:
+            raise httpx2.StreamError("the server compresses its answer, which it was asked not to")
         async for chunk in self.stream:
             self._read += len(chunk)
-            if self._read > self.most:
+            if self.most is not None and self._read > self.most:
                 raise httpx2.StreamError(f"the answer has more than {self.most} bytes")
+            try:
+                self._count(chunk)
+            except TooManyValues as error:
+                raise httpx2.StreamError(str(error)) from error
             yield chunk
+
+    def _count(self, chunk: bytes) -> None:
+        for number, part in enumerate(_EVENT_END.split(chunk) if self.most is None else [chunk]):
+            if number:
+                self.values.begin()
+            self.values.add(part)
 
     async def aclose(self) -> None:
         await self.stream.aclose()
 
 
-def _checked(most: int, ended: Callable[[], None]) -> Callable[[httpx2.Response], Awaitable[None]]:
+def _checked(
+    limits: McpLimits, ended: Callable[[], None]
+) -> Callable[[httpx2.Response], Awaitable[None]]:
     """A hook that bounds responses, and notices when the server has forgotten the session."""
 
     async def check(response: httpx2.Response) -> None:
         if response.status_code == _GONE and MCP_SESSION_ID in response.request.headers:
             ended()
-        # The SDK bounds each event of a stream, which may go on for the life of the connection.
-        if not response.headers.get("content-type", "").lower().startswith(_STREAM):
-            response.stream = _Bounded(response.stream, most)
+        # A stream of events may go on for the life of the connection.
+        events = response.headers.get("content-type", "").lower().startswith(_STREAM)
+        plain = response.headers.get("content-encoding", _PLAIN).lower() == _PLAIN
+        response.stream = _Bounded(
+            response.stream,
+            None if events else limits.message_bytes,
+            ValueCount(limits.message_values),
+            plain=plain,
+        )
 
     return check
 
@@ -62,26 +98,25 @@ def _auth(server: HttpServer) -> httpx2.Auth | None:
 
 @asynccontextmanager
 async def http_transport(
-    server: HttpServer, message_bytes: int, call_seconds: float, ended: Callable[[], None]
+    server: HttpServer, limits: McpLimits, ended: Callable[[], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Exchange messages with a server by streamable HTTP.
 
     Args:
         server: The server.
-        message_bytes: Bytes of one message.
-        call_seconds: Seconds for which a response may send nothing.
+        limits: Limits of one message, and of the time for which a response may send nothing.
         ended: Called when the server has forgotten the session.
     """
     client = httpx2.AsyncClient(
-        headers=dict(server.headers),
+        headers={"Accept-Encoding": _PLAIN, **server.headers},
         auth=_auth(server),
-        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=call_seconds),
-        event_hooks={"response": [_checked(message_bytes, ended)]},
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=limits.call_seconds),
+        event_hooks={"response": [_checked(limits, ended)]},
     )
     async with (
         client,
         streamable_http_client(
-            server.url, http_client=client, max_sse_event_size=message_bytes
+            server.url, http_client=client, max_sse_event_size=limits.message_bytes
         ) as streams,
     ):
         yield streams

@@ -18,11 +18,12 @@ from typing import Any, Final
 import anyio
 import attrs
 from mcp.client.stdio import get_default_environment
-from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
 
 from interpstack_core import to_end
 from interpstack_mcp.configuration import StdioServer
+from interpstack_mcp.connections.counted import TooManyValues, ValueCount
+from interpstack_mcp.connections.lines import BrokenMessage, read_line
+from interpstack_mcp.limits import McpLimits
 
 __all__ = ["Stderr", "stdio_transport"]
 
@@ -75,13 +76,13 @@ class Stderr:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: StdioServer, message_bytes: int, stderr: Stderr, ended: Callable[[], None]
+    server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Run a server, and exchange messages with it as the SDK's transports do.
 
     Args:
         server: The server.
-        message_bytes: Bytes of one message; a longer one ends the connection.
+        limits: Limits of one message; a larger one ends the connection.
         stderr: Takes the server's standard error.
         ended: Called when the server sends no more.
 
@@ -96,14 +97,14 @@ async def stdio_transport(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        limit=message_bytes,
+        limit=limits.message_bytes,
         start_new_session=True,  # so that its own processes end with it
     )
     # The SDK hands messages over through streams of anyio.
     inward, incoming = anyio.create_memory_object_stream[Any](_AHEAD)
     outgoing, outward = anyio.create_memory_object_stream[Any](_AHEAD)
     tasks = [
-        asyncio.ensure_future(_read(process, inward, ended)),
+        asyncio.ensure_future(_read(process, inward, limits, ended)),
         asyncio.ensure_future(_write(process, outward)),
         asyncio.ensure_future(stderr.read(_pipe(process.stderr))),
     ]
@@ -121,28 +122,29 @@ def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
 
 
 async def _read(
-    process: asyncio.subprocess.Process, inward: Any, ended: Callable[[], None]
+    process: asyncio.subprocess.Process, inward: Any, limits: McpLimits, ended: Callable[[], None]
 ) -> None:
     stream = _pipe(process.stdout)
+    count = ValueCount(limits.message_values)
     try:
         while True:
-            await inward.send(_message(await stream.readuntil(b"\n")))
+            line = await stream.readuntil(b"\n")
+            count.begin()
+            count.add(line)
+            await inward.send(read_line(line))
     except asyncio.IncompleteReadError:
         pass  # the server has closed its output
     except asyncio.LimitOverrunError:
         _log.warning("an MCP server sent a message that is too long; the connection is closed")
+    except TooManyValues as error:
+        _log.warning("%s; the connection is closed", error)
+    except BrokenMessage as error:
+        _log.warning("an MCP server sent a broken message (%s); the connection is closed", error)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         pass  # this side has closed the connection
     finally:
         inward.close()
         ended()
-
-
-def _message(line: bytes) -> SessionMessage | Exception:
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error  # the SDK's session passes it over
 
 
 async def _write(process: asyncio.subprocess.Process, outward: Any) -> None:

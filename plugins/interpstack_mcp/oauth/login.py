@@ -160,8 +160,7 @@ async def _returning(show: Callable[[str], Awaitable[None]], oauth: OAuth) -> As
 
 
 async def _count(server: HttpServer) -> int:
-    limits = McpLimits()
-    transport: Any = http_transport(server, limits.message_bytes, limits.call_seconds, _unheard)
+    transport: Any = http_transport(server, McpLimits(), _unheard)
     async with mcp.Client(transport, cache=None) as client:
         return len((await client.list_tools()).tools)
 

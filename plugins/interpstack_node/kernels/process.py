@@ -27,8 +27,14 @@ __all__ = ["KernelDied", "KernelProcess"]
 _START_SECONDS: Final = 60.0
 #: Seconds to wait for the end of a process that has closed its connection.
 _LEAVE_SECONDS: Final = 0.5
-#: What V8 prints before it ends a process that has no memory left.
-_NO_MEMORY: Final = (b"out of memory", b"OOM", b"Allocation failed", b"invalid size error")
+#: What V8 and the C++ library print before they end a process that has no memory left.
+_NO_MEMORY: Final = (
+    b"out of memory",
+    b"OOM",
+    b"Allocation failed",
+    b"invalid size error",
+    b"std::bad_alloc",
+)
 
 
 class KernelDied(Exception):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,6 +47,34 @@ def test_a_damaged_claim_is_refused_and_can_be_deleted(store: FileStore, damage:
             use()
     assert store.delete("a")
     assert store.claim("a", "two", 0) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [("until", math.inf), ("used", math.nan), ("key", "another"), ("key", "\ud800"), ("key", "")],
+)
+def test_a_claim_without_end_or_of_another_session_is_refused(
+    store: FileStore, part: str, other: object
+) -> None:
+    path = next(store.path.glob("*.claim"))
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), part: other}))
+    with pytest.raises(StateRejected, match="is damaged"):
+        store.claim("a", "two", 9)
+    assert list(store.sessions()) == []
+    assert store.delete("a")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("ending", ["claim", "state"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_only_plain_files_are_read(
+    store: FileStore, make: Callable[[Path], None], ending: str
+) -> None:
+    path = next(store.path.glob(f"*.{ending}"))
+    path.unlink()
+    make(path)
+    with pytest.raises(StateRejected, match="not a plain file"):
+        store.claim("a", "two", 9)
 
 
 def test_a_damaged_claim_is_left_out_of_the_list(

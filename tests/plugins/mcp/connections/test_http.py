@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import pytest
 import pytest_asyncio
+import uvicorn
 from mcp_config import Notes, free_port, http_server
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from interpstack import InterpreterStack
 from interpstack_mcp.api import McpLimits, McpServers, mcp
@@ -39,6 +47,70 @@ async def test_an_answer_that_is_too_long_is_refused(session: Any, port: int, no
         outcome = await session.eval("await mcp.web.large({size: 200000})")
         assert "more than 100000 bytes" in str(outcome.error)
         assert (await session.eval("(await mcp.web.large({size: 5}))[0].text")).text == "xxxxx"
+
+
+GZIP = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+MANY = [{"type": "text", "text": ""}] * 100
+
+
+def _answering(body: bytes, headers: dict[str, str]) -> Callable[..., Any]:
+    """A server that answers calls with a body of its own."""
+
+    async def answer(request: Any) -> Any:
+        message = json.loads(await request.body())
+        results = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
+        }
+        told = {"jsonrpc": "2.0", "id": message.get("id")}
+        if message["method"] == "tools/call":
+            return Response(body.replace(b"ID", str(message["id"]).encode()), headers=headers)
+        if message["method"] in results:
+            return JSONResponse({**told, "result": results[message["method"]]})
+        if "id" not in message:
+            return Response(status_code=202)
+        return JSONResponse({**told, "error": {"code": -32601, "message": "no such method"}})
+
+    return Starlette(routes=[Route("/mcp", answer, methods=["POST"])])
+
+
+@asynccontextmanager
+async def _served(app: Any, port: int) -> AsyncIterator[None]:
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
+    running = asyncio.ensure_future(server.serve())
+    while not server.started:  # noqa: ASYNC110 - uvicorn tells it in no other way
+        await asyncio.sleep(0.01)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await running
+
+
+_MESSAGE = b'{"jsonrpc":"2.0","id":ID,"result":%s}' % json.dumps({"content": MANY}).encode()
+_JSON, _EVENTS = {"Content-Type": "application/json"}, {"Content-Type": "text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "told"),
+    [
+        (gzip.compress(bytes(10_000_000)), GZIP, "compresses its answer"),
+        (_MESSAGE, _JSON, "more than 50 values (McpLimits.message_values)"),
+        (b"data: " + _MESSAGE + b"\n\n", _EVENTS, "McpConnectionLost"),
+    ],
+)
+async def test_answers_that_grow_when_they_are_read_are_refused(
+    port: int, body: bytes, headers: dict[str, str], told: str
+) -> None:
+    web = {"url": f"http://127.0.0.1:{port}/mcp"}
+    plugin = mcp({"mcpServers": {"web": web}}, limits=McpLimits(message_values=50))
+    stack = InterpreterStack(plugins=[plugin])
+    async with _served(_answering(body, headers), port), stack, stack.session() as session:
+        assert told in str((await session.eval("await mcp.web.go({})")).error)
 
 
 async def test_a_server_that_is_started_again_is_found_again(

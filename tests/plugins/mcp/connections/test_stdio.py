@@ -14,8 +14,11 @@ from mcp.types import JSONRPCNotification
 
 from interpstack_mcp.configuration import StdioServer
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+from interpstack_mcp.limits import McpLimits
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
+MANY = "print('[0' + ',0' * 20 + ']', flush=True)\nimport time; time.sleep(60)"
+BROKEN = 'print(\'{"jsonrpc": "2.0", "id": 1, \', flush=True)\nimport time; time.sleep(60)'
 HUGE = "print('{' * 5000, flush=True)\nimport time; time.sleep(60)"
 DEAF = """
 import os, signal, subprocess, sys, time
@@ -24,6 +27,7 @@ child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
 print('{"jsonrpc": "2.0", "method": "pids/%d/%d"}' % (os.getpid(), child.pid), flush=True)
 time.sleep(600)
 """
+SMALL = McpLimits(message_bytes=1000, message_values=10)
 
 
 def server(code: str) -> StdioServer:
@@ -33,7 +37,7 @@ def server(code: str) -> StdioServer:
 async def test_messages_go_both_ways() -> None:
     message = JSONRPCNotification(jsonrpc="2.0", method="hello")
     ended = asyncio.Event()
-    async with stdio_transport(server(ECHO), 1000, Stderr("s"), ended.set) as (incoming, outgoing):
+    async with stdio_transport(server(ECHO), SMALL, Stderr("s"), ended.set) as (incoming, outgoing):
         await outgoing.send(SessionMessage(message))
         assert (await incoming.receive()).message == message
         assert not ended.is_set()
@@ -41,13 +45,14 @@ async def test_messages_go_both_ways() -> None:
 
 
 async def test_a_line_that_is_no_message_is_passed_over() -> None:
-    async with stdio_transport(server("print('hello')"), 1000, Stderr("s"), int) as (incoming, _):
+    async with stdio_transport(server("print('hello')"), SMALL, Stderr("s"), int) as (incoming, _):
         assert isinstance(await incoming.receive(), ValueError)
 
 
-async def test_a_message_that_is_too_long_ends_the_connection() -> None:
+@pytest.mark.parametrize("code", [HUGE, MANY, BROKEN])
+async def test_a_message_beyond_bounds_ends_the_connection(code: str) -> None:
     ended = asyncio.Event()
-    async with stdio_transport(server(HUGE), 1000, Stderr("s"), ended.set):
+    async with stdio_transport(server(code), SMALL, Stderr("s"), ended.set):
         await asyncio.wait_for(ended.wait(), 60)
 
 
@@ -55,7 +60,7 @@ async def test_standard_error_is_remembered_in_short() -> None:
     stderr = Stderr("s")
     code = "import sys\nfor n in range(9): print('line', n, '\\x1b[31m', file=sys.stderr)"
     ended = asyncio.Event()
-    async with stdio_transport(server(code), 1000, stderr, ended.set):
+    async with stdio_transport(server(code), SMALL, stderr, ended.set):
         await ended.wait()
         while "line 8" not in stderr.told:  # noqa: ASYNC110 - the other end of a pipe
             await asyncio.sleep(0.01)
@@ -64,7 +69,7 @@ async def test_standard_error_is_remembered_in_short() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 async def test_a_deaf_server_is_killed_with_its_own_processes() -> None:
-    async with stdio_transport(server(DEAF), 1000, Stderr("s"), int) as (incoming, _):
+    async with stdio_transport(server(DEAF), SMALL, Stderr("s"), int) as (incoming, _):
         _, own, child = (await incoming.receive()).message.method.split("/")
     for pid in (own, child):
         for _ in range(200):
@@ -86,5 +91,5 @@ def alive(pid: int) -> bool:
 async def test_a_missing_program_is_an_error() -> None:
     missing: Any = StdioServer(name="s", command="no-such-program")
     with pytest.raises(FileNotFoundError):
-        async with stdio_transport(missing, 1000, Stderr("s"), int):
+        async with stdio_transport(missing, SMALL, Stderr("s"), int):
             pass

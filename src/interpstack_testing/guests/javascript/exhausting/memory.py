@@ -65,6 +65,8 @@ _BOMBS = {
     "split": "'a'.repeat(1e6).split('')",
     "spread": "[...'a'.repeat(1e6)]",
     "stringify": r"JSON.stringify(Array(1e6).fill('\\u0000'))",
+    "stringify, beyond what the process may have": "JSON.stringify(Array(4e6).fill('x'.repeat(100))).length",
+    "escapes of a long text": r"encodeURIComponent('\u1234'.repeat(2 ** 26)).length",
     "structuredClone": "structuredClone(Array(1e5).fill(0).map(i => ({i})))",
     "TextEncoder": "new TextEncoder().encode('x'.repeat(5e6)).length",
     "temporary": "for (;;) (() => { const a = []; for (;;) a.push({}); })()",

@@ -1,0 +1,64 @@
+"""Messages of a server, checked before the SDK acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCNotification, JSONRPCResponse
+
+from interpstack_mcp.connections.received import checked_messages
+from interpstack_mcp.limits import McpLimits
+
+
+def _notification(method: str, **params: Any) -> JSONRPCNotification:
+    return JSONRPCNotification(jsonrpc="2.0", method=f"notifications/{method}", params=params)
+
+
+async def _received(*messages: Any) -> list[Any]:
+    sender, receiver = anyio.create_memory_object_stream[Any](len(messages))
+    for message in messages:
+        sender.send_nowait(SessionMessage(message))
+    sender.close()
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[tuple[Any, Any]]:
+        yield receiver, None
+
+    async with checked_messages(transport(), McpLimits(blocks=2)) as (incoming, _), incoming:
+        return [item.message async for item in incoming]
+
+
+async def test_notifications_of_which_something_comes_are_handed_on() -> None:
+    heard = [_notification("progress", progressToken=1, progress=0.5)]
+    heard += [_notification("tools/list_changed")]
+    assert await _received(*heard) == heard
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        _notification("progress", progressToken=None, progress=1),
+        _notification("progress", progressToken=1, progress="much"),
+        _notification("message", level="loud", data=1),
+        _notification("resources/updated", uri="a:b"),
+        _notification("made/up"),
+    ],
+)
+async def test_other_notifications_are_dropped(
+    message: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await _received(message) == []
+    assert not caplog.records
+
+
+async def test_a_result_with_too_many_blocks_is_an_error() -> None:
+    results = [{"content": [{"type": "text", "text": ""}] * count} for count in (2, 3)]
+    responses = [JSONRPCResponse(jsonrpc="2.0", id=1, result=result) for result in results]
+    accepted, refused = await _received(*responses)
+    assert accepted == responses[0]
+    assert refused.error.message == "the result has more than 2 content blocks (McpLimits.blocks)"
