@@ -26,7 +26,7 @@ from interpstack_workflows.worktrees.worktrees import GitWorktrees
 __all__ = ["RunParts", "check_settings", "worktrees_of"]
 
 
-#: Seconds in which some hundred runs are claimed, and replay what they have recorded.
+#: Seconds in which a run is claimed and replays what it has recorded, on a busy machine, too.
 _EARLY_SECONDS: Final = 1.0
 
 
@@ -125,7 +125,7 @@ class RunParts:
 
     @property
     def early_seconds(self) -> float:
-        """Seconds by which a run is made live before its time, so that it can go on at that time.
+        """Seconds by which a run that is due alone is made live before its time.
 
         No longer than it would stay live without anything to do.
         """

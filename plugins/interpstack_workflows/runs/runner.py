@@ -87,7 +87,7 @@ class WorkflowRunner(RunnerViews):
         max_depth: How many workflows may call each other in a row.
         lease_seconds: How long a run stays with a runner that shows no sign of life.
         linger_seconds: How long the realm of a run that merely waits is kept.
-        live_runs: Runs that may be live at once.
+        live_runs: Runs that may be live at once; each takes about a megabyte.
         clock: Seconds since 1970.
     """
 
@@ -109,7 +109,7 @@ class WorkflowRunner(RunnerViews):
         max_depth: int = 8,
         lease_seconds: float = 15.0,
         linger_seconds: float = 1.0,
-        live_runs: int = 64,
+        live_runs: int = 1250,
         clock: Callable[[], float] = time.time,
     ) -> None:
         check_settings(locals())

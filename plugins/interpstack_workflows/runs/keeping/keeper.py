@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from functools import partial
 from typing import Final
 
@@ -12,6 +13,7 @@ import attrs
 from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
+from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
@@ -22,6 +24,12 @@ __all__ = ["KeptRun", "RunKeeper", "Stay"]
 
 #: Seconds between two looks at the messages of live runs, and at a lease of another runner.
 _LOOK_SECONDS: Final = 0.5
+#: How many times as long as a look at all live runs takes is the pause after it, at least.
+_PAUSE_FACTOR: Final = 4
+#: Live runs that are looked at together: the store has their records to write, too.
+_LOOKS_AT_ONCE: Final = 8
+#: The share of live runs that may be live before their times.
+_EARLY_SHARE: Final = 0.8
 #: Seconds that a store has to claim a run for a runner that is being closed.
 _TAKE_SECONDS: Final = 10.0
 
@@ -58,6 +66,7 @@ class KeptRun:
         self.live: LiveRun | None = None
         self.task: asyncio.Task[None] | None = None
         self.again = False
+        self.early: EarlyStart | None = None
         self.rested: RunRecord | None = None
         self._error: BaseException | None = None
         self._waiters: list[tuple[bool, asyncio.Future[RunRecord]]] = []
@@ -96,9 +105,9 @@ class KeptRun:
             if not waiter.done():
                 waiter.set_exception(error)
 
-    def begin(self, task: asyncio.Task[None]) -> None:
-        """A stay of the run has begun."""
-        self.task, self.again, self.rested = task, False, None
+    def begin(self, task: asyncio.Task[None], early: EarlyStart | None) -> None:
+        """A stay of the run has begun, perhaps before the run is due."""
+        self.task, self.again, self.rested, self.early = task, False, None, early
 
     def came_alive(self, live: LiveRun | None) -> None:
         """The run is live, or is no longer."""
@@ -125,7 +134,9 @@ class RunKeeper:
         self._room = asyncio.Semaphore(live_runs)
         self._owner = f"runner_{secrets.token_hex(8)}"
         self._kept: dict[str, KeptRun] = {}
-        self._alarms = Alarms(self.wake, parts.clock)
+        pace = Pace(parts.early_seconds, max(1, int(live_runs * _EARLY_SHARE)))
+        self._pace = pace
+        self._alarms = Alarms(self._wake_early, pace, parts.clock)
         self._beating: asyncio.Task[None] | None = None
 
     def keep(self, run_id: str, stay: Stay) -> KeptRun:
@@ -151,6 +162,14 @@ class RunKeeper:
         elif kept is not None:
             self._begin(kept)
 
+    def _wake_early(self, run_id: str, when: float) -> None:
+        """Make a kept run live, which is due at a time."""
+        kept = self._kept.get(run_id)
+        if kept is not None and not kept.busy:
+            self._begin(kept, EarlyStart(when, self._pace))
+        else:
+            self.wake(run_id)
+
     async def look(self, run_id: str) -> None:
         """Deliver the messages that came for a run, if this process keeps it."""
         kept = self._kept.get(run_id)
@@ -171,7 +190,7 @@ class RunKeeper:
         """Adopt a waiting run, so that it is live at a time."""
         if run_id not in self._kept:
             self._kept[run_id] = KeptRun(run_id, Stay(patient=False))
-            self._alarms.set(run_id, when - self._parts.early_seconds)
+            self._alarms.set(run_id, when)
 
     async def aclose(self) -> None:
         """Stop all runs where they are; they can be resumed."""
@@ -187,9 +206,9 @@ class RunKeeper:
             kept.fail(WorkflowError(_CLOSED.format(kept.run_id)))
         self._kept.clear()
 
-    def _begin(self, kept: KeptRun) -> None:
+    def _begin(self, kept: KeptRun, early: EarlyStart | None = None) -> None:
         self._alarms.clear(kept.run_id)
-        kept.begin(asyncio.create_task(self._stay(kept)))
+        kept.begin(asyncio.create_task(self._stay(kept)), early)
 
     async def _stay(self, kept: KeptRun) -> None:
         try:
@@ -202,6 +221,9 @@ class RunKeeper:
                 raise
             kept.fail(error)
             return
+        finally:
+            if kept.early is not None:
+                kept.early.over()
         self._rest(kept, record)
 
     def _rest(self, kept: KeptRun, record: RunRecord) -> None:
@@ -213,7 +235,7 @@ class RunKeeper:
             self._begin(kept)
             return
         if record.wake_at is not None:
-            self._alarms.set(kept.run_id, record.wake_at - self._parts.early_seconds)
+            self._alarms.set(kept.run_id, record.wake_at)
         if all(wait["kind"] != "sleep" for wait in record.waiting_for):
             kept.rest(record)
 
@@ -255,7 +277,12 @@ class RunKeeper:
             return record
         try:
             await remove_left(self._parts, kept.run_id)
-            live = LiveRun(self._parts, record, lease, taken, retry_failed=kept.stay.retry_failed)
+            live = LiveRun(
+                *(self._parts, record, lease, taken),
+                retry_failed=kept.stay.retry_failed,
+                early=kept.early,
+                is_soon=self._is_soon,
+            )
             kept.came_alive(live)
             self._beat()
             record = await live.run()
@@ -268,16 +295,29 @@ class RunKeeper:
             kept.wake_later()
         return record
 
+    def _is_soon(self, when: float) -> bool:
+        """Whether a run that is due at a time would have to be made live again at once."""
+        left = when - self._parts.clock()
+        return left <= self._parts.early_seconds or (
+            left <= self._alarms.lead and not self._room.locked()
+        )
+
     def _beat(self) -> None:
         if self._beating is None or self._beating.done():
             self._beating = asyncio.create_task(self._beats())
 
     async def _beats(self) -> None:
         """Renew the leases of live runs, and look for their messages."""
+        took = 0.0
         while any(kept.live is not None for kept in self._kept.values()):
-            await asyncio.sleep(min(_LOOK_SECONDS, self._seconds / 3))
+            pause = max(_LOOK_SECONDS, _PAUSE_FACTOR * took)
+            await asyncio.sleep(min(pause, self._seconds / 3))
+            began = time.monotonic()
             lives = [kept.live for kept in self._kept.values() if kept.live is not None]
-            await asyncio.gather(*(self._tend(live) for live in lives))
+            for first in range(0, len(lives), _LOOKS_AT_ONCE):
+                some = lives[first : first + _LOOKS_AT_ONCE]
+                await asyncio.gather(*(self._tend(live) for live in some))
+            took = time.monotonic() - began
 
     async def _tend(self, live: LiveRun) -> None:
         try:

@@ -93,9 +93,36 @@ async def test_a_waiting_run_is_made_live_before_its_time_and_goes_on_at_its_tim
         await until(lambda: one._keeper._alarms._times)
         waiting = await one.show(handle.run_id)
         assert waiting.wake_at is not None
-        assert one._keeper._alarms._times == {handle.run_id: waiting.wake_at - 0.2}
+        assert one._keeper._alarms._times == {handle.run_id: waiting.wake_at}
         assert (await handle.result()).result == "a"
     assert woken[0] >= waiting.wake_at
+
+
+async def test_a_run_that_is_made_live_early_stays_live_until_its_time() -> None:
+    rests: list[str] = []
+    woken: list[float] = []
+
+    class Noting(MemoryWorkflowStore):
+        async def leave(self, run: RunRecord, lease: Lease) -> None:
+            rests.append(run.status)
+            await super().leave(run, lease)
+
+    async def agent(prompt: str) -> str:
+        woken.append(time.time())
+        return prompt
+
+    async with runner(agent, Noting(), linger_seconds=0.1) as one:
+        handle = await one.start(script("await sleep(1200); return agent('a')"))
+        await until(lambda: one._keeper._alarms._times)
+        due = one._keeper._alarms._times[handle.run_id]
+        kept = one._keeper.kept(handle.run_id)
+        assert kept is not None
+        one._keeper._alarms.clear(handle.run_id)
+        one._keeper._wake_early(handle.run_id, due)  # as if many runs were due together
+        await until(lambda: kept.live is not None)
+        assert (await handle.result()).result == "a"
+    assert rests == ["waiting", "completed"]
+    assert woken[0] >= due
 
 
 async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:

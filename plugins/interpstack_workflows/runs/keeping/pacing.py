@@ -1,0 +1,106 @@
+"""The pace at which waiting runs are made live, so that each goes on at its time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Final
+
+__all__ = ["EarlyStart", "Pace"]
+
+#: Seconds that a start takes, until some were measured.
+_FIRST_GUESS: Final = 0.01
+#: The share of the latest start in what is expected of the next one.
+_SHARE: Final = 0.1
+#: How many times as long as the last ones the next starts may take: a machine gets busy.
+_SPARE: Final = 2.0
+#: Seconds by which a start may be early.
+_MOST_SECONDS: Final = 60.0
+
+
+class Pace:
+    """Tells how early waiting runs have to be made live, from how long that took so far.
+
+    Args:
+        least_seconds: Seconds by which a run that is due alone is early; 0 for no early starts.
+        most_runs: Runs that may be live before their times, all at once.
+        clock: Seconds that pass, to measure starts.
+    """
+
+    def __init__(
+        self,
+        least_seconds: float,
+        most_runs: int,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.least_seconds = least_seconds
+        self.most_runs = most_runs
+        self._clock = clock
+        self._each = _FIRST_GUESS
+        self._starting = self._done = 0
+        self._since = 0.0
+
+    @property
+    def start_seconds(self) -> float:
+        """Seconds that one start takes, by those of the past; starts overlap."""
+        return self._each
+
+    def lead(self, times: Iterable[float]) -> float:
+        """Seconds by which the earliest of some runs has to begin, so that no run is late.
+
+        Args:
+            times: The times at which runs are due, earliest first.
+        """
+        if not self.least_seconds:
+            return 0.0
+        each, lead, first = _SPARE * self._each, 0.0, None
+        for position, when in enumerate(islice(times, self.most_runs), 1):
+            first = when if first is None else first
+            if when - first > _MOST_SECONDS:
+                break
+            lead = max(lead, position * each - (when - first))
+        return min(self.least_seconds + lead, _MOST_SECONDS)
+
+    def begin(self) -> None:
+        """A start begins."""
+        if not self._starting:
+            self._since, self._done = self._clock(), 0
+        self._starting += 1
+
+    def end(self, *, counts: bool) -> None:
+        """A start has ended; one that came to nothing does not count."""
+        if counts:
+            # Starts overlap, so that of many at once each takes a part of the time.
+            each = (self._clock() - self._since) / (self._done + self._starting)
+            self._each += _SHARE * (each - self._each)
+        self._starting -= 1
+        self._done += 1
+
+
+class EarlyStart:
+    """The start of a run that is made live before its time.
+
+    Args:
+        when: The time at which the run is due, in seconds since 1970.
+        pace: Is told how long the start takes.
+    """
+
+    def __init__(self, when: float, pace: Pace) -> None:
+        self.when = when
+        self._pace = pace
+        self._ended = False
+        pace.begin()
+
+    def ready(self) -> None:
+        """The run has replayed its records, and waits for its time."""
+        self._end(counts=True)
+
+    def over(self) -> None:
+        """The run is live no longer."""
+        self._end(counts=False)
+
+    def _end(self, *, counts: bool) -> None:
+        if not self._ended:
+            self._ended = True
+            self._pace.end(counts=counts)
