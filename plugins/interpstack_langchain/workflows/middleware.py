@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Self, TypeVar, Unpack
 
+import attrs
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
 
-from interpstack import ConfigurationError, Engine, InterpreterStack, run_sync
+from interpstack import run_sync
 from interpstack_langchain.prompt import with_section
 from interpstack_langchain.workflows.by_models.desk import Desk
 from interpstack_langchain.workflows.by_models.homes import RunnerHome
 from interpstack_langchain.workflows.by_models.options import Decider, WorkflowOptions
 from interpstack_langchain.workflows.by_models.prompt import section
+from interpstack_langchain.workflows.runner_options import (
+    RunnerOptions,
+    check_ready,
+    check_runner_options,
+    runner_maker,
+)
 from interpstack_langchain.workflows.tools import workflow_tools
 from interpstack_workflows.api import (
     BudgetLimits,
-    GitWorktrees,
     WorkflowRunner,
-    WorkflowStore,
     open_store,
 )
 
@@ -27,8 +31,6 @@ __all__ = ["WorkflowMiddleware"]
 
 _T = TypeVar("_T")
 _PREFIX = "workflow_"
-#: Arguments of a runner of its own.
-_OWN = ("agents", "store", "workflows", "engine", "worktrees", "prices")
 
 
 class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -41,14 +43,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         runner: Runs the workflows; the middleware does not close it. Without one, the middleware
-            makes its own of the next six arguments.
-        agents: Agents that workflows may call, by name; see `WorkflowRunner`.
-        store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
-        workflows: Workflows that are offered by name; see `WorkflowRunner`.
-        engine: A JavaScript engine: its name, a stack, or the engine itself.
-        worktrees: The root of a git repository, or `GitWorktrees`, for agents that workflows call
-            with `isolation: "worktree"`.
-        prices: Money for a million tokens by the name of a model; see `WorkflowRunner`.
+            makes one of `runner_options`.
         tool_prefix: Begins the names of the tools.
         budget: The most that one run may use: a number of tokens, a mapping by kind, or
             `BudgetLimits`. A run that the model starts with a larger budget is refused.
@@ -63,6 +58,8 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
             by an `interrupt` of the agent; or the `model`.
         approvals: Who decides on the approvals that agents of workflows ask for, likewise.
         signals: Whether the model may send signals.
+        runner_options: Arguments of the runner that the middleware makes, such as `agents`,
+            `store`, `workflows` and `sandboxes`; see `WorkflowRunner`.
 
     Raises:
         ConfigurationError: An argument has a wrong value.
@@ -72,12 +69,6 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         runner: WorkflowRunner | None = None,
         *,
-        agents: Mapping[str, Any] | None = None,
-        store: WorkflowStore | str = "memory:",
-        workflows: Mapping[str, Path | str] | Iterable[Path | str] = (),
-        engine: InterpreterStack | Engine | str = "quickjs",
-        worktrees: GitWorktrees | Path | str | None = None,
-        prices: Mapping[str, Any] | None = None,
         tool_prefix: str = _PREFIX,
         budget: BudgetLimits | Mapping[str, Any] | int | None = None,
         wall_seconds: float | None = None,
@@ -90,18 +81,21 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         questions: Decider = "host",
         approvals: Decider = "host",
         signals: bool = False,
+        **runner_options: Unpack[RunnerOptions],
     ) -> None:
         arguments = locals()
         super().__init__()
         self._options = WorkflowOptions.of(arguments)
-        own = {name: arguments[name] for name in _OWN}
+        own = dict(runner_options)
+        check_runner_options(own, (field.name for field in attrs.fields(WorkflowOptions)))
         self._own_store = None
         if runner is None:
+            store = own.get("store", "memory:")
             if isinstance(store, str):
                 own["store"] = self._own_store = open_store(store)
-            self._home = RunnerHome(_maker(own))
+            self._home = RunnerHome(runner_maker(own))
         else:
-            _check_ready(runner, own)
+            check_ready(runner, own)
             self._home = RunnerHome(lambda: runner, owned=False)
         self.tools = workflow_tools(Desk(self._home, self._options))
 
@@ -169,26 +163,3 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
             )
 
         return await self._home.call(use)
-
-
-def _maker(own: Mapping[str, Any]) -> Callable[[], WorkflowRunner]:
-    given = {name: value for name, value in own.items() if name != "engine"}
-    return lambda: WorkflowRunner(own["engine"], **given)
-
-
-def _check_ready(runner: Any, own: Mapping[str, Any]) -> None:
-    """Refuse arguments beside a ready runner that it has in its own way.
-
-    Raises:
-        ConfigurationError: There are some, or it is no runner.
-    """
-    if not isinstance(runner, WorkflowRunner):
-        raise ConfigurationError(
-            f"WorkflowMiddleware takes a WorkflowRunner; got {runner!r:.80}; agents are passed as"
-            " agents={name: agent}"
-        )
-    usual = WorkflowMiddleware.__init__.__kwdefaults__ or {}
-    if wrong := [name for name, value in own.items() if value != usual[name]]:
-        raise ConfigurationError(
-            f"{', '.join(wrong)} cannot be passed beside a ready runner; pass them to the runner"
-        )

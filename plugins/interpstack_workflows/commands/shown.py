@@ -104,13 +104,14 @@ def run_table(runs: list[RunRecord], width: int) -> Table:
     """
     table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("run", overflow="fold", no_wrap=width >= _WIDE)
-    for column in ("workflow", "status", "created", "agents", "tokens"):
+    for column in ("workflow", "status", "created", "agents", "tokens", "cost"):
         table.add_column(column, overflow="fold")
     for run in runs:
         created = datetime.fromtimestamp(run.created, UTC).strftime("%Y-%m-%d %H:%M:%S")
         tokens = run.usage.get("input_tokens", 0) + run.usage.get("output_tokens", 0)
         cells = (run.id, one_line(run.name), run.status, created)
-        table.add_row(*map(Text, cells), str(run.usage.get("agents", 0)), str(tokens))
+        cost = f"{run.usage['cost']:g}" if "cost" in run.usage else ""
+        table.add_row(*map(Text, cells), str(run.usage.get("agents", 0)), str(tokens), cost)
     return table
 
 

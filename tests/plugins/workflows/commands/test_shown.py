@@ -105,7 +105,7 @@ def test_runs_are_rows_and_trees() -> None:
         id="run_1",
         name="[bold]n[/]",
         status="failed",
-        usage={"agents": 2, "output_tokens": 7},
+        usage={"agents": 2, "output_tokens": 7, "cost": 0.0125},
         census={"ok": {"agent": 1}, "failed": {"agent": 1}},
         error={"name": "Error", "message": "x" * 500},
         waiting_for=({"id": "root/s", "kind": "ask", "question": "Go?"},),
@@ -113,6 +113,7 @@ def test_runs_are_rows_and_trees() -> None:
     row = printed(run_table([run], 400))
     assert "run_1" in row
     assert "[bold]n[/]" in row
+    assert row.splitlines()[1].split()[-3:] == ["2", "7", "0.0125"]
     found = RunTree()
     found.root.entered("Find [it]")
     for number in range(30):

@@ -1,0 +1,71 @@
+"""Options of a runner that the middleware hands on."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from workflow_talk import Talk, workflow
+
+from interpstack import ConfigurationError
+from interpstack_langchain.workflows import WorkflowMiddleware
+from interpstack_langchain.workflows.runner_options import RunnerOptions
+from interpstack_workflows.api import (
+    Agent,
+    AgentAnswer,
+    AgentCall,
+    ExecSpec,
+    Scheduler,
+    WorkflowRunner,
+)
+
+
+class Teller(Agent):
+    """Answers with the model that it was asked for."""
+
+    async def run(self, call: AgentCall) -> AgentAnswer:
+        return AgentAnswer(f"{call.prompt} {call.provider} {call.model}")
+
+
+def test_options_are_those_of_a_runner() -> None:
+    assert [*RunnerOptions.__annotations__] == [*inspect.signature(WorkflowRunner).parameters]
+
+
+async def test_a_workflow_of_a_model_has_sandboxes_models_and_modules_of_the_host() -> None:
+    async def shell(spec: ExecSpec) -> Any:
+        return {"exitCode": 0, "stdout": spec.command, "stderr": ""}
+
+    source = """
+        import { exec } from "workflow:sandbox";
+        import { word } from "team:words";
+    """ + workflow(
+        "const ran = await exec('local/a', {command: 'ls'});"
+        "return [ran.stdout, await agent(word, {model: 'fast'})]"
+    )
+    async with WorkflowMiddleware(
+        agents={"default": Teller()},
+        sandboxes={"local/a": shell},
+        models={"fast": "acme/small"},
+        modules={"team:words": "export const word = 'tide';"},
+        scheduler=Scheduler(1),
+    ) as middleware:
+        answer = await Talk(middleware, True).do("start", source=source, wait_seconds=30)
+    assert answer.endswith('result: ["ls","tide acme small"]')
+
+
+def test_unknown_options_are_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        WorkflowMiddleware(sandbox={})  # type: ignore[call-arg]
+    told = str(raised.value)
+    assert told.startswith("WorkflowMiddleware takes no sandbox; it takes runner, engine, agents,")
+    assert "sandboxes" in told
+    assert "max_running" in told
+
+
+async def test_nothing_is_handed_to_a_ready_runner() -> None:
+    async with WorkflowRunner() as runner:
+        with pytest.raises(ConfigurationError, match="sandboxes cannot be passed beside a ready"):
+            WorkflowMiddleware(runner, sandboxes={})
+    with pytest.raises(ConfigurationError, match="takes a WorkflowRunner; got"):
+        WorkflowMiddleware({})  # type: ignore[arg-type]
