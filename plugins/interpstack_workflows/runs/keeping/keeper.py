@@ -13,7 +13,7 @@ import attrs
 from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
-from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace
+from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Standby
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
@@ -280,8 +280,7 @@ class RunKeeper:
             live = LiveRun(
                 *(self._parts, record, lease, taken),
                 retry_failed=kept.stay.retry_failed,
-                early=kept.early,
-                is_soon=self._is_soon,
+                standby=Standby(self._is_soon, kept.early),
             )
             kept.came_alive(live)
             self._beat()

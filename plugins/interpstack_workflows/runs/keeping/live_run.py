@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import attrs
@@ -12,7 +12,7 @@ import attrs
 from interpstack_workflows.budgets.budget import RunBudget
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.failures import ScopeFailed, described
-from interpstack_workflows.runs.keeping.pacing import EarlyStart
+from interpstack_workflows.runs.keeping.pacing import Standby
 from interpstack_workflows.runs.keeping.recording import RecordWriter
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_budgets import spent_budget
@@ -53,8 +53,7 @@ class LiveRun:
         lease: The runner's lease of the run.
         taken: The entries of the run, and the messages to it.
         retry_failed: Whether steps that failed are to run again.
-        early: The start of the run, if it is made live before its time.
-        is_soon: Tells of a time whether a run that is due then stays live until then.
+        standby: Tells until when the run stays live, and is told when nothing but waits is left.
     """
 
     def __init__(
@@ -65,16 +64,14 @@ class LiveRun:
         taken: TakenRun,
         *,
         retry_failed: bool = False,
-        early: EarlyStart | None = None,
-        is_soon: Callable[[float], bool],
+        standby: Standby,
     ) -> None:
         self._parts = parts
         self._record = record
         entries = taken.entries
         self._lease = lease
         self._retry_failed = retry_failed
-        self._early = early
-        self._is_soon = is_soon
+        self._standby = standby
         self._writer = RecordWriter(parts.store, lease, len(entries), self._lost)
         self._entries: dict[str, list[Entry]] = defaultdict(list)
         self._budget = spent_budget(record, entries)
@@ -189,10 +186,8 @@ class LiveRun:
     def end(self) -> None:
         self._active -= 1
         if not self._active and self.waits and self._ending is None:
-            if self._early is not None:
-                self._early.ready()
-            loop = asyncio.get_running_loop()
-            loop.call_later(self._parts.linger_seconds, self._park_if_idle)
+            self._standby.ready()
+            asyncio.get_running_loop().call_later(self._parts.linger_seconds, self._park_if_idle)
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
         return RecordedAnswers(self._entries.pop(place.scope, ()), retry_failed=self._retry_failed)
@@ -246,7 +241,6 @@ class LiveRun:
     def _set_alarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-            self._alarm = None
         when = self._wake_at()
         if when is not None:
             left = min(max(0.0, when - self._parts.clock()), _RECHECK_SECONDS)
@@ -271,13 +265,10 @@ class LiveRun:
         if self._active or not self.waits or self._ending is not None or self._main is None:
             return
         when = self._wake_at()
-        if when is not None and (self._is_woken_for(when) or self._is_soon(when)):
+        if when is not None and self._standby.lasts_until(when):
             return
         self._parking = True
         self._main.cancel()
-
-    def _is_woken_for(self, when: float) -> bool:
-        return self._early is not None and when <= self._early.when
 
     def _lost(self) -> None:
         """A write failed: nothing may be begun any more."""

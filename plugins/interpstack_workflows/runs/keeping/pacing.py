@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
-__all__ = ["EarlyStart", "Pace"]
+__all__ = ["EarlyStart", "Pace", "Standby"]
 
 #: Seconds that a start takes, until some were measured.
 _FIRST_GUESS: Final = 0.01
@@ -104,3 +104,26 @@ class EarlyStart:
         if not self._ended:
             self._ended = True
             self._pace.end(counts=counts)
+
+
+class Standby:
+    """The waiting of a run that is live.
+
+    Args:
+        is_soon: Tells of a time whether a run that is due then would have to be made live at once.
+        early: The start of the run, if it was made live before its time.
+    """
+
+    def __init__(self, is_soon: Callable[[float], bool], early: EarlyStart | None = None) -> None:
+        self._is_soon = is_soon
+        self._early = early
+
+    def ready(self) -> None:
+        """Nothing but waits is left."""
+        if self._early is not None:
+            self._early.ready()
+
+    def lasts_until(self, when: float) -> bool:
+        """Whether the run stays live until a time."""
+        woken_for_it = self._early is not None and when <= self._early.when
+        return woken_for_it or self._is_soon(when)

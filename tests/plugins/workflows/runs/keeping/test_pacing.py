@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace
+from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Standby
 
 
 class _Clock:
@@ -69,3 +69,14 @@ def test_a_start_that_comes_to_nothing_tells_nothing() -> None:
     clock.now += 5
     start.over()
     assert pace.start_seconds == expected
+
+
+def test_a_run_stays_live_until_the_time_for_which_it_was_made_live() -> None:
+    clock = _Clock()
+    pace = Pace(0.5, 100, clock)
+    standby = Standby(lambda when: when < 10, EarlyStart(100.0, pace))
+    clock.now = 0.5
+    standby.ready()
+    assert pace.start_seconds > 0.01
+    assert [standby.lasts_until(when) for when in (5.0, 50.0, 100.0, 101.0)] == [1, 1, 1, 0]
+    assert [Standby(lambda when: when < 10).lasts_until(when) for when in (5.0, 50.0)] == [1, 0]
