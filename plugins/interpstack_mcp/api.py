@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from interpstack_mcp.connections.servers import McpProgress, McpServers
+from interpstack_mcp.connections.servers import McpProgress, McpServers, listen_to_progress
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.login import LoginFailed, log_in, log_out
 from interpstack_mcp.plugin import McpCalls, McpPlugin
@@ -29,6 +29,7 @@ __all__ = [
     "OAuthResource",
     "ServerLimits",
     "http_app",
+    "listen_to_progress",
     "log_in",
     "log_out",
     "mcp",

@@ -11,6 +11,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import CellContext, ConfigurationError, HostTool, install_command
+from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.tools.tool_calls import host_tool
 
 __all__ = ["Servers", "servers_of"]
@@ -47,9 +48,26 @@ def _adapted(tool: HostTool) -> HostTool:
 
     async def call(given: dict[str, Any], context: CellContext) -> Any:
         _calling.set((context, asyncio.get_running_loop()))  # each call runs in a task of its own
+        _report_progress(tool.name, context)
         return await made.call(given, context)
 
     return attrs.evolve(tool, call=call, passes=made.passes)
+
+
+def _report_progress(tool: str, context: CellContext) -> None:
+    """Send the progress that a server reports to the graph's custom stream."""
+    from interpstack_mcp.api import McpProgress, listen_to_progress
+
+    running: EvalCall = context.host
+    if running.progress.send is None or not running.tells_tools:
+        return
+    event = {"type": "tool", "id": running.event_id(context), "tool": tool, "phase": "progress"}
+
+    def report(made: McpProgress) -> None:
+        said = {"progress": made.progress, "total": made.total, "message": made.message}
+        running.progress.emit({**event, **said})
+
+    listen_to_progress(report)
 
 
 @attrs.frozen(eq=False)

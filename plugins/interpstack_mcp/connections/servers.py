@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -24,7 +25,7 @@ from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.values import to_arguments, to_value
 
-__all__ = ["McpProgress", "McpServers"]
+__all__ = ["McpProgress", "McpServers", "listen_to_progress"]
 
 _ERROR_CHARS: Final = 2000
 #: Characters of the message of one progress notification.
@@ -50,6 +51,24 @@ class McpProgress:
     progress: float
     total: float | None
     message: str
+
+
+#: Receives the progress of calls that the running task makes.
+_listener: ContextVar[Callable[[McpProgress], object] | None] = ContextVar(
+    "interpstack_mcp_progress", default=None
+)
+
+
+def listen_to_progress(listener: Callable[[McpProgress], object]) -> None:
+    """Receive the progress of the calls of MCP tools that the running task makes from now on.
+
+    An adapter calls it in a function that `McpCalls.adapt` puts around a tool: each call of code
+    runs in a task of its own. The listener of `McpServers.on_progress` receives it, too.
+
+    Args:
+        listener: Called on the event loop of the cell.
+    """
+    _listener.set(listener)
 
 
 @attrs.define(eq=False)
@@ -149,7 +168,8 @@ class McpServers:
             connection = self._connections()[server]
             arguments = to_arguments(given)
             name, key = f"mcp.{server}.{tool.name}", context.call_key
-            reporter = None if self.on_progress is None else _Reporter(self, name, key)
+            listeners = [one for one in (self.on_progress, _listener.get()) if one is not None]
+            reporter = _Reporter(listeners, self.limits, name, key) if listeners else None
             try:
                 result = await connection.call(tool.name, arguments, key, reporter)
             except Unavailable as error:
@@ -208,28 +228,28 @@ class McpServers:
 class _Reporter:
     """Passes the progress of one call on, at most as often as the limits allow."""
 
-    servers: McpServers
+    listeners: Sequence[Callable[[McpProgress], object]]
+    limits: McpLimits
     tool: str
     key: str
     _count: int = 0
     _last: float = -1.0
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        listener, now = self.servers.on_progress, time.monotonic()
-        if self._count >= self.servers.limits.progress or now - self._last < _PROGRESS_SECONDS:
+        now = time.monotonic()
+        if self._count >= self.limits.progress or now - self._last < _PROGRESS_SECONDS:
             return
         self._count, self._last = self._count + 1, now
-        if listener is not None:
-            words = "".join(sign for sign in message or "" if sign.isprintable())
-            listener(
-                McpProgress(
-                    tool=self.tool,
-                    call_key=self.key,
-                    progress=progress,
-                    total=total,
-                    message=words[:_PROGRESS_CHARS],
-                )
-            )
+        words = "".join(sign for sign in message or "" if sign.isprintable())
+        report = McpProgress(
+            tool=self.tool,
+            call_key=self.key,
+            progress=progress,
+            total=total,
+            message=words[:_PROGRESS_CHARS],
+        )
+        for listener in self.listeners:
+            listener(report)
 
 
 async def _close(connections: Iterable[Connection]) -> None:

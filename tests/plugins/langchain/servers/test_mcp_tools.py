@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,38 @@ async def test_values_errors_and_other_middleware(talk: Any, notes: Notes) -> No
     assert "mcp.tools.readRecord".replace("R", "-r") in seen or "mcp.tools.read-record" in seen
     prompt = chat.model.seen[0][0].text
     assert "Servers: `tools`." in prompt
+
+
+@both
+async def test_progress_reaches_the_custom_stream(
+    talk: Any, evals: Any, notes: Notes, use_async: bool
+) -> None:
+    chat = talk(mcp=servers(notes))
+    code = "await Promise.all([3, 4].map(steps => mcp.tools.count({steps}))); 'done'"
+    chat.say([evals(code)])
+    given, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}
+    try:
+        if use_async:
+            stream = chat.agent.astream(given, config, stream_mode="custom")
+            events = [event async for event in stream]
+        else:
+            stream = chat.agent.stream
+            events = await asyncio.to_thread(
+                lambda: list(stream(given, config, stream_mode="custom"))
+            )
+    finally:
+        await chat.middleware.aclose()
+    for steps in (3, 4):
+        (done,) = {event["id"] for event in events if event.get("total") == steps}
+        own = [event for event in events if event["id"] == done]
+        assert [event["phase"] for event in own][:: len(own) - 1] == ["start", "complete"]
+        told = [event for event in own if event["phase"] == "progress"]
+        assert {event["tool"] for event in own} == {"mcp.tools.count"}
+        assert told[0]["progress"] == 1
+        assert told[0]["message"] == "step 1"
+        assert [event["progress"] for event in told] == sorted(
+            {event["progress"] for event in told}
+        )
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
