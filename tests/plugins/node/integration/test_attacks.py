@@ -64,6 +64,14 @@ _MODULES = {
     "resolve tells nothing": "import.meta.resolve('../outside/secret.mjs')",
     "passwd as a module": "await import('/etc/passwd')",
     "device": "await import('/dev/stdin')",
+    "promise of evaluated text": (
+        "const late = eval(`import('fs')`); late.catch(() => 0); "
+        "late.constructor === Promise ? 'own' : 'reached'"
+    ),
+    "promise of a made function": (
+        "const late = new Function(`return import('fs')`)(); late.catch(() => 0); "
+        "late instanceof Promise ? 'own' : 'reached'"
+    ),
 }
 
 _PERMISSIONS = {
