@@ -54,7 +54,8 @@ class Guest(GuestMemory):
         """Answer an import with a text that the guest will free; `None` as 0."""
         if text is None:
             return 0
-        data = text.encode("utf-8", "replace")
+        # The guest cannot allocate zero bytes, and would take an empty module for a missing one.
+        data = text.encode("utf-8", "replace") or b"\n"
         address = self.call("qjs_alloc", len(data))
         if address:
             self.write(data, address)

@@ -95,7 +95,7 @@ class ModuleTable:
             return f"{shown}: {base} can import only files of its own, as in './helper.js'{others}"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
         found = next((self._checked(name) for name in _candidates(path) if name in bundle), None)
-        return found or f"{shown}: there is no such file beside {base}"
+        return found or f"{shown}: there is no such code file beside {base}"
 
     def source(self, name: str) -> str | None:
         """The JavaScript of a module, to be shown; `None` if it is not known any more."""

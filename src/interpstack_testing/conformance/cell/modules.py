@@ -42,6 +42,10 @@ class ModuleTests(EngineKit, area=Area.MODULES):
             assert self.eval(session, self.sample("load_module")) == "42"
         assert modules.loads >= 1
 
+    def test_empty_modules_are_imported(self) -> None:
+        with self.session(plugins=[_Modules(ModuleBundle("empty", {"empty": ""}))]) as session:
+            assert self.eval(session, self.sample("catch_module")) == "imported"
+
     def test_modules_that_cannot_be_had_are_an_error(self) -> None:
         with self.session(plugins=[self._modules()]) as session:
             session.eval_sync(self.guest.store)
