@@ -123,11 +123,17 @@ class ResumedEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class PhaseEvent(WorkflowEvent):
-    """A script entered a phase; a resumed script sends the events of its phases again."""
+    """A script entered a phase; a resumed script sends the events of its phases again.
+
+    Attributes:
+        name: The name of the phase.
+        options: The second argument of `phase`, for the reader of the event; runs use none of it.
+    """
 
     type: ClassVar[str] = "workflow.phase"
 
     name: str
+    options: Mapping[str, Any] | None = None
 
 
 @attrs.frozen(kw_only=True)

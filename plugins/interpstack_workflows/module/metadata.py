@@ -115,7 +115,7 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
 
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
     for name in raw:
-        near = get_close_matches(name, _FIELDS, 1, cutoff=0.8)
+        near = get_close_matches(name, _FIELDS, 1, cutoff=0.7)
         if near and name not in _FIELDS:  # fields of other tools are none of our business
             raise ValueError(f"there is no field {name}; did you mean {near[0]}?")
     for field in ("name", "description"):

@@ -90,7 +90,8 @@ class RunTeller:
         if isinstance(call, LogCall):
             self._tell(LogEvent, place.scope, message=call.text[:_TEXT_CHARS])
         else:
-            self._tell(PhaseEvent, place.scope, name=call.name[:_TEXT_CHARS])
+            options = None if call.options is None else _bounded(call.options)
+            self._tell(PhaseEvent, place.scope, name=call.name[:_TEXT_CHARS], options=options)
 
     def agent_started(self, opened: OpenRequest, call: AgentCall) -> None:
         """An agent is called."""
@@ -204,7 +205,7 @@ class RunTeller:
 
 
 def _bounded(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An agent's event that is JSON of a bounded size."""
+    """An event of an agent, or options of a phase, as JSON of a bounded size."""
     try:
         text = canonical(event)
     except ValueError:

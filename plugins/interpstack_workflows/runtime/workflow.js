@@ -165,7 +165,7 @@
   }
   function wait(signal, options) {
     return asked(() => {
-      if (typeof signal !== "string" || signal === "") throw wrong("wait(signal, options?) takes the name of a signal; got " + kindOf(signal));
+      if (typeof signal !== "string" || signal === "") throw wrong("wait(signal, options?) takes the name of a signal; got " + (signal === "" ? "an empty string" : kindOf(signal)));
       return ask("wait", signal, packed(optionsOf(options, "wait"), "wait"));
     });
   }

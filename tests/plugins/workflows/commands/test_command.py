@@ -298,6 +298,7 @@ def test_agents_are_isolated_in_the_repository_that_is_named(folder: Path) -> No
         (_META % b"phases: [{name: 'x'}]", "phases[0] takes {title, detail?, model?, provider?}"),
         (_META % b"phasess: []", "there is no field phasess; did you mean phases?"),
         (_META % b"argSchema: {}", "there is no field argSchema; did you mean argsSchema?"),
+        (_META % b"nmae: 1", "there is no field nmae; did you mean name?"),
         (_META % b"argsSchema: []", "argsSchema takes a JSON Schema, an object"),
         (_META % b"argsSchema: {type: 'tuple'}", "meta.argsSchema is no JSON Schema"),
         (_META % b"" + b"export default (", "the module does not parse"),

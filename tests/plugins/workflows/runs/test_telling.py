@@ -30,14 +30,15 @@ async def test_a_run_that_completes() -> None:
         return AgentAnswer("done", Usage(output_tokens=3), session_id="s1")
 
     told = await _told(
-        "phase('A'); log('hi'); return agent('p', {label: 'one', model: 'm'})", agent
+        "phase('A', {colour: 'red'}); log('hi'); return agent('p', {label: 'one', model: 'm'})",
+        agent,
     )
     assert kinds(told) == [
         *("started", "phase", "log", "agent_started", "agent_event", "agent_completed", "result")
     ]
     started, phase, log, begun, event, completed, result = told
     assert started["name"] == "tested"
-    assert phase["name"] == "A"
+    assert (phase["name"], phase["options"]) == ("A", {"colour": "red"})
     assert log["message"] == "hi"
     assert (begun["agent"], begun["label"], begun["phase"], begun["model"], begun["attempt"]) == (
         *("default", "one", "A", "m", 1),

@@ -447,7 +447,7 @@ def test_the_phase_is_that_of_the_call(runtime: WorkflowRuntime) -> None:
             "exec: request.args takes strings; it",
         ),
         ("ask()", "ask(question, options?) takes a string; got undefined"),
-        ("wait('')", "wait(signal, options?) takes the name of a signal"),
+        ("wait('')", "wait(signal, options?) takes the name of a signal; got an empty string"),
         ("parallel(agent)", "parallel(tasks) takes an array of functions; got a function"),
         (
             "parallel([() => 1, agent('a')])",
