@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -24,6 +24,9 @@ __all__ = [
     "local_sandboxes",
     "script_path",
 ]
+
+#: Names of a module that a message lists.
+_NAMES_SHOWN: Final = 10
 
 
 def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
@@ -103,7 +106,9 @@ def agents_named(
     finally:
         sys.path.remove("")
     if not hasattr(imported, attribute):
-        raise click.BadParameter(f"{module} has no {attribute}", ctx, option)
+        names = ", ".join([name for name in dir(imported) if name[0] != "_"][:_NAMES_SHOWN])
+        told = f"{module} has no {attribute}; it has {names or 'no public names'}"
+        raise click.BadParameter(told, ctx, option)
     found = getattr(imported, attribute)
     return found if isinstance(found, Mapping) else {"default": found}
 

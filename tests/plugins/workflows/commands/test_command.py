@@ -370,7 +370,10 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--args", "@gone"], "cannot read 'gone': No such file"),
         (["run", "shout.workflow.js", "--agents", "team"], "takes MODULE:ATTRIBUTE; got team"),
         (["run", "shout.workflow.js", "--agents", "no_mod:x"], "cannot import no_mod: "),
-        (["run", "shout.workflow.js", "--agents", "json:x"], "json has no x"),
+        (
+            ["run", "shout.workflow.js", "--agents", "json:x"],
+            "json has no x; it has JSONDecodeError, ",
+        ),
         (["run", "shout.workflow.js", "--db", "redis:x"], "no installed package opens stores of"),
         (["run", "shout.workflow.js", "--engine", "monty"], "workflows are JavaScript modules"),
         (["run", "shout.workflow.js", "--budget", "-1"], "-1 is not in the range x>=0"),
