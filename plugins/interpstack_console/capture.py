@@ -13,7 +13,7 @@ __all__ = ["BRIDGE", "prompt", "source"]
 _OWNER: Final = "interpstack_console"
 
 
-async def _take(value: Any, context: CellContext) -> None:
+def _take(value: Any, context: CellContext) -> None:
     """Keep one delivery of the guest's console buffer: `{"text": str, "omitted": int}`.
 
     Raises:
@@ -36,6 +36,7 @@ def _checked(value: Any) -> tuple[str, int]:
 BRIDGE: Final = Bridge(
     name="console",
     handler=_take,
+    on_loop=True,
     owner=_OWNER,
     raw=True,
     awaited=False,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from interpstack import Bridge, GuestLanguage, HostTool
-from interpstack_agents import ToolBridge, found_tools, tool_handler
+from interpstack_agents import found_tools, tool_handler
 from interpstack_mcp.catalog import Catalog
 
 __all__ = ["tool_bridges"]
@@ -21,9 +21,10 @@ _LINE_CHARS: Final = 200
 def tool_bridges(catalog: Catalog, language: GuestLanguage) -> Iterator[Bridge]:
     """Bridges for the tools of a catalog, as the guest's language calls them."""
     for name, tool in catalog.tools.items():
-        yield ToolBridge(
+        yield Bridge(
             name=f"mcp.{name}",
             handler=tool_handler(f"mcp.{name}", tool, language),
+            on_loop=True,
             declaration=_declaration(language, name, tool),
             owner=_OWNER,
             raw=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interpstack_agents import ToolBridge, found_tools, tool_handler
+from interpstack_agents import found_tools, tool_handler
 from interpstack_core import (
     Bridge,
     BridgeError,
@@ -65,9 +65,10 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
             f"tool {tool.name!r} cannot be offered to code: {fault}; rename the tool, or leave it "
             "out of ptc"
         )
-    return ToolBridge(
+    return Bridge(
         name=f"tools.{name}",
         handler=tool_handler(f"tools.{name}", tool, language),
+        on_loop=True,
         declaration=language.signature(name, tool) if language.declares else "",
         owner=_OWNER,
         raw=True,

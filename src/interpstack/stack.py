@@ -70,8 +70,8 @@ class InterpreterStack(SyncToo):
         self.unawaited: str = unawaited
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
-        self._engine = self._make_engine(engine, dict(options or {}))
-        self._own_language = find_language(self._engine.runs, self._manager, more=False)
+        self.engine = self._make_engine(engine, dict(options or {}))
+        self._own_language = find_language(self.engine.runs, self._manager, more=False)
         BridgeRegistry(self._bridges, self._own_language)  # wrong names of the host come out here
         self._each: dict[str, Each] = {}
         self._pool = SessionPool(self, max_live_sessions)
@@ -92,14 +92,10 @@ class InterpreterStack(SyncToo):
                 f"engine {engine!r} does not take these options: {error}; it has: {known}"
             ) from error
 
-    @property
-    def engine(self) -> Engine:
-        return self._engine
-
     @cached_property
     def language(self) -> GuestLanguage:
         """The guest language of the engine; a neutral one where no plugin registers it."""
-        return find_language(self._engine.runs, self._manager)
+        return find_language(self.engine.runs, self._manager)
 
     def each(self, hook: str) -> Each:
         """For each plugin that implements a hook, in order, its name and a caller of the hook."""
@@ -148,4 +144,4 @@ class InterpreterStack(SyncToo):
         """Close all sessions and the engine. Waits for running cells; closing twice is allowed."""
         await self._pool.aclose()
         # In a thread that is there already: a process that is full may get no other one.
-        await run_guest(self._engine.close, lambda: None)
+        await run_guest(self.engine.close, lambda: None)

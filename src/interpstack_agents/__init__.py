@@ -25,7 +25,6 @@ from interpstack_agents.presets import Preset
 from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
 from interpstack_agents.tool_bridges import (
-    ToolBridge,
     as_single_field,
     plain_input,
     tool_handler,
@@ -52,7 +51,6 @@ __all__ = [
     "RecordRejected",
     "SavedState",
     "Subscription",
-    "ToolBridge",
     "are_records",
     "as_single_field",
     "found_tools",

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import attrs
-
 from interpstack_core import (
     UNDEFINED,
-    Bridge,
     CellContext,
     ErrorValue,
     GuestLanguage,
@@ -18,26 +15,16 @@ from interpstack_core import (
     SetValue,
 )
 
-__all__ = ["ToolBridge", "as_single_field", "plain_input", "tool_handler"]
-
-
-@attrs.frozen(kw_only=True)
-class ToolBridge(Bridge):
-    """A bridge whose handler prepares the input and returns the awaitable of the tool's call.
-
-    So no coroutine of a plugin stands between the cell loop and the tool while the tool runs.
-    """
-
-    @property
-    def is_async(self) -> bool:
-        """The handler is no coroutine function, and has to run on the loop like one."""
-        return True
+__all__ = ["as_single_field", "plain_input", "tool_handler"]
 
 
 def tool_handler(
     name: str, tool: HostTool, language: GuestLanguage
 ) -> Callable[[Any, CellContext], Awaitable[Any]]:
-    """The handler of a `ToolBridge`: prepares the input of a tool, and calls the tool.
+    """The handler of a bridge to a tool: prepares the input, and calls the tool.
+
+    It is called on the loop (`Bridge.on_loop`) and returns the awaitable of the tool's call, so no
+    coroutine of a plugin stands between the cell loop and the tool while the tool runs.
 
     Args:
         name: Name of the bridge, as code writes it, such as `tools.readPrice`.

@@ -68,8 +68,9 @@ class Bridge(GuestBridge):
 
     Attributes:
         handler: Called with the guest's decoded input: keyword arguments, or one positional
-            value when `raw`. A parameter named `context` gets the `CellContext`. Sync
-            handlers run in a worker thread, async ones on the loop.
+            value when `raw`. A parameter named `context` gets the `CellContext`.
+        on_loop: Call the handler on the event loop, where it must not block; otherwise, in a
+            worker thread. By default, coroutine functions are called on the loop.
         owner: Who offers it, for messages.
         raw: Pass the input as it is instead of validating it against the annotations.
         concurrency: Requests to this bridge that may run at once; `None` for no own limit.
@@ -86,6 +87,7 @@ class Bridge(GuestBridge):
     """
 
     handler: Callable[..., Any]
+    on_loop: bool = attrs.field(validator=_flag)
     owner: str = attrs.field(default="host", validator=_text)
     raw: bool = attrs.field(default=False, validator=_flag)
     concurrency: int | None = attrs.field(default=None, validator=_count)
@@ -105,10 +107,9 @@ class Bridge(GuestBridge):
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the handler is a coroutine function."""
-        call = type(self.handler).__call__  # for objects with an async __call__
+    @on_loop.default
+    def _is_async(self) -> bool:
+        call = getattr(type(self.handler), "__call__", None)  # noqa: B004 - may be an async method
         return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
 
     def arguments(

@@ -26,6 +26,18 @@ def _bridge(name: Any, owner: str = "host", **options: Any) -> Bridge:
     return Bridge(name=name, handler=lambda: None, owner=owner, **options)
 
 
+class _Awaitable:
+    async def __call__(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("handler", "on_loop"), [(lambda: None, False), (_Awaitable(), True), (_Awaitable, False)]
+)
+def test_coroutine_functions_run_on_the_loop(handler: Any, on_loop: bool) -> None:
+    assert Bridge(name="a", handler=handler).on_loop is on_loop
+    assert Bridge(name="a", handler=handler, on_loop=True).on_loop
+
+
 def test_decorator_with_and_without_a_name() -> None:
     @bridge
     def plain() -> None: ...
@@ -33,8 +45,8 @@ def test_decorator_with_and_without_a_name() -> None:
     @bridge("a.named", budget=2, concurrency=3, awaited=False)
     async def other(context: Any) -> None: ...
 
-    assert (plain.name, plain.is_async, plain.takes_context) == ("plain", False, False)
-    assert (other.name, other.is_async, other.takes_context) == ("a.named", True, True)
+    assert (plain.name, plain.on_loop, plain.takes_context) == ("plain", False, False)
+    assert (other.name, other.on_loop, other.takes_context) == ("a.named", True, True)
     assert (other.budget, other.concurrency, other.awaited) == (2, 3, False)
     assert other.owner.endswith(
         "test_bridges.test_decorator_with_and_without_a_name.<locals>.other"

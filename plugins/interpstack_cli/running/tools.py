@@ -75,7 +75,7 @@ def _item(item: Any, reference: str, language: GuestLanguage) -> Bridge | HostTo
     if isinstance(item, HostTool):
         return item
     if isinstance(item, Bridge):
-        return item if item.is_async else attrs.evolve(item, handler=_detached(item.handler))
+        return item if item.on_loop else _off_loop(item)
     if not callable(item):
         raise ConfigurationError(
             f"--tools {reference}: cannot call {_shown(item)}; accepted are {_ACCEPTED}"
@@ -91,7 +91,7 @@ def _item(item: Any, reference: str, language: GuestLanguage) -> Bridge | HostTo
         plain = Bridge(name=f"tools.{language.identifier(name)}", handler=item, owner=owner)
     except BridgeError as error:
         raise BridgeError(f"--tools {reference}: {error}") from error
-    return plain if plain.is_async else attrs.evolve(plain, handler=_detached(item))
+    return plain if plain.on_loop else _off_loop(plain)
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
@@ -120,6 +120,10 @@ def _offer(module: ModuleType, wanted: str = "") -> str:
 def _shown(item: Any) -> str:
     text = repr(item)
     return text if len(text) <= 60 else f"a {type(item).__name__}"
+
+
+def _off_loop(blocking: Bridge) -> Bridge:
+    return attrs.evolve(blocking, handler=_detached(blocking.handler), on_loop=True)
 
 
 def _detached(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:

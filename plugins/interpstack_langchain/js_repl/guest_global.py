@@ -17,7 +17,7 @@ from interpstack import (
     GuestSource,
     HostTool,
 )
-from interpstack_agents import ToolBridge, as_single_field, plain_input
+from interpstack_agents import as_single_field, plain_input
 from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
@@ -62,9 +62,10 @@ def helper_source(namespace: str, paths: HelperPaths) -> GuestSource:
 def helper_bridges(namespace: str, tools: tuple[HostTool, ...]) -> Iterator[Bridge]:
     """A hidden bridge for each tool, and two for images."""
     for tool in tools:
-        yield ToolBridge(
+        yield Bridge(
             name=f"{namespace}.{bridge_part(tool.name)}",
             handler=_caller(namespace, tool),
+            on_loop=True,
             owner=_OWNER,
             raw=True,
             hidden=True,

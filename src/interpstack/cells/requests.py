@@ -51,10 +51,6 @@ _Make = Callable[[], Awaitable[Settlement]]
 _Around = Callable[[Request, _Make, Callable[[], bool]], Awaitable[Settlement]]
 
 
-async def _made_anew(request: Request) -> None:
-    """No earlier run has made any call."""
-
-
 @attrs.define(eq=False)
 class Requests:
     """The requests of one cell.
@@ -80,8 +76,8 @@ class Requests:
     limits: Limits
     context: CellContext
     resolve_module: Callable[[str], ModuleLoader | None]
-    guards: Guards = attrs.field(factory=Guards)
-    earlier: Callable[[Request], Awaitable[Settlement | None]] = _made_anew
+    guards: Guards
+    earlier: Callable[[Request], Awaitable[Settlement | None]]
     around: _Around | None = None
     counts: RequestCounts = attrs.field(init=False)
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
@@ -174,8 +170,10 @@ class Requests:
         if bridge is None or (bridge.awaited and not bridge.repeats):
             return
         try:
-            async with asyncio.timeout(seconds):
-                await apart(self._invoke(bridge, await decoded(wire), self.context))
+            called = self._called(bridge, await decoded(wire), self.context)
+            if isinstance(called, Awaitable):
+                async with asyncio.timeout(seconds):
+                    await apart(_value(bridge, called))
         except BaseException as error:
             if self._cancels.is_for_host(error):
                 raise
@@ -282,7 +280,7 @@ class Requests:
             given = request.wire if request.plain else await decoded(request.wire)
             self.begun.add(request.id)
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
-            value = await self._invoke(bridge, given, context)
+            value = await _value(bridge, self._called(bridge, given, context))
         try:
             return await answer_text(value, self.limits.value_bytes, self._grace)
         except TooLarge:
@@ -291,14 +289,20 @@ class Requests:
                 "that may cross as JSON; return less, or a part at a time"
             ) from None
 
-    async def _invoke(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
+    def _called(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
+        """The return value of a handler, which may be awaitable, or the awaitable of that value."""
         args, kwargs = bridge.arguments(given, self.bridges.language)
         if bridge.takes_context:
             kwargs["context"] = context
         call = partial(bridge.handler, *args, **kwargs)
-        value = call() if bridge.is_async else await call_blocking(call, outlasts=self._grace)
-        return await value if isinstance(value, Awaitable) else value
+        return call() if bridge.on_loop else call_blocking(call, outlasts=self._grace)
 
     def _grace(self) -> float:
         """Seconds that a thread gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
+
+
+async def _value(bridge: Bridge, called: Any) -> Any:
+    """The value of a handler that was called."""
+    returned = called if bridge.on_loop else await called
+    return await returned if isinstance(returned, Awaitable) else returned

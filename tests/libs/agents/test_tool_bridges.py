@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -17,20 +16,13 @@ from interpstack import (
     MapValue,
     SetValue,
 )
-from interpstack_agents import ToolBridge, as_single_field, plain_input, tool_handler
+from interpstack_agents import as_single_field, plain_input, tool_handler
 from interpstack_javascript import JAVASCRIPT
 from interpstack_python import PYTHON
 
 
 async def _answer(given: Any, context: CellContext | None = None) -> Any:
     return given
-
-
-def test_the_handler_runs_on_the_loop_though_it_is_no_coroutine_function() -> None:
-    def call(value: Any, context: CellContext) -> Awaitable[Any]:
-        return _answer(value, context)
-
-    assert ToolBridge(name="tools.a", handler=call, raw=True).is_async
 
 
 def _tool(*fields: str) -> HostTool:

@@ -21,6 +21,7 @@ from interpstack import (
     Request,
     Settlement,
     Step,
+    StepSource,
 )
 from interpstack.cells.guards import Guards
 from interpstack.cells.requests import Requests
@@ -83,6 +84,7 @@ class _World:
             context=CellContext("s", cell),
             resolve_module=lambda specifier: None,
             guards=Guards((self.guard,)),
+            earlier=StepSource().earlier,
         )
         parts: Any = (_Realm(), requests, requests.context, _Clock())
         self.run = CellRun(*parts)

@@ -20,7 +20,9 @@ from interpstack import (
     Request,
     Settlement,
 )
+from interpstack.cells.guards import Guards
 from interpstack.cells.requests import Requests
+from interpstack.cells.steps import StepSource
 
 
 class _Own(Exception):
@@ -31,6 +33,7 @@ def _requests(*bridges: Bridge, names: Any = None, **options: Any) -> Requests:
     cell = Cell(source="", seed=0xAB)
     offer = BridgeSet({one.name: one for one in bridges}, error_names=names or {})
     options = {"resolve_module": lambda specifier: None, "limits": Limits(), **options}
+    options = {"guards": Guards(), "earlier": StepSource().earlier, **options}
     return Requests(cell=cell, bridges=offer, context=CellContext("s", cell), **options)
 
 
@@ -238,6 +241,35 @@ async def test_a_recorded_answer_is_used_in_place_of_a_call() -> None:
     answers = await _answers(requests, Request(1, "a.b", 1), Request(2, "a.b", 2))
     assert sorted((s.id, s.text) for s in answers) == [(1, '"recorded"'), (2, "null")]
     assert called == [2]
+
+
+@pytest.mark.parametrize("awaited", [True, False], ids=["request", "call"])
+@pytest.mark.parametrize("returns", [_same, str], ids=["awaitable", "value"])
+async def test_a_function_may_be_called_on_the_loop(awaited: bool, returns: Any) -> None:
+    heard: list[Any] = []
+
+    def hear(value: Any) -> Any:
+        heard.append((value, asyncio.get_running_loop()))
+        return returns(value)
+
+    requests = _requests(_bridge(hear, on_loop=True, awaited=awaited))
+    if awaited:
+        (answer,) = await _answers(requests, Request(1, "a.b", "x"))
+        assert (answer.text, answer.error) == ('"x"', None)
+    else:
+        await requests.deliver("a.b", "x", 20)
+    assert heard == [("x", asyncio.get_running_loop())]
+
+
+async def test_the_error_of_a_call_on_the_loop_is_attached() -> None:
+    error = ValueError("no")
+
+    def fail(value: Any) -> None:
+        raise error
+
+    requests = _requests(_bridge(fail, on_loop=True, awaited=False))
+    await requests.deliver("a.b", "x", 20)
+    assert requests.context.attachments == [error]
 
 
 async def test_what_is_not_offered_is_refused_without_a_call() -> None:

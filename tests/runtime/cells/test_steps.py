@@ -18,6 +18,7 @@ from interpstack import (
     Progress,
     Request,
 )
+from interpstack.cells.guards import Guards
 from interpstack.cells.requests import Requests
 from interpstack.cells.steps import StepSource
 
@@ -72,15 +73,16 @@ def _steps(heard: _Heard | None = None, left: float | None = 20.0) -> StepSource
         Bridge(name="a.slow", handler=heard.sleep, raw=True, awaited=False),
         Bridge(name="a.print", handler=heard.note, raw=True, awaited=False, repeats=True),
     )
-    cell = Cell(source="", seed=7)
+    cell, steps = Cell(source="", seed=7), StepSource()
     requests = Requests(
         cell=cell,
         bridges=BridgeSet({bridge.name: bridge for bridge in bridges}),
         limits=Limits(),
         context=CellContext("s", cell),
         resolve_module=lambda specifier: None,
+        guards=Guards(),
+        earlier=steps.earlier,
     )
-    steps = StepSource()
     clock: Any = _Clock(left)
     steps.begin(CellRun(realm=None, requests=requests, context=requests.context, clock=clock))  # type: ignore[arg-type]
     return steps
