@@ -73,13 +73,17 @@ def read_answer(text: str) -> Any:
         EngineFailure: The text is no JSON, or is nested deeper than Python reads.
     """
     try:
-        return json.loads(text, parse_constant=_refused)
+        return _decode(text)
     except (ValueError, RecursionError) as error:
         raise EngineFailure(f"the answer of the guest's kernel cannot be read: {error}") from error
 
 
 def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
+
+
+# `json.loads` with options makes a decoder each time, which takes longer than most answers.
+_decode: Final = json.JSONDecoder(parse_constant=_refused).decode
 
 
 def seed_words(seed: int | None) -> list[int]:
