@@ -11,6 +11,7 @@ import attrs
 
 from interpstack_core import (
     Cell,
+    ConfigurationError,
     EngineFailure,
     Execution,
     GuestError,
@@ -38,6 +39,8 @@ _ABORT_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 0.02
 #: Workers that may turn out to be dead, one after another, before a poll gives up.
 _ATTEMPTS: Final = 5
+#: Refusals that no engine has for a cell that runs: only a worker that was taken over sends them.
+_REFUSALS: Final = (ConfigurationError, ImageError, NotImplementedError)
 
 
 class ProcessExecution(Execution):
@@ -122,7 +125,7 @@ class ProcessExecution(Execution):
             command = self._residence.command("abort", reason=reason)
             answer = self.place().ask(command, seconds=_ABORT_SECONDS)
             progress = Progress() if answer is None else self._read(answer, _ABORT_SECONDS)
-        except (WorkerDied, EngineFailure) as error:
+        except (WorkerDied, EngineFailure, *_REFUSALS) as error:
             return self._fail(str(error), 0.0)
         self._end()
         return progress
@@ -206,6 +209,12 @@ class ProcessExecution(Execution):
                 if not death.unread:
                     raise
                 continue
+            except _REFUSALS as refusal:
+                if self._resumes:  # the caller's image may be a wrong one
+                    raise
+                told = f"{type(refusal).__name__}: {refusal}"
+                worker.end(f"was killed because it refused the cell that it runs ({told})")
+                raise WorkerDied(worker.reason, unread=False) from refusal
             if answer is not None:
                 self._recording.ask(now, self._settlements)
                 self._begin(worker)

@@ -276,6 +276,9 @@ def _checked(told: dict[str, Any], data: bytes) -> Answer:
     if "error" not in told:
         return Answer(told, data)
     error = told["error"]
-    if not isinstance(error, list) or len(error) != 2 or error[0] not in _ERRORS:
+    if not isinstance(error, list) or len(error) != 2:
         raise Malformed("an error of another form")
-    raise _ERRORS[error[0]](read_text(error[1], _MESSAGE_CHARS))
+    kind = _ERRORS.get(read_text(error[0], _MESSAGE_CHARS))
+    if kind is None:
+        raise Malformed("an error of another form")
+    raise kind(read_text(error[1], _MESSAGE_CHARS))
