@@ -44,6 +44,8 @@ _T = TypeVar("_T")
 PRINTED_CHARS: Final = 1_000_000
 #: Characters of a name: of a bridge, an engine; of an error's, as many are taken.
 _NAME_CHARS: Final = 1000
+#: Characters of an error's message, and of its stack; engines cut them before, to fewer.
+_ERROR_CHARS: Final = 65_536
 #: Characters of a line of source, on either side of a place.
 _PLACE_CHARS: Final = 1000
 #: Notices of one progress, and characters of each.
@@ -123,13 +125,18 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
 
 
 def _read_error(error: GuestError | None) -> GuestError | None:
-    """An error whose name, which code may choose, is cut to its bound."""
+    """An error whose texts, which code may choose, are cut to their bounds."""
     if error is None:
         return None
     if error.place is not None:
         _check_length(error.place.before, _PLACE_CHARS)
         _check_length(error.place.after, _PLACE_CHARS)
-    return attrs.evolve(error, name=error.name[:_NAME_CHARS])
+    return attrs.evolve(
+        error,
+        name=error.name[:_NAME_CHARS],
+        message=error.message[:_ERROR_CHARS],
+        stack=error.stack[:_ERROR_CHARS],
+    )
 
 
 def _read(kind: type[_T], told: Any) -> _T:

@@ -127,15 +127,15 @@ def test_a_progress_of_another_shape_is_malformed(told: Any) -> None:
         messages.read_progress(told, 0, 1.0)
 
 
-def test_the_name_of_an_error_is_cut() -> None:
-    error = ["E" * 1001, "message", "", {}, None]
+def test_the_texts_of_an_error_are_cut() -> None:
+    error = ["E" * 1001, "m" * 100_000, "s" * 100_000, {}, None]
     progress = messages.read_progress({**EMPTY, "completion": {**DONE, "error": error}}, 0, 1.0)
     assert progress.completion is not None
     assert progress.completion.error is not None
     assert progress.completion.error.name == "E" * 1000
     failed = messages.read_progress({**EMPTY, "failure": error}, 0, 1.0)
     assert failed.failure is not None
-    assert (failed.failure.name, failed.failure.message) == ("E" * 1000, "message")
+    assert failed.failure == GuestError("E" * 1000, "m" * 65_536, "s" * 65_536)
 
 
 @pytest.mark.parametrize(
