@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import json
 import os
 import weakref
 from collections.abc import Mapping
-from functools import cache
-from itertools import chain
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -27,9 +22,7 @@ from interpstack_core import (
 from interpstack_process.confine import WorkerLimits
 from interpstack_process.processes.launch import WorkerConfig, default_python
 from interpstack_process.processes.pool import WorkerPool
-from interpstack_process.realm import ProcessRealm
-from interpstack_process.residence import Residence
-from interpstack_process.saved_state import SavedState
+from interpstack_workers import OuterEngine, Residence, SavedState, WorkerRealm
 
 __all__ = ["ProcessEngine"]
 
@@ -37,7 +30,7 @@ __all__ = ["ProcessEngine"]
 _REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
 
 
-class ProcessEngine(Engine):
+class ProcessEngine(OuterEngine):
     """Runs guests of another engine in worker processes; asked for as `process:NAME`.
 
     Args:
@@ -61,11 +54,8 @@ class ProcessEngine(Engine):
     """
 
     name: ClassVar[str] = "process"
-    language: ClassVar[str] = ""
     isolation: ClassVar[Isolation] = Isolation.PROCESS
-    capabilities: ClassVar[frozenset[Capability]] = frozenset()
-    #: The engine that workers run; set by `around`.
-    inner: ClassVar[type[Engine] | None] = None
+    worker_title: ClassVar[str] = "worker process"
 
     def __init__(
         self,
@@ -81,10 +71,7 @@ class ProcessEngine(Engine):
         worker_python: str | None = None,
         **options: Any,
     ) -> None:
-        if self.inner is None:
-            raise ConfigurationError(
-                "name the engine that worker processes are to run, as in 'process:quickjs'"
-            )
+        inner = self.named_inner()
         _check_number("workers", 1 if workers is None else workers, 1)
         _check_number("grace_seconds", grace_seconds, 0.1)
         _check_number("worker_message_bytes", worker_message_bytes, 2**20)
@@ -97,34 +84,23 @@ class ProcessEngine(Engine):
             python=_python(worker_python),
             environment=_environment(worker_environment),
             message={
-                "engine": f"{self.inner.__module__}:{self.inner.__qualname__}",
-                "options": _checked_options(self.inner, {**self.inner.worker_options, **options}),
+                "engine": self.reference(),
+                "options": self.inner_options({**inner.worker_options, **options}),
                 "limits": attrs.asdict(limits),
-                "counts_held": self.inner.reserves_memory,
+                "counts_held": inner.reserves_memory,
                 "keep": keep_state,
             },
             max_bytes=worker_message_bytes,
             grace_seconds=grace_seconds,
         )
-        self._repeats = keep_state and self.inner.capabilities >= _REPEATABLE
+        self._repeats = keep_state and inner.capabilities >= _REPEATABLE
         self.pool = WorkerPool(config, workers or os.cpu_count() or 1)
         #: Ends the workers when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
 
     @classmethod
-    def around(cls, inner: type[Engine]) -> type[Engine]:
-        if cls.inner is not None or issubclass(inner, ProcessEngine):
-            raise ConfigurationError(f"a worker process cannot run {inner.name!r}; name one engine")
-        if inner.not_in_workers:
-            name, why = inner.name, inner.not_in_workers
-            raise ConfigurationError(
-                f"a worker process cannot run {name!r}: {why}; ask for {name!r} alone"
-            )
-        return _around(cls, inner)
-
-    @property
-    def runs(self) -> type[Engine]:
-        return self.inner or type(self)
+    def refusal(cls, inner: type[Engine]) -> str:
+        return inner.not_in_workers
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         self.pool.check_open()
@@ -132,78 +108,10 @@ class ProcessEngine(Engine):
         residence = Residence(self, self.pool, limits, bridges, saved, repeats=self._repeats)
         if image is not None:  # else the first cell finds a worker, and no guest thread waits here
             residence.attach()
-        return ProcessRealm(residence)
+        return WorkerRealm(residence)
 
     def close(self) -> None:
         self._end()
-
-
-@cache
-def _around(cls: type[ProcessEngine], inner: type[Engine]) -> type[ProcessEngine]:
-    if inner.__module__ == "__main__" or "<" in inner.__qualname__:
-        raise ConfigurationError(
-            f"a worker process cannot import engine {inner.name!r} from {inner.__module__}; define "
-            "its class at the top of a module"
-        )
-    fields = {
-        "__doc__": f"{inner.__name__} in worker processes.",
-        "__module__": cls.__module__,
-        "name": f"{cls.name}:{inner.name}",
-        "language": inner.language,
-        "dialects": inner.dialects,
-        "capabilities": inner.capabilities - {Capability.PARKING},  # a worker may be replaced
-        "inner": inner,
-        "__signature__": _signature(cls, inner),
-    }
-    return type(f"{cls.__name__}Of{inner.__name__}", (cls,), fields)
-
-
-def _signature(cls: type[ProcessEngine], inner: type[Engine]) -> inspect.Signature:
-    """The options of both engines, for messages that list them."""
-    both = (inspect.signature(one).parameters.values() for one in (cls, inner))
-    named = {one.name: one for one in chain(*both) if one.kind is inspect.Parameter.KEYWORD_ONLY}
-    return inspect.Signature(list(named.values()))
-
-
-def _checked_options(inner: type[Engine], options: dict[str, Any]) -> dict[str, Any]:
-    """Options of the inner engine, refused here rather than in each worker.
-
-    Raises:
-        ConfigurationError: They cannot cross to a worker, or are wrong.
-        TypeError: The engine does not take them.
-    """
-    inspect.signature(inner).bind(**options)
-    try:
-        crossed = json.loads(json.dumps(options))
-        reason = "" if crossed == options else "they come out as something else"
-    except (TypeError, ValueError) as error:
-        reason = str(error)
-    if reason:
-        raise ConfigurationError(
-            f"options of {inner.name!r} must be plain JSON values to reach a worker process: "
-            f"{reason}"
-        )
-    _try(inner, crossed)
-    return options
-
-
-def _try(inner: type[Engine], options: dict[str, Any]) -> None:
-    """Make the inner engine once and throw it away: it opens no realm, and so runs no guest.
-
-    Raises:
-        ConfigurationError: It refuses its options.
-        TypeError: Likewise.
-    """
-    try:
-        engine = inner(**options)
-    except (ConfigurationError, TypeError):
-        raise
-    except ValueError as error:
-        raise ConfigurationError(f"engine {inner.name!r} refuses its options: {error}") from error
-    except Exception:  # noqa: BLE001 - what fails here need not fail in a worker, which tells it
-        return
-    with contextlib.suppress(Exception):
-        engine.close()
 
 
 def _python(given: Any) -> str:

@@ -7,7 +7,6 @@ that the host is gone.
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -19,9 +18,9 @@ from functools import partial
 from typing import Any, Final
 
 from interpstack_process.confine import confine
-from interpstack_process.connection.frames import Channel, Closed
-from interpstack_process.memory import held_bytes, watch_memory
-from interpstack_process.service import Service
+from interpstack_process.frames import Channel, Closed
+from interpstack_workers import Service, load_engine
+from interpstack_workers.memory import held_bytes, watch_memory
 
 __all__ = ["INTERRUPT", "OUT_OF_MEMORY", "main"]
 
@@ -88,11 +87,8 @@ def _serve(channel: Channel, config: Mapping[str, Any], box: list[Service]) -> N
 
 
 def _answer_all(channel: Channel, config: Mapping[str, Any], box: list[Service]) -> None:
-    module, _, name = config["engine"].partition(":")
-    cls: Any = importlib.import_module(module)
-    for part in name.split("."):
-        cls = getattr(cls, part)
-    service = Service(cls(**config["options"]), channel.send, keep=config["keep"])
+    engine = load_engine(config["engine"])(**config["options"])
+    service = Service(engine, channel.send, keep=config["keep"])
     box.append(service)
     channel.send({"ready": os.getpid()})
     nowhere = os.open(os.devnull, os.O_WRONLY)

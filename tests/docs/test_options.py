@@ -16,6 +16,7 @@ from interpstack_cli import main
 from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, JsReplMiddleware
 from interpstack_node.engine import NodeEngine
 from interpstack_process.engine import ProcessEngine
+from interpstack_ray.engine import RayEngine
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = DOCS / "how-to" / "use-the-command-line.md"
@@ -49,6 +50,7 @@ TABLES = [
     ("reference/js-repl.md", "Arguments", JsReplMiddleware),
     ("how-to/run-cells-in-the-background.md", "In an agent", BackgroundOptions),
     ("how-to/use-worker-processes.md", "Options", ProcessEngine),
+    ("how-to/use-a-ray-cluster.md", "Options", RayEngine),
 ]
 
 

@@ -32,7 +32,7 @@ _OFFERED = frozenset(
         "saver.serde",
         "self.process.returncode",
         "warnings.showwarning",
-        "weakref.finalize(self, _leave, self._place, self.number).atexit",
+        "weakref.finalize(self, _leave, self._place).atexit",
     }
 )
 

@@ -26,6 +26,7 @@ _CORE_LIBRARIES = {
     "interpstack_schemas",
     "interpstack_stores",
     "interpstack_wasm",
+    "interpstack_workers",
 }
 #: All libraries; the others run sessions.
 _LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
@@ -353,7 +354,7 @@ def test_importing_the_core_loads_nothing_else() -> None:
     code = (
         "import sys, interpstack, interpstack_agents, interpstack_core, interpstack_javascript, "
         "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_stores, "
-        "interpstack_testing, interpstack_wasm\n"
+        "interpstack_testing, interpstack_wasm, interpstack_workers\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )

@@ -1,4 +1,4 @@
-"""Workers of the process engine without a process: their service answers in this one."""
+"""Workers without a process: their service answers in this one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interpstack import Engine
-from interpstack_process.processes.workers import Answer, WorkerDied, _checked
-from interpstack_process.service import Service
+from interpstack_workers import Answer, WorkerDied, checked_answer
+from interpstack_workers.service import Service
 
 
 class LoopbackWorker:
@@ -24,6 +24,7 @@ class LoopbackWorker:
 
     def __init__(self, engine: Engine, *, keep: bool = True) -> None:
         self.realms: set[int] = set()
+        self.cells: set[int] = set()
         self.busy = self.ended = False
         self.reason = ""
         self.asked: list[str] = []
@@ -64,11 +65,12 @@ class LoopbackWorker:
         message, data = self._service.answer(told, attached)
         message = json.loads(json.dumps(message))
         self.forge(message)
-        return _checked(message, data)
+        return checked_answer(message, data)
 
     def leave(self, realm: int) -> None:
         self._leaving.append(realm)
         self.realms.discard(realm)
+        self.cells.discard(realm)
 
     def end(self, reason: str | None) -> None:
         self.ended, self.reason = True, f"the worker process {reason}"
@@ -77,19 +79,21 @@ class LoopbackWorker:
 class LoopbackPool:
     """Starts the next worker when the last one has ended."""
 
-    threads = None
+    title = "worker process"
+    waits_in_threads = True
 
     def __init__(self, engine: Callable[[], Engine], *, keep: bool = True) -> None:
         self._make = lambda: LoopbackWorker(engine(), keep=keep)
         self.started: list[LoopbackWorker] = []
         self.dies_at_once: list[tuple[str, bool]] = []
         self.idle: LoopbackWorker | None = None
+        self.full: Exception | None = None
 
     @property
     def worker(self) -> LoopbackWorker:
         return self.started[-1]
 
-    def place(self, realm: int) -> LoopbackWorker:
+    def place(self, realm: int, key: str = "") -> LoopbackWorker:
         if not self.started or self.worker.ended:
             self.started.append(self._make())
             self.worker.deaths = self.dies_at_once[:1]
@@ -97,13 +101,20 @@ class LoopbackPool:
         self.worker.realms.add(realm)
         return self.worker
 
-    def thread_of(self, worker: Any) -> None:
+    def threads_for(self, worker: Any, *, begins: bool) -> None:
         return None
 
-    def is_idle_beside(self, worker: Any) -> bool:
-        return self.idle is not None and worker.busy is True
+    def admit(self, realm: int) -> None:
+        if self.full is not None:
+            raise self.full
 
-    def place_idle(self, realm: int, busy: Any) -> LoopbackWorker | None:
+    def wait_for_turn(self, worker: Any) -> None:
+        return None
+
+    def should_move(self, worker: Any) -> bool:
+        return bool(worker.busy)
+
+    def place_instead(self, realm: int, worker: Any) -> LoopbackWorker | None:
         if self.idle is not None:
             self.idle.realms.add(realm)
         return self.idle

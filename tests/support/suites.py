@@ -119,7 +119,6 @@ VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "tests/plugins/langchain/": (10, "the adapter's main paths, and its dependencies"),
     "tests/plugins/monty/preparation/test_cells.py": (1, "errors and values of Python's own"),
     "tests/plugins/persistence/": (4, "values that are pickled and compressed"),
-    "tests/plugins/process/connection/test_messages.py": (1, "numbers and texts on the wire"),
     "tests/plugins/ptc/": (4, "annotations, and signatures made of them"),
     "tests/plugins/pytest/": (1, "fixtures"),
     "tests/plugins/quickjs/test_engine.py": (1, "compiled packages"),

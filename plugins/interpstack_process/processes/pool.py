@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar, Final
 
 from interpstack_core import EngineFailure
 from interpstack_process.processes.launch import WorkerConfig
 from interpstack_process.processes.workers import WorkerProcess
+from interpstack_workers import Pool, Worker
 
 __all__ = ["WorkerPool"]
 
+#: Seconds a cell waits for its own worker before it looks for one with nothing to do.
+_PATIENCE_SECONDS: Final = 0.02
 #: All pools of this process; a fork must not share their workers.
 _pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
-class WorkerPool:
+class WorkerPool(Pool):
     """A bounded number of workers, started when they are needed, replaced when they end.
 
     Args:
         config: How workers are started.
         size: Workers at most.
     """
+
+    title: ClassVar[str] = "worker process"
 
     def __init__(self, config: WorkerConfig, size: int) -> None:
         self._config = config
@@ -44,22 +51,24 @@ class WorkerPool:
             ThreadPoolExecutor(1, "interpstack-process-waiter") for _ in range(self._size)
         ]
 
-    def thread_of(self, worker: WorkerProcess) -> ThreadPoolExecutor | None:
-        """The thread that waits for one worker in place of guest threads; `None` once closed.
+    def threads_for(self, worker: Worker | None, *, begins: bool) -> ThreadPoolExecutor | None:
+        """The thread that waits for one worker, so that its cells keep no cell from another.
 
-        So cells that wait for one worker keep no cell from another.
+        A realm without a worker, or that may move, has the threads in which realms are opened.
         """
+        if worker is None or worker.ended or (begins and self._is_idle_beside(worker)):
+            return self.threads
         with self._lock:
             if self._closed or worker not in self._workers:
                 return self.threads
-            return self._waiters[self._workers.index(worker)]
+            return self._waiters[[*self._workers].index(worker)]
 
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
         """The running workers."""
         return tuple(self._workers)
 
-    def place(self, realm: int) -> WorkerProcess:
+    def place(self, realm: int, key: str = "") -> WorkerProcess:
         """The worker for a new realm: the one with the fewest.
 
         Raises:
@@ -85,17 +94,25 @@ class WorkerPool:
         if self._closed:
             raise EngineFailure("the engine was closed; make a new stack")
 
-    def is_idle_beside(self, worker: WorkerProcess) -> bool:
+    def wait_for_turn(self, worker: Worker) -> None:
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while worker.busy and time.monotonic() < until:
+            time.sleep(_PATIENCE_SECONDS / 10)
+
+    def should_move(self, worker: Worker) -> bool:
+        return worker.busy
+
+    def _is_idle_beside(self, worker: Worker) -> bool:
         """Whether a worker is busy while another one has nothing to do."""
         return worker.busy and any(other.ready and not other.busy for other in self._workers)
 
-    def place_idle(self, realm: int, busy: WorkerProcess) -> WorkerProcess | None:
+    def place_instead(self, realm: int, worker: Worker) -> WorkerProcess | None:
         """A worker with nothing to do, instead of a busy one; `None` if there is none."""
         with self._lock:
-            for worker in self._workers:
-                if worker is not busy and worker.ready and not worker.busy:
-                    worker.realms.add(realm)
-                    return worker
+            for other in self._workers:
+                if other is not worker and other.ready and not other.busy:
+                    other.realms.add(realm)
+                    return other
         return None
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from interpstack_process.connection.frames import Closed
+from interpstack_process.frames import Closed
 
 __all__ = ["OutOfTime", "Timeout"]
 

@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-import attrs
-
-from interpstack_core import ConfigurationError, EngineFailure, ImageError
-from interpstack_process.connection.frames import Channel, Closed, Malformed
-from interpstack_process.connection.messages import PRINTED_CHARS, read_text
+from interpstack_process.frames import Channel, Closed
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
 from interpstack_process.processes.timeouts import OutOfTime, Timeout
 from interpstack_process.worker import INTERRUPT
+from interpstack_workers import Answer, Malformed, Worker, WorkerDied, checked_answer
+from interpstack_workers.messages import PRINTED_CHARS, read_text
 
-__all__ = ["Answer", "WorkerDied", "WorkerProcess"]
+__all__ = ["WorkerProcess"]
 
 #: Seconds a worker may take until it is ready; compiling a guest for the first time is slow.
 _START_SECONDS: Final = 60.0
@@ -29,38 +27,9 @@ _START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 10.0
 #: Bytes of a failed start's error output that are shown.
 _SHOWN_BYTES: Final = 2000
-_MESSAGE_CHARS: Final = 20_000
-_ERRORS: Final[dict[str, type[Exception]]] = {
-    "ConfigurationError": ConfigurationError,
-    "EngineFailure": EngineFailure,
-    "ImageError": ImageError,
-    "NotImplementedError": NotImplementedError,
-}
 
 
-class WorkerDied(Exception):
-    """A worker process has ended; the message says how.
-
-    Attributes:
-        unread: Whether the worker died before it had read the command.
-        late: Whether the worker was killed because the time of the command was up.
-    """
-
-    def __init__(self, reason: str, *, unread: bool, late: bool = False) -> None:
-        super().__init__(reason)
-        self.unread = unread
-        self.late = late
-
-
-@attrs.frozen
-class Answer:
-    """The answer of a worker: its unchecked message, and its attachment."""
-
-    message: dict[str, Any]
-    attached: bytes
-
-
-class WorkerProcess:
+class WorkerProcess(Worker):
     """One worker process.
 
     A thread of its own notices its end at once, whoever caused it, and takes it out of the
@@ -82,6 +51,7 @@ class WorkerProcess:
         self.reason = ""
         #: Realms in this worker, and realms to be closed with the next command.
         self.realms: set[int] = set()
+        self.cells: set[int] = set()
         self._leaving: deque[int] = deque()
         commands, theirs = socket.socketpair()
         self._control, control = socket.socketpair()
@@ -176,7 +146,7 @@ class WorkerProcess:
         except BaseException:  # the next command would receive the rest of this answer
             self.end("was killed because a command could not be sent, or its answer not be read")
             raise
-        return _checked(told, data)
+        return checked_answer(told, data)
 
     def _receive(self, watch: Timeout, hear: Callable[[str], None]) -> tuple[dict[str, Any], bytes]:
         """The answer to the current command, after all messages that precede it."""
@@ -218,6 +188,7 @@ class WorkerProcess:
         """Close a realm with the next command. Takes no lock, so that finalizers may call it."""
         self._leaving.append(realm)
         self.realms.discard(realm)
+        self.cells.discard(realm)
 
     # -- ending ----------------------------------------------------------------------------
 
@@ -269,16 +240,3 @@ class WorkerProcess:
         self._control.close()
         if self.process.stderr is not None:
             self.process.stderr.close()
-
-
-def _checked(told: dict[str, Any], data: bytes) -> Answer:
-    """An answer, or the exception that the answer describes."""
-    if "error" not in told:
-        return Answer(told, data)
-    error = told["error"]
-    if not isinstance(error, list) or len(error) != 2:
-        raise Malformed("an error of another form")
-    kind = _ERRORS.get(read_text(error[0], _MESSAGE_CHARS))
-    if kind is None:
-        raise Malformed("an error of another form")
-    raise kind(read_text(error[1], _MESSAGE_CHARS))

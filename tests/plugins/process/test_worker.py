@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from interpstack_process import worker as module
-from interpstack_process.connection.frames import Channel, Closed
+from interpstack_process.frames import Channel, Closed
 from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY
 
 

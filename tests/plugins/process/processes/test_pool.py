@@ -78,34 +78,39 @@ def test_an_idle_worker_is_ready_and_another_one(make: Any) -> None:
     pool = make(3)
     busy, other = pool.place(1), pool.place(2)
     other.ready = False
-    assert pool.place_idle(9, busy) is None
+    assert pool.place_instead(9, busy) is None
     other.ready, other.busy = True, True
-    assert pool.place_idle(9, busy) is None
+    assert pool.place_instead(9, busy) is None
     other.busy = False
-    assert pool.place_idle(9, busy) is other
+    assert pool.place_instead(9, busy) is other
     assert 9 in other.realms
 
 
 def test_each_worker_has_a_thread_that_waits_for_it_alone(make: Any) -> None:
     pool = make(2)
     first, second = pool.place(1), pool.place(2)
-    threads = [pool.thread_of(one) for one in (first, second)]
+    threads = [pool.threads_for(one, begins=False) for one in (first, second)]
     assert len({*threads, pool.threads}) == 3
-    assert [pool.thread_of(one) for one in (first, second)] == threads
+    assert [pool.threads_for(one, begins=False) for one in (first, second)] == threads
     first.end("was killed")
-    assert pool.thread_of(first) is pool.threads
+    assert pool.threads_for(first, begins=False) is pool.threads
     pool.close()
-    assert pool.thread_of(second) is None
+    assert pool.threads_for(second, begins=False) is None
 
 
-def test_a_busy_worker_stands_beside_an_idle_one_or_not(make: Any) -> None:
+def test_a_realm_that_may_move_waits_where_realms_are_opened(make: Any) -> None:
     pool = make(2)
     first, second = pool.place(1), pool.place(2)
-    assert not pool.is_idle_beside(first)
+    own = pool.threads_for(first, begins=True)
+    assert own is not pool.threads
+    assert not pool.should_move(first)
     first.busy = True
-    assert pool.is_idle_beside(first)
+    assert pool.should_move(first)
+    assert pool.threads_for(first, begins=True) is pool.threads
+    assert pool.threads_for(first, begins=False) is own
     second.ready = False
-    assert not pool.is_idle_beside(first)
+    assert pool.threads_for(first, begins=True) is own
+    assert pool.threads_for(None, begins=True) is pool.threads
 
 
 @pytest.mark.parametrize(("ready", "after"), [(True, 1), (False, 0)])

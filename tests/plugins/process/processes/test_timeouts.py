@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack_process.connection.frames import Closed
+from interpstack_process.frames import Closed
 from interpstack_process.processes import timeouts
 from interpstack_process.processes.timeouts import OutOfTime, Timeout
 

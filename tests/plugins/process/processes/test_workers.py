@@ -15,11 +15,12 @@ import psutil
 import pytest
 
 from interpstack import ConfigurationError, EngineFailure, ImageError
-from interpstack_process.connection.frames import Channel, Closed
+from interpstack_process.frames import Channel, Closed
 from interpstack_process.processes import workers as module
 from interpstack_process.processes.launch import WorkerConfig
-from interpstack_process.processes.workers import WorkerDied, WorkerProcess
+from interpstack_process.processes.workers import WorkerProcess
 from interpstack_process.worker import INTERRUPT
+from interpstack_workers import WorkerDied
 
 #: The id of no process on any system.
 NOBODY = 2**30

@@ -1,1 +1,0 @@
-"""The connection of host and worker: frames, and the messages in them."""

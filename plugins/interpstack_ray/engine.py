@@ -1,0 +1,156 @@
+"""The engine that runs another engine in actors of a Ray cluster."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from interpstack_core import (
+    BridgeSet,
+    Capability,
+    ConfigurationError,
+    Image,
+    Isolation,
+    Limits,
+    Realm,
+)
+from interpstack_ray.actors import ActorConfig
+from interpstack_ray.cluster import Connection
+from interpstack_ray.pool import ActorPool, PoolSize
+from interpstack_ray.realm import ActorRealm
+from interpstack_workers import OuterEngine, Residence, SavedState
+
+__all__ = ["RayEngine"]
+
+#: Capabilities of an engine whose cells are repeated when their actor has died.
+_REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
+#: Options of actors that the pool settles.
+_SETTLED: Final = (
+    "concurrency_groups",
+    "get_if_exists",
+    "lifetime",
+    "max_concurrency",
+    "max_restarts",
+    "max_task_retries",
+    "name",
+)
+
+
+class RayEngine(OuterEngine):
+    """Runs guests of another engine in actors of a Ray cluster; asked for as `ray:NAME`.
+
+    Args:
+        ray_init: Keyword arguments of `ray.init`, such as `address`, `namespace` and `runtime_env`,
+            for a process that is not connected to a cluster yet.
+        actor_options: Ray's options of actors, such as `num_cpus`, `resources`,
+            `scheduling_strategy` and `runtime_env`.
+        min_actors: Actors that are kept, once the first cell runs.
+        max_actors: Actors at most; `None` for as many as the cluster has CPUs for.
+        actor_cells: Cells that one actor may have at once; others are refused with `Overloaded`.
+        idle_seconds: Seconds after which an actor without work is ended.
+        start_seconds: Seconds in which an actor has to be ready.
+        grace_seconds: Seconds that a command may take beyond its CPU time before its actor is
+            killed.
+        keep_state: Hand each session's state to the host after each cell, so that it outlives its
+            actor.
+        actor_memory_bytes: Private memory that one actor may hold, all its realms together, on
+            Linux; `None` for no limit.
+        actor_message_bytes: Largest message that is read from an actor.
+        options: Everything else goes to the engine that is run; plain JSON values.
+
+    Raises:
+        ConfigurationError: An option is wrong, or no engine is named.
+    """
+
+    name: ClassVar[str] = "ray"
+    isolation: ClassVar[Isolation] = Isolation.REMOTE
+    worker_title: ClassVar[str] = "actor"
+    nests: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        ray_init: Mapping[str, Any] | None = None,
+        actor_options: Mapping[str, Any] | None = None,
+        min_actors: int = 1,
+        max_actors: int | None = None,
+        actor_cells: int = 256,
+        idle_seconds: float = 60.0,
+        start_seconds: float = 120.0,
+        grace_seconds: float = 10.0,
+        keep_state: bool = True,
+        actor_memory_bytes: int | None = 4 * 2**30,
+        actor_message_bytes: int = 256 * 2**20,
+        **options: Any,
+    ) -> None:
+        inner = self.named_inner()
+        _check_number("min_actors", min_actors, 1)
+        _check_number("max_actors", min_actors if max_actors is None else max_actors, min_actors)
+        _check_number("actor_cells", actor_cells, 1)
+        _check_number("idle_seconds", idle_seconds, 0.1)
+        _check_number("start_seconds", start_seconds, 0.1)
+        _check_number("grace_seconds", grace_seconds, 0.1)
+        _check_number("actor_message_bytes", actor_message_bytes, 2**20)
+        if actor_memory_bytes is not None:
+            _check_number("actor_memory_bytes", actor_memory_bytes, 2**26)
+        if not isinstance(keep_state, bool):
+            raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
+        config = ActorConfig(
+            message={
+                "engine": self.reference(),
+                "options": self.inner_options({**inner.worker_options, **options}),
+                "keep": keep_state,
+                "memory_bytes": actor_memory_bytes,
+            },
+            start_seconds=start_seconds,
+            grace_seconds=grace_seconds,
+            max_bytes=actor_message_bytes,
+        )
+        self._repeats = keep_state and inner.capabilities >= _REPEATABLE
+        self.pool = ActorPool(
+            Connection(_mapping("ray_init", ray_init)),
+            config,
+            _actor_options(actor_options),
+            PoolSize(
+                least=min_actors, most=max_actors, cells=actor_cells, idle_seconds=idle_seconds
+            ),
+            movable=keep_state and Capability.IMAGES in inner.capabilities,
+        )
+        #: Ends the actors when the engine is garbage-collected, or at the end of the program.
+        self._end = weakref.finalize(self, self.pool.close)
+
+    def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
+        self.pool.check_open()
+        saved = SavedState(image=image)
+        residence = Residence(self, self.pool, limits, bridges, saved, repeats=self._repeats)
+        if image is not None:  # else the first cell finds an actor
+            residence.attach()
+        return ActorRealm(residence)
+
+    def close(self) -> None:
+        self._end()
+
+
+def _mapping(name: str, given: Any) -> dict[str, Any]:
+    if not (given is None or isinstance(given, Mapping)):
+        raise ConfigurationError(f"{name} takes a mapping of Ray's options; got {given!r:.60}")
+    return dict(given or {})
+
+
+def _actor_options(given: Any) -> dict[str, Any]:
+    options = _mapping("actor_options", given)
+    if settled := sorted(set(options) & set(_SETTLED)):
+        raise ConfigurationError(
+            f"actor_options: {', '.join(settled)} cannot be set, because the engine replaces its "
+            "actors and talks to them itself; set resources, scheduling and runtime_env"
+        )
+    return options
+
+
+def _check_number(name: str, value: Any, least: float) -> None:
+    whole = isinstance(least, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
+    if not least <= value < float("inf"):
+        raise ConfigurationError(f"{name} takes a number of at least {least}; got {value!r}")

@@ -1,0 +1,217 @@
+"""The contracts of workers and of their pool, and the ends that a command may have."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from interpstack_core import ConfigurationError, EngineFailure, ImageError
+
+__all__ = [
+    "Answer",
+    "Malformed",
+    "Overloaded",
+    "Pool",
+    "Worker",
+    "WorkerDied",
+    "checked_answer",
+]
+
+_MESSAGE_CHARS: Final = 20_000
+_ERRORS: Final[dict[str, type[Exception]]] = {
+    "ConfigurationError": ConfigurationError,
+    "EngineFailure": EngineFailure,
+    "ImageError": ImageError,
+    "NotImplementedError": NotImplementedError,
+}
+
+
+class Malformed(Exception):
+    """The other side does not keep to the format."""
+
+
+class WorkerDied(Exception):
+    """A worker has ended; the message says how.
+
+    Attributes:
+        unread: Whether the worker died before it had read the command.
+        late: Whether the worker was killed because the time of the command was up.
+    """
+
+    def __init__(self, reason: str, *, unread: bool, late: bool = False) -> None:
+        super().__init__(reason)
+        self.unread = unread
+        self.late = late
+
+
+class Overloaded(EngineFailure):
+    """All workers have as many cells as they may have; the new cell was not begun.
+
+    Attributes:
+        retry_seconds: Seconds after which a place is likely to be free.
+    """
+
+    def __init__(self, message: str, retry_seconds: float) -> None:
+        self.retry_seconds = retry_seconds
+        super().__init__(message)
+
+
+@attrs.frozen
+class Answer:
+    """The answer of a worker: its unchecked message, and its attachment."""
+
+    message: dict[str, Any]
+    attached: bytes
+
+
+class Worker(abc.ABC):
+    """A place where realms live, and that carries out the commands of `Service`.
+
+    Attributes:
+        ready: Whether the worker has loaded its engine.
+        ended: Whether the worker is gone.
+        reason: How it ended; empty before.
+        realms: Numbers of the realms that live there.
+        cells: Numbers of the realms among them in which a cell runs.
+    """
+
+    ready: bool
+    ended: bool
+    reason: str
+    realms: set[int]
+    cells: set[int]
+
+    @property
+    @abc.abstractmethod
+    def busy(self) -> bool:
+        """Whether a command is being carried out."""
+
+    @abc.abstractmethod
+    def ask(
+        self,
+        command: Mapping[str, Any],
+        attached: bytes = b"",
+        *,
+        seconds: float | None,
+        interrupted: Callable[[], bool] = lambda: False,
+        hear: Callable[[str], None] = lambda part: None,
+    ) -> Answer | None:
+        """Run a command, after earlier ones.
+
+        Args:
+            command: The message.
+            attached: Bytes that go with it.
+            seconds: The time limit of the command, without its wait for others; `None` for no
+                limit.
+            interrupted: Becomes true when the guest is to be stopped.
+            hear: Receives the guest's output during the command.
+
+        Returns:
+            The answer; `None` if it was interrupted before its turn had come.
+
+        Raises:
+            WorkerDied: The worker has ended, possibly because it did not answer or sent malformed
+                data.
+            ConfigurationError: The engine refuses the command; likewise `ImageError`,
+                `EngineFailure` and `NotImplementedError`.
+        """
+
+    def submit(
+        self,
+        command: Mapping[str, Any],
+        attached: bytes = b"",
+        *,
+        seconds: float | None,
+        interrupted: Callable[[], bool] = lambda: False,
+        hear: Callable[[str], None] = lambda part: None,
+    ) -> Future[Answer | None]:
+        """Run a command without waiting; the future ends as `ask` does.
+
+        By default, this raises. A pool whose workers can do it has `waits_in_threads = False`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is asked in threads")
+
+    @abc.abstractmethod
+    def leave(self, realm: int) -> None:
+        """Close a realm with the next command. Takes no lock, so that finalizers may call it."""
+
+    @abc.abstractmethod
+    def end(self, reason: str | None) -> None:
+        """End the worker.
+
+        Args:
+            reason: Why; `None` if it has ended by itself.
+        """
+
+
+class Pool(abc.ABC):
+    """The workers of one engine."""
+
+    #: The words for a worker in messages, as in "the worker process".
+    title: ClassVar[str]
+    #: Whether `ask` is called in threads, and not `submit`.
+    waits_in_threads: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def place(self, realm: int, key: str) -> Worker:
+        """The worker for a realm.
+
+        Args:
+            realm: The realm's number.
+            key: The key of its session; empty if nobody has told it.
+
+        Raises:
+            EngineFailure: The engine was closed, or no worker can be started.
+        """
+
+    def admit(self, realm: int) -> None:  # noqa: B027 - optional
+        """Let a realm begin a new cell. By default, all may.
+
+        Raises:
+            Overloaded: The workers have as many cells as they may have.
+        """
+
+    @abc.abstractmethod
+    def should_move(self, worker: Worker) -> bool:
+        """Whether a realm of this worker should begin its next cell in another one."""
+
+    @abc.abstractmethod
+    def place_instead(self, realm: int, worker: Worker) -> Worker | None:
+        """Another worker for a realm that should move; `None` if there is none."""
+
+    def wait_for_turn(self, worker: Worker) -> None:  # noqa: B027 - optional
+        """Wait a moment for a worker in which a cell is to begin. By default, this does nothing."""
+
+    @abc.abstractmethod
+    def threads_for(self, worker: Worker | None, *, begins: bool) -> Executor | None:
+        """The threads to wait in for a worker, or to open a realm in; `None` once closed.
+
+        Args:
+            worker: The worker; `None` if the realm has none.
+            begins: Whether a cell is to begin, so that the realm may move.
+        """
+
+
+def checked_answer(told: dict[str, Any], data: bytes) -> Answer:
+    """An answer, or the exception that the answer describes.
+
+    Raises:
+        Malformed: The error has another form.
+    """
+    if "error" not in told:
+        return Answer(told, data)
+    error = told["error"]
+    if (
+        not isinstance(error, list)
+        or len(error) != 2
+        or not all(isinstance(text, str) for text in error)
+        or error[0] not in _ERRORS
+    ):
+        raise Malformed("an error of another form")
+    if len(error[1]) > _MESSAGE_CHARS:
+        raise Malformed(f"a text of {len(error[1])} characters where at most {_MESSAGE_CHARS} fit")
+    raise _ERRORS[error[0]](error[1])
