@@ -59,8 +59,18 @@ class _Command:
     interrupted: Callable[[], bool]
     hear: Callable[[str], None]
     answer: Future[Answer | None]
-    #: When the actor was told to stop it.
-    stopping: float | None = None
+    #: When the actor was told to stop it; 0 before.
+    stopping: float = 0.0
+
+    def stop(self, now: float, interrupt: Any) -> None:
+        """Have the actor stop the command, if nobody wants it any more."""
+        if not self.stopping and self.interrupted():
+            self.stopping = now
+            interrupt.remote(self.number)
+
+    def is_late(self, now: float) -> bool:
+        """Whether the command was not stopped in time."""
+        return self.stopping > 0 and now > self.stopping + _STOP_SECONDS
 
 
 class ActorWorker(Worker):
@@ -270,11 +280,9 @@ class ActorWorker(Worker):
         with self._lock:
             sent = list(self._sent.values())
         for one in sent:
-            if one.stopping is None and one.interrupted():
-                one.stopping = now
-                self._handle.interrupt.remote(one.number)
+            one.stop(now, self._handle.interrupt)
         seconds = [one.seconds for one in sent]
-        if any(one.stopping and now > one.stopping + _STOP_SECONDS for one in sent):
+        if any(one.is_late(now) for one in sent):
             self.end(f"was killed because it did not stop within {_STOP_SECONDS:g} s", late=True)
         elif seconds and None not in seconds:
             most = max(one for one in seconds if one is not None) + self._config.grace_seconds

@@ -85,17 +85,10 @@ class RayEngine(OuterEngine):
         **options: Any,
     ) -> None:
         inner = self.named_inner()
-        _check_number("min_actors", min_actors, 1)
-        _check_number("max_actors", min_actors if max_actors is None else max_actors, min_actors)
-        _check_number("actor_cells", actor_cells, 1)
-        _check_number("idle_seconds", idle_seconds, 0.1)
-        _check_number("start_seconds", start_seconds, 0.1)
-        _check_number("grace_seconds", grace_seconds, 0.1)
-        _check_number("actor_message_bytes", actor_message_bytes, 2**20)
-        if actor_memory_bytes is not None:
-            _check_number("actor_memory_bytes", actor_memory_bytes, 2**26)
-        if not isinstance(keep_state, bool):
-            raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
+        _check_counts(min_actors, max_actors, actor_cells)
+        _check_seconds(idle=idle_seconds, start=start_seconds, grace=grace_seconds)
+        _check_bytes(actor_message_bytes, actor_memory_bytes)
+        _check_flag("keep_state", keep_state)
         config = ActorConfig(
             message={
                 "engine": self.reference(),
@@ -146,6 +139,28 @@ def _actor_options(given: Any) -> dict[str, Any]:
             "actors and talks to them itself; set resources, scheduling and runtime_env"
         )
     return options
+
+
+def _check_counts(least: Any, most: Any, cells: Any) -> None:
+    _check_number("min_actors", least, 1)
+    _check_number("max_actors", least if most is None else most, least)
+    _check_number("actor_cells", cells, 1)
+
+
+def _check_seconds(**given: Any) -> None:
+    for name, seconds in given.items():
+        _check_number(f"{name}_seconds", seconds, 0.1)
+
+
+def _check_bytes(message: Any, memory: Any) -> None:
+    _check_number("actor_message_bytes", message, 2**20)
+    if memory is not None:
+        _check_number("actor_memory_bytes", memory, 2**26)
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} takes True or False; got {value!r}")
 
 
 def _check_number(name: str, value: Any, least: float) -> None:
