@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -45,12 +46,17 @@ class _Mail:
     commands: SimpleQueue[int] = attrs.field(factory=SimpleQueue)
     waiting: dict[int, Message] = attrs.field(factory=dict)
     answers: list[Message] = attrs.field(factory=list)
+    leaving: deque[int] = attrs.field(factory=deque)
     lock: threading.Lock = attrs.field(factory=threading.Lock)
 
     def collect(self) -> list[Message]:
         """The answers that are there, which are handed out once."""
         found, self.answers = self.answers, []
         return found
+
+    def take_leaving(self) -> list[int]:
+        """Numbers of the realms to close now."""
+        return [self.leaving.popleft() for _ in range(len(self.leaving))]
 
     def put(self, number: int, message: Message) -> None:
         self.waiting[number] = message
@@ -92,14 +98,19 @@ class GuestActor:
         """The versions here, the process and its node; the engine is loaded."""
         return {**about_here(), "pid": os.getpid(), "node": platform.node()}
 
-    async def exchange(self, commands: Sequence[tuple[int, Message]]) -> list[Message]:
+    async def exchange(
+        self, commands: Sequence[tuple[int, Message]], leave: Sequence[int] = ()
+    ) -> list[Message]:
         """Take a batch of commands, and return the answers that are there; at least one.
+
+        Realms to `leave` are closed before the next command.
 
         Answers to commands of an earlier batch count, too, and those of this one may be returned
         by a later call.
         """
         self._loop = asyncio.get_running_loop()
         self._there = self._there or asyncio.Event()
+        self._mail.leaving.extend(leave)
         for number, message in commands:
             self._mail.put(number, message)
         while True:
@@ -131,7 +142,7 @@ class GuestActor:
             os._exit(_OUT_OF_MEMORY)  # nothing but the end of memory gets here
 
     def _run(self, text: bytes, attached: bytes) -> None:
-        told = json.loads(text)
+        told = {**json.loads(text), "leave": self._mail.take_leaving()}
         message, data = self._service.answer(told, attached)
         self._answer({"number": told["number"], "answer": message}, data)
 

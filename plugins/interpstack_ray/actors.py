@@ -182,26 +182,18 @@ class ActorWorker(Worker):
                 return
             if not self._waiting and (self._batches or not self._sent):
                 return
-            batch = self._batch()
+            batch = _taken(self._waiting)
             self._batches += 1
             if not self._sent:
                 self._heard = time.monotonic()
             self._sent.update((one.number, one) for one in batch)
-        packed = [(one.number, self._packed(one)) for one in batch]
-        answers = self._handle.exchange.remote(packed).future()
-        answers.add_done_callback(lambda told: self._post(self._answered, told))
-
-    def _batch(self) -> list[_Command]:
-        batch, size = list[_Command](), 0
-        while self._waiting and len(batch) < _BATCH_COMMANDS and size < _BATCH_BYTES:
-            batch.append(self._waiting.popleft())
-            size += len(batch[-1].attached)
-        return batch
-
-    def _packed(self, one: _Command) -> Message:
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
-        told = {**one.message, "number": one.number, "leave": leave}
-        return json.dumps(told, separators=(",", ":")).encode("ascii"), one.attached
+        try:
+            answers = self._handle.exchange.remote([_packed(one) for one in batch], leave).future()
+        except Exception as error:  # noqa: BLE001 - the host has disconnected, for example
+            self.end(f"cannot be asked: {_shown(error)}")
+            return
+        answers.add_done_callback(lambda told: self._post(self._answered, told))
 
     # -- what comes back -------------------------------------------------------------------
 
@@ -273,6 +265,12 @@ class ActorWorker(Worker):
 
     def check_time(self, now: float) -> None:
         """Have interrupted guests stopped, and end an actor that does not answer in time."""
+        with self._lock:
+            unwanted = [one for one in self._waiting if one.interrupted()]
+            for one in unwanted:
+                self._waiting.remove(one)
+        for one in unwanted:
+            one.answer.set_result(None)
         if not self.ready:
             if now > self.started + self._config.start_seconds:
                 self._give_up_start()
@@ -323,6 +321,20 @@ class ActorWorker(Worker):
             one.answer.set_exception(WorkerDied(self.reason, unread=unread, late=late))
         for one in waiting:
             one.answer.set_exception(WorkerDied(self.reason, unread=True))
+
+
+def _taken(waiting: deque[_Command]) -> list[_Command]:
+    """The next batch of the commands that wait."""
+    batch, size = list[_Command](), 0
+    while waiting and len(batch) < _BATCH_COMMANDS and size < _BATCH_BYTES:
+        batch.append(waiting.popleft())
+        size += len(batch[-1].attached)
+    return batch
+
+
+def _packed(one: _Command) -> tuple[int, Message]:
+    told = json.dumps({**one.message, "number": one.number}, separators=(",", ":"))
+    return one.number, (told.encode("ascii"), one.attached)
 
 
 def _shown(error: BaseException) -> str:

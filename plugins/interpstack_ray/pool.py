@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from interpstack_core import EngineFailure
+from interpstack_core import ConfigurationError, EngineFailure
 from interpstack_ray.actor import GuestActor
 from interpstack_ray.actors import ActorConfig, ActorWorker
 from interpstack_ray.cluster import Connection
@@ -21,6 +22,7 @@ from interpstack_workers import Overloaded, Pool, Worker
 
 __all__ = ["ActorPool", "PoolSize"]
 
+_log = logging.getLogger(__name__)
 #: Seconds between two looks at the actors.
 _LOOK_SECONDS: Final = 0.05
 #: Looks in a row at which every actor has more to do than it can, before another one is started.
@@ -172,7 +174,12 @@ class ActorPool(Pool):
     def _start(self) -> ActorWorker:
         ray = self._connection.open()
         options = {"max_restarts": 0, "max_task_retries": 0, "num_cpus": 1, **self._options}
-        handle = ray.remote(GuestActor).options(**options).remote(self._config.message)
+        try:
+            handle = ray.remote(GuestActor).options(**options).remote(self._config.message)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"actor_options: Ray refuses them: {error}") from error
+        except Exception as error:
+            raise EngineFailure(f"no actor can be started: {error}") from error
 
         def kill() -> None:
             with suppress(Exception):  # it has ended already, or the cluster has
@@ -207,7 +214,10 @@ class ActorPool(Pool):
             now = time.monotonic()
             for actor in self.actors:
                 actor.check_time(now)
-            self._grow()
+            try:
+                self._grow()
+            except Exception as error:  # noqa: BLE001 - the actors that are there go on
+                _log.warning("no further actor can be started: %s", error)
             self._shrink(now)
 
     def _grow(self) -> None:

@@ -17,6 +17,7 @@ class FakeHandle:
     Attributes:
         actor: The object; `None` if it could not be made.
         dead: Why every call fails; empty while it lives.
+        broken: Why no call can be made; empty if one can.
         hangs: Names of methods that never answer.
         calls: Names of the methods that were called.
         given: Their arguments.
@@ -26,6 +27,7 @@ class FakeHandle:
     actor: Any
     options: dict[str, Any]
     dead: str = ""
+    broken: str = ""
     hangs: set[str] = attrs.field(factory=set)
     calls: list[str] = attrs.field(factory=list)
     given: list[tuple[Any, ...]] = attrs.field(factory=list)
@@ -49,6 +51,8 @@ class _Method:
 
     def remote(self, *given: Any) -> _Ref:
         handle, answer = self.handle, Future[Any]()
+        if handle.broken:
+            raise RuntimeError(handle.broken)
         handle.calls.append(self.name)
         handle.given.append(given)
         if handle.dead:
@@ -90,6 +94,8 @@ class _Class:
         return _Class(self.ray, self.cls, given)
 
     def remote(self, *given: Any) -> FakeHandle:
+        if self.ray.refusal is not None:
+            raise self.ray.refusal
         handle = FakeHandle(self.ray, None, self.given)
         self.ray.handles.append(handle)
         try:
@@ -107,11 +113,13 @@ class FakeRay:
     Attributes:
         handles: Handles of all actors, also of those that have ended.
         slow: Whether new actors never get ready.
+        refusal: Raised for new actors, unless it is `None`.
     """
 
     def __init__(self, cpus: int = 2) -> None:
         self.handles: list[FakeHandle] = []
         self.slow = False
+        self.refusal: Exception | None = None
         self._cpus = cpus
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)

@@ -84,6 +84,11 @@ def _poll(realm: int, source: str) -> dict[str, Any]:
     }
 
 
+def _until_running(handle: Any) -> None:
+    while handle.actor._service.running is None:
+        time.sleep(0.01)
+
+
 def _until_sent(worker: Any) -> None:
     while not worker._sent:
         time.sleep(0.01)
@@ -118,11 +123,12 @@ def test_a_realm_that_is_left_is_closed(make: Any) -> None:
 
 
 def test_a_guest_is_interrupted_and_a_command_behind_it_is_skipped(make: Any) -> None:
-    worker, _ = make()
+    worker, handle = make()
     worker.ask({**OPEN, "realm": 1}, seconds=30)
     stop = threading.Event()
     running = worker.submit(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set)
     behind = worker.submit({**OPEN, "realm": 2}, seconds=30, interrupted=stop.is_set)
+    _until_running(handle)
     stop.set()
     while not running.done():
         worker.check_time(time.monotonic())
@@ -225,7 +231,7 @@ def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, told: str)
     worker, handle = make()
     worker.ask({**OPEN, "realm": 1}, seconds=30)
 
-    async def exchange(commands: Any) -> Any:
+    async def exchange(commands: Any, leave: Any) -> Any:
         if messages is None:
             return None
         number = commands[0][0]
@@ -245,7 +251,7 @@ def test_output_is_heard_while_its_command_runs(make: Any) -> None:
     worker.ask({**OPEN, "realm": 1}, seconds=30)
     heard: list[str] = []
 
-    async def exchange(commands: Any) -> Any:
+    async def exchange(commands: Any, leave: Any) -> Any:
         number = commands[0][0]
         answer = {"number": number, "answer": {"done": None}}
         parts = [{"number": number, "printed": "a"}, {"number": -5, "printed": "lost"}, answer]
@@ -254,3 +260,40 @@ def test_output_is_heard_while_its_command_runs(make: Any) -> None:
     handle.actor.exchange = exchange
     worker.ask({**OPEN, "realm": 2}, seconds=30, hear=heard.append)
     assert heard == ["a"]
+
+
+def test_a_command_that_was_not_sent_is_dropped_when_nobody_wants_it(
+    make: Any, ray: FakeRay
+) -> None:
+    ray.slow = True
+    worker, _ = make()
+    wanted = worker.submit({**OPEN, "realm": 1}, seconds=30)
+    unwanted = worker.submit({**OPEN, "realm": 2}, seconds=30, interrupted=lambda: True)
+    worker.check_time(time.monotonic())
+    assert unwanted.result(0) is None
+    assert not wanted.done()
+
+
+def test_a_command_that_is_taken_back_still_leaves_realms(make: Any) -> None:
+    worker, handle = make()
+    for realm in (1, 2):
+        worker.ask({**OPEN, "realm": realm}, seconds=30)
+    stop = threading.Event()
+    running = worker.submit(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set)
+    _until_running(handle)
+    worker.leave(2)
+    behind = worker.submit({**OPEN, "realm": 3}, seconds=30, interrupted=stop.is_set)
+    stop.set()
+    while not (running.done() and behind.done()):
+        worker.check_time(time.monotonic())
+        time.sleep(0.02)
+    with pytest.raises(EngineFailure, match="realm 2 is not open here"):
+        worker.ask({"do": "names", "realm": 2, "bridges": None}, seconds=30)
+
+
+def test_a_host_that_has_disconnected_is_told(make: Any) -> None:
+    worker, handle = make()
+    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    handle.broken = "Ray has not been started yet."
+    with pytest.raises(WorkerDied, match="cannot be asked: Ray has not been started yet"):
+        worker.ask({**OPEN, "realm": 2}, seconds=30)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fake_ray import FakeRay
 
-from interpstack import InterpreterStack
+from interpstack import ConfigurationError, InterpreterStack
 
 Make = Callable[..., InterpreterStack]
 
@@ -129,6 +129,17 @@ async def test_a_start_that_fails_is_tried_again_and_then_told(
     assert "no actor was ready within 0.2 s (start_seconds)" in outcome.error.message
     fake_ray.slow = False
     assert (await stack.session("one").eval("1")).text == "1"
+
+
+async def test_options_that_ray_refuses_are_told(make: Make, fake_ray: FakeRay) -> None:
+    stack = make(options={"actor_options": {"colour": "red"}})
+    fake_ray.refusal = ValueError("Invalid option keyword colour for actors")
+    with pytest.raises(ConfigurationError, match="actor_options: Ray refuses them: Invalid option"):
+        await stack.session("one").eval("1")
+    fake_ray.refusal = RuntimeError("the cluster is gone")
+    outcome = await stack.session("one").eval("1")
+    assert outcome.error is not None
+    assert "no actor can be started: the cluster is gone" in outcome.error.message
 
 
 def test_a_closed_pool_has_no_actors(make: Make, fake_ray: FakeRay) -> None:
