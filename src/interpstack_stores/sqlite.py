@@ -15,7 +15,7 @@ import attrs
 
 from interpstack_core import start_anew_after_fork
 from interpstack_stores.contract import SessionStore, StoredSession, check_key
-from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
+from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
 from interpstack_stores.per_process import PerProcess
 
 __all__ = ["SQLiteStore"]
@@ -67,7 +67,9 @@ class SQLiteStore(SessionStore):
         now = time.time()
         for size, data in self._run(_CLAIM, (key, token, now + seconds, now, self.max_bytes)):
             self.check_size(size or 0)
-            return None if data is None else bytes(data)
+            if data is not None and not isinstance(data, bytes):
+                raise StateRejected(f"the state of session {key!r:.80} is damaged: it is no bytes")
+            return data
         waits = self._run(_WAIT, (now, key))
         raise SessionBusy(key, waits[0][0] if waits else 0.0)
 

@@ -23,12 +23,13 @@ def _at(kind: Callable[..., SessionStore]) -> Callable[..., SessionStore]:
 
     def opened(url: str, **options: Any) -> SessionStore:
         parts = urlsplit(url)
-        if parts.netloc or not parts.path or parts.query or parts.fragment:
+        path = unquote(parts.path)
+        if parts.netloc or not path or "\0" in path or parts.query or parts.fragment:
             raise ConfigurationError(
                 f"the URL of a path is like {parts.scheme}:///absolute/path or "
                 f"{parts.scheme}:relative/path; got {url!r:.100}"
             )
-        return kind(unquote(parts.path), **options)
+        return kind(path, **options)
 
     return opened
 
@@ -62,4 +63,10 @@ def open_store(url: str, **options: Any) -> SessionStore:
         raise ConfigurationError(
             f"no store of sessions has the scheme {scheme!r:.30}; a URL begins with {known}"
         )
+    try:
+        urlsplit(url)
+    except ValueError as error:  # not with the URL, which may hold a password
+        raise ConfigurationError(
+            f"the {scheme}: URL of a store has another form: {error}"
+        ) from error
     return _KINDS[scheme](url, **options)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from interpstack_stores import SQLiteStore, StoreUnavailable
+from interpstack_stores import SQLiteStore, StateRejected, StoreUnavailable
 
 
 def test_only_the_owner_may_read(tmp_path: Path) -> None:
@@ -29,6 +31,18 @@ def test_a_file_of_another_kind_is_refused_and_unharmed(tmp_path: Path) -> None:
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="No such file or directory"):
         SQLiteStore(tmp_path / "none" / "sessions.db").claim("a", "one", 9)
+
+
+@pytest.mark.parametrize("other", ["text", 5, 1.5])
+def test_a_state_that_is_no_bytes_is_refused(tmp_path: Path, other: object) -> None:
+    path = tmp_path / "sessions.db"
+    with SQLiteStore(path) as store:
+        store.claim("a", "one", 9)
+        store.save("a", "one", b"state", 0)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE interpstack_sessions SET data = ?", (other,))
+        with pytest.raises(StateRejected, match="is no bytes"):
+            store.claim("a", "two", 9)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

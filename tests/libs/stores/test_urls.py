@@ -49,7 +49,15 @@ def test_other_schemes_are_refused(url: str) -> None:
         open_store(url)
 
 
-@pytest.mark.parametrize("url", ["sqlite:", "sqlite://host/file", "file:///dir?x=1", "file:x#y"])
+@pytest.mark.parametrize(
+    "url", ["sqlite:", "sqlite://host/file", "file:///dir?x=1", "file:x#y", "sqlite:///a%00b"]
+)
 def test_paths_of_another_form_are_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="the URL of a path is like"):
         open_store(url)
+
+
+def test_a_url_that_cannot_be_read_is_refused_without_its_password() -> None:
+    with pytest.raises(ConfigurationError, match="the redis: URL of a store") as refused:
+        open_store("redis://user:secret@[::1")
+    assert "secret" not in str(refused.value)
