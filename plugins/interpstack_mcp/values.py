@@ -72,9 +72,15 @@ def to_value(result: types.CallToolResult, *, structured: bool) -> Any:
         texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
         message = "\n".join(texts).strip()[:_ERROR_CHARS] or "the tool failed without a message"
         raise GuestException(message)
-    if structured and result.structured_content is not None:
-        return result.structured_content
-    return blocks
+    if not structured:
+        return blocks
+    if result.structured_content is None:
+        raise GuestException(
+            "the tool was called, but its answer has no structured content, which its output "
+            "schema promises",
+            name="McpAnswerInvalid",
+        )
+    return result.structured_content
 
 
 def _plain(block: types.ContentBlock) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _BESIDE = {
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
     "interpstack_javascript/typescript.py": {"wasmtime"},
     "interpstack_stores/encrypted.py": {"cryptography"},
+    "interpstack_schemas/bounded.py": {"jsonschema"},
     "interpstack_stores/postgres.py": {"psycopg", "psycopg_pool"},
     "interpstack_stores/redis.py": {"redis"},
     "interpstack_testing/conformance/": {"hypothesis", "pytest"},

@@ -23,6 +23,7 @@ from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.schemas import OutputSchema
 from interpstack_mcp.values import to_arguments, to_value
 
 __all__ = ["McpProgress", "McpServers", "listen_to_progress"]
@@ -162,7 +163,8 @@ class McpServers:
     def _caller(
         self, server: str, tool: types.Tool
     ) -> Callable[[dict[str, Any], CellContext], Any]:
-        structured = tool.output_schema is not None
+        returned = tool.output_schema
+        schema = None if returned is None else OutputSchema(f"mcp.{server}.{tool.name}", returned)
 
         async def call(given: dict[str, Any], context: CellContext) -> Any:
             connection = self._connections()[server]
@@ -185,7 +187,14 @@ class McpServers:
                 ) from error
             except MCPError as error:
                 raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
-            return to_value(result, structured=structured)
+            value = to_value(result, structured=schema is not None)
+            if schema is not None and (fault := await schema.fault(value)):
+                raise GuestException(
+                    f"{name} was called, but its answer does not fit the tool's output schema: "
+                    f"{fault}",
+                    name="McpAnswerInvalid",
+                )
+            return value
 
         return call
 

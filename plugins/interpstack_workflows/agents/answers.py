@@ -8,20 +8,15 @@ keywords can describe more work than any machine does.
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
-from interpstack_workflows.steps.names import canonical
+from interpstack_schemas import OutOfTime, bounded_dialect, within
 
 __all__ = ["AnswerSchema", "SchemaFault"]
-
-_T = TypeVar("_T")
 
 #: Faults of one answer that are listed, and characters of each.
 _FAULTS: Final = 10
@@ -38,16 +33,10 @@ _REFUSED: Final[Mapping[str, str]] = {
 #: Keywords whose keys are names.
 _NAMES: Final = ("properties", "$defs", "definitions", "dependentSchemas", "dependentRequired")
 _OUTSIDE: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-#: When the evaluation at hand has taken too long, by the monotonic clock.
-_until: ContextVar[float] = ContextVar("interpstack_workflow_schema_until")
 
 
 class SchemaFault(ValueError):
     """A schema is wrong, or cannot be used; the message says why."""
-
-
-class _OutOfTime(Exception):
-    """An evaluation takes too long."""
 
 
 class AnswerSchema:
@@ -76,10 +65,12 @@ class AnswerSchema:
         for fault in _refused(schema):
             raise SchemaFault(f"{what}: {fault}")
         kind = validator_for(schema, default=Draft202012Validator)
-        bounded = _bounded_kind(kind)
+        bounded = bounded_dialect(kind)
         try:
-            errors = _bounded(lambda: _first(bounded(kind.META_SCHEMA).iter_errors(dict(schema))))
-        except (RecursionError, _OutOfTime) as error:
+            errors = within(
+                _SECONDS, lambda: _first(bounded(kind.META_SCHEMA).iter_errors(dict(schema)))
+            )
+        except (RecursionError, OutOfTime) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else "too long"
             raise SchemaFault(f"{what} is no JSON Schema: it is {why}") from error
         if errors:
@@ -111,10 +102,10 @@ class AnswerSchema:
 
     def _faults(self, value: Any) -> list[str]:
         try:
-            found = _bounded(lambda: _first(self._validator.iter_errors(value)))
+            found = within(_SECONDS, lambda: _first(self._validator.iter_errors(value)))
         except RecursionError:
             return ["$: the value or the schema is nested too deeply"]
-        except _OutOfTime:
+        except OutOfTime:
             return [f"$: the schema takes more than {_SECONDS:g} seconds to evaluate; simplify it"]
         return sorted(f"{error.json_path}: {error.message:.{_FAULT_CHARS}}" for error in found)
 
@@ -140,59 +131,6 @@ def _no_number(name: str) -> NoReturn:
 
 def _first(errors: Iterable[Any]) -> list[Any]:
     return list(islice(errors, _FAULTS))
-
-
-def _bounded(work: Callable[[], _T]) -> _T:
-    """Do work in which keywords are evaluated.
-
-    Raises:
-        _OutOfTime: It takes too long.
-    """
-    token = _until.set(time.monotonic() + _SECONDS)
-    try:
-        return work()
-    finally:
-        _until.reset(token)
-
-
-@functools.cache
-def _bounded_kind(kind: Any) -> Any:
-    """A dialect of JSON Schema whose keywords look at the clock."""
-    from jsonschema.validators import extend
-
-    keywords = {name: _timed(check) for name, check in kind.VALIDATORS.items()}
-    keywords["uniqueItems"] = _timed(_unique)  # jsonschema compares each with each
-    return extend(kind, keywords)  # type: ignore[no-untyped-call]
-
-
-def _timed(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-    def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        if time.monotonic() > _until.get():
-            raise _OutOfTime
-        yield from check(validator, value, instance, schema) or ()
-
-    return timed
-
-
-def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """The keyword `uniqueItems`, in linear time."""
-    from jsonschema.exceptions import ValidationError
-
-    if not wanted or not validator.is_type(instance, "array"):
-        return
-    if len({canonical(_whole(item)) for item in instance}) < len(instance):
-        yield ValidationError("the array has items that are equal")
-
-
-def _whole(value: Any) -> Any:
-    """A value in which equal numbers look alike: 1.0 is 1."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _whole(item) for key, item in value.items()}
-    return value
 
 
 def _refused(schema: Any) -> Iterator[str]:

@@ -23,7 +23,8 @@ def test_structured_content_is_the_value_of_a_tool_with_a_schema() -> None:
     result = types.CallToolResult(content=[text], structured_content={"a": 1})
     assert to_value(result, structured=True) == {"a": 1}
     assert to_value(result, structured=False) == [{"type": "text", "text": "{}"}]
-    assert to_value(types.CallToolResult(content=[text]), structured=True)[0]["text"] == "{}"
+    with pytest.raises(GuestException, match="no structured content"):
+        to_value(types.CallToolResult(content=[text]), structured=True)
 
 
 def test_an_error_of_the_tool_is_raised_with_its_text_cut() -> None:

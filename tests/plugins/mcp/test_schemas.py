@@ -1,0 +1,63 @@
+"""Structured content, held to schemas of servers that are not trusted."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from interpstack_mcp import schemas
+from interpstack_mcp.schemas import OutputSchema
+
+PRICE = {
+    "type": "object",
+    "properties": {"amount": {"type": "integer"}, "pattern": {"type": "string"}},
+    "required": ["amount"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fault"),
+    [
+        (PRICE, {"amount": 1}, ""),
+        (PRICE, {"amount": "much"}, "$.amount: 'much' is not of type 'integer'"),
+        (PRICE, {}, "$: 'amount' is a required property"),
+        (PRICE, {"amount": 1, "pattern": 2}, "$.pattern: 2 is not of type 'string'"),
+        ({"properties": {"a": {"pattern": "^(a+)+$"}}}, {"a": "a" * 60 + "!"}, ""),
+        ({"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}, {"a!": 1}, ""),
+        ({"enum": [{"pattern": "x"}]}, {"pattern": "x"}, ""),
+    ],
+)
+async def test_faults(schema: Any, value: Any, fault: str) -> None:
+    assert await OutputSchema("mcp.a.b", schema).fault(value) == fault
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "https://example.org/schema.json"},
+        {"type": "nothing"},
+        {"properties": 7},
+        {"$ref": "#"},
+    ],
+)
+async def test_a_schema_that_cannot_be_evaluated_finds_no_fault(
+    schema: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "interpstack.mcp"):
+        assert await OutputSchema("mcp.a.b", schema).fault({"a": 1}) == ""
+    assert "the output schema of mcp.a.b was not evaluated" in caplog.text
+
+
+async def test_a_schema_that_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(schemas, "_SECONDS", 0.2)
+    levels = {
+        f"l{level}": {"anyOf": [{"$ref": f"#/$defs/l{level + 1}"}] * 2} for level in range(40)
+    }
+    schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "null"}}}
+    with caplog.at_level(logging.WARNING, "interpstack.mcp"):
+        assert await OutputSchema("mcp.a.b", schema).fault({}) == ""
+    assert "it takes more than 0.2 seconds" in caplog.text
