@@ -52,9 +52,9 @@ class _SharedLoop:
 _shared = _SharedLoop()
 
 
-async def apart(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """Await something in a task of its own, so that it cannot cancel the caller's."""
-    value, error = await _carried(coroutine)
+async def apart(coroutine: Coroutine[Any, Any, _T], inner: object = None) -> _T:
+    """Await something, and what it awaits, in a task of its own: it cannot cancel the caller's."""
+    value, error = await _carried(coroutine, inner)
     if error is not None:
         raise error
     return cast("_T", value)
@@ -103,10 +103,11 @@ def run_sync(coroutine: Coroutine[Any, Any, _T]) -> _T:
         raise
 
 
-def _carried(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_Carried[_T]]:
+def _carried(coroutine: Coroutine[Any, Any, _T], *inner: object) -> asyncio.Task[_Carried[_T]]:
     """A task of the running loop that carries the coroutine's end."""
     task = asyncio.ensure_future(_carry(coroutine))
-    task.add_done_callback(lambda done: coroutine.close())  # of a task that never began
+    begun = [one for one in (coroutine, *inner) if isinstance(one, Coroutine)]
+    task.add_done_callback(lambda done: [one.close() for one in begun])  # if the task never began
     return task
 
 

@@ -93,13 +93,12 @@ async def run_cell(
         resolve_module: Finds the loader of a module; `None` for unavailable modules.
         began: Called with the execution before any code runs.
     """
-    steps, guards, cell = extensions.steps, extensions.guards, context.cell
-    wraps = extensions.wraps
+    steps, guards, wraps = extensions.steps, extensions.guards, extensions.wraps
     around = None if wraps is None else partial(wrapped_request, wraps, limits.value_bytes)
     requests = Requests(
-        cell, start.bridges, limits, context, resolve_module, guards, steps.earlier, around
+        context.cell, start.bridges, limits, context, resolve_module, guards, steps.earlier, around
     )
-    execution = await _begin(start, cell)
+    execution = await _begin(start, context.cell)
     began(execution)
     clock = CellClock(limits, guards)
     cell_run = CellRun(start.realm, requests, context, clock, resumed=start.resumed)

@@ -173,7 +173,7 @@ class Requests:
             called = self._called(bridge, await decoded(wire), self.context)
             if isinstance(called, Awaitable):
                 async with asyncio.timeout(seconds):
-                    await apart(_value(bridge, called))
+                    await apart(_value(bridge, called), called)
         except BaseException as error:
             if self._cancels.is_for_host(error):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -259,6 +260,15 @@ async def test_a_function_may_be_called_on_the_loop(awaited: bool, returns: Any)
     else:
         await requests.deliver("a.b", "x", 20)
     assert heard == [("x", asyncio.get_running_loop())]
+
+
+async def test_a_call_that_is_cancelled_before_it_begins_leaves_nothing_behind() -> None:
+    requests = _requests(_bridge(_same, awaited=False))
+    delivering = asyncio.ensure_future(requests.deliver("a.b", "x", 20))
+    await asyncio.sleep(0)  # the handler is called, and its task has not begun
+    delivering.cancel()
+    await asyncio.wait({delivering})
+    gc.collect()  # a coroutine that is never awaited is a warning, and warnings are errors
 
 
 async def test_the_error_of_a_call_on_the_loop_is_attached() -> None:
