@@ -18,6 +18,8 @@ WARM_RUNS = 50
 #: Seconds in which the runs are started and come to rest, and those of late runs.
 _START_SECONDS = 90.0
 _LATE_SECONDS = 120.0
+#: Seconds in which runs that have just woken come to their ends, and free their memory.
+_SETTLE_SECONDS = 5.0
 
 
 async def wait_and_wake(
@@ -37,6 +39,7 @@ async def wait_and_wake(
     await asyncio.gather(*(start(due - _START_SECONDS) for _ in range(WARM_RUNS)))
     await _reached(woken, WARM_RUNS, due)
     woken.clear()
+    await asyncio.sleep(_SETTLE_SECONDS)
     bytes_before, threads_before = resident_bytes(), threading.active_count()
     for number in range(RUNS):
         await start(due + number / RUNS)
