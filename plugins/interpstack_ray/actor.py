@@ -13,6 +13,7 @@ import platform
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from queue import SimpleQueue
@@ -154,4 +155,5 @@ class GuestActor:
         with self._mail.lock:
             self._mail.answers.append((packed, attached))
         if self._loop is not None and self._there is not None:
-            self._loop.call_soon_threadsafe(self._there.set)
+            with suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+                self._loop.call_soon_threadsafe(self._there.set)

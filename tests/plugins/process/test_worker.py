@@ -120,7 +120,7 @@ def test_commands_are_answered_until_the_host_is_gone(
     host.send({**command, "within": None})
     pair[0].shutdown(socket.SHUT_WR)
     box: list[Any] = []
-    config = {"engine": "interpstack_testing.fake:FakeEngine", "options": {}, "keep": True}
+    config = {"engine": ["interpstack_testing.fake:FakeEngine"], "options": {}, "keep": True}
     with pytest.raises(Closed):
         module._answer_all(worker, config, box)
     assert [host.receive()[0] for _ in range(3)] == [
@@ -134,6 +134,6 @@ def test_commands_are_answered_until_the_host_is_gone(
 
 def test_an_engine_that_is_not_there_ends_the_worker(pair: Any) -> None:
     worker = Channel(pair[1], 2**20)
-    config = {"engine": "interpstack_testing.fake:NoSuchEngine", "options": {}, "keep": True}
+    config = {"engine": ["interpstack_testing.fake:NoSuchEngine"], "options": {}, "keep": True}
     with pytest.raises(AttributeError, match="NoSuchEngine"):
         module._answer_all(worker, config, [])

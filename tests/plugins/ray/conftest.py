@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fake_ray import FakeRay
 
+import interpstack_ray
 from interpstack import InterpreterStack, bridge
 from interpstack_ray.cluster import Connection
 
@@ -25,6 +26,7 @@ def fake_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     """Ray without a cluster, for all engines of a test."""
     ray = FakeRay()
     monkeypatch.setattr(Connection, "open", lambda self: ray)
+    monkeypatch.setattr(interpstack_ray, "find_spec", lambda name: True)
     yield ray
     ray.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -70,6 +72,8 @@ async def test_a_batch_of_commands_is_answered(actor: GuestActor) -> None:
 async def test_answers_come_before_the_batch_has_ended(actor: GuestActor) -> None:
     first = await _answers(actor, 1, _open(1), _poll(2, "for (;;);"))
     assert first == {1: {"done": None}}
+    while actor._service.running is None:  # noqa: ASYNC110 - else it is taken back, as below
+        await asyncio.sleep(0.001)
     await actor.interrupt(2)
     found = await _answers(actor, 1)
     assert found[2]["done"]["exhausted"] is True
@@ -92,6 +96,20 @@ async def test_an_earlier_number_of_a_realm_is_refused(actor: GuestActor) -> Non
         "EngineFailure",
         "realm 8 is not open here: it was left, or moved away",
     ]
+
+
+def test_a_cell_may_outlast_the_loop_of_its_actor(actor: GuestActor) -> None:
+    """Its guest thread lives on; an end of the thread would end this process."""
+    asyncio.run(_answers(actor, 1, _open(1), _poll(2, "for (;;);")))
+    while actor._service.running is None:
+        time.sleep(0.001)
+    asyncio.run(actor.interrupt(2))
+    while not actor._mail.answers:
+        time.sleep(0.001)
+    threads = {thread.name for thread in threading.enumerate()}
+    assert "guests" in threads
+    (answer,) = actor._mail.collect()
+    assert json.loads(answer[0])["number"] == 2
 
 
 def test_an_engine_that_cannot_be_made_ends_the_actor() -> None:
